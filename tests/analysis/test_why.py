@@ -103,7 +103,7 @@ def test_a_spin_is_one_line_at_the_innermost_function_that_has_much_of_it() -> N
 def test_cpu_stands_where_a_thread_was_seen_at_work_and_else_where_it_waits() -> None:
     waits = place("main", "park", wakeups=10, cpu=0.5, call="futex")
     (parks,) = lines([why("a", waits)])
-    assert (names(parks), parks.calls) == (["main", "park"], ("futex",))
+    assert names(parks) == ["main", "park", "futex"]
     assert parks.costs == (Cost(10, 0.5),)
     crunches, parks = lines([why("a", waits, place("main", "crunch", waits=False))])
     assert (names(crunches), crunches.costs) == (["main", "crunch"], (Cost(0, 0.5),))
@@ -133,7 +133,7 @@ def test_two_places_with_one_innermost_function_stay_two() -> None:
 
 def test_where_no_function_is_known_a_place_is_a_system_call() -> None:
     (line,) = lines([why(label, place(wakeups=900, call="poll")) for label in "ab"])
-    assert (line.frames, line.calls) == ((), ("poll",))
+    assert names(line) == ["poll"]
     assert line.costs == (Cost(900), Cost(900))
 
 
@@ -145,7 +145,7 @@ def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work(
     for shown in ([one], [one, one]):
         waits, works = sorted(lines(shown), key=lambda line: not line.waits)
         assert names(works) == ["run", "once", "poll_the_table"]
-        assert names(waits) == ["run", "once", "select"]
+        assert names(waits) == ["run", "once", "select", "epoll_wait"]
 
 
 def test_places_of_a_deep_stack_are_told_apart_by_either_end() -> None:

@@ -82,8 +82,8 @@ def test_programs_are_told_the_same() -> None:
         "frames": (
             {"name": "main", "kind": "python", "file": "app/own.py", "line": 1},
             {"name": "timely::worker::Worker::step_or_park"},
+            {"name": "futex", "kind": "kernel"},
         ),
-        "calls": ("futex",),
         "costs": (
             {"wakeups_per_s": 0.0, "cpu_share": 0.0},
             {"wakeups_per_s": 889.0, "cpu_share": 0.0},

@@ -8,12 +8,13 @@ of that: it is new, or gone, whatever the machine does.
 CPU is counted of a whole thread. It stands where the thread was seen at work; else where it waits.
 """
 
-import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from statistics import fmean
 
-from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
 
 _MUCH_OF_WORK = 0.4
@@ -24,8 +25,8 @@ _LEAST_FREE = 0.1
 """Who was held up for more of the time than the rest of this is taken to be for as long."""
 _PRICE_S = 5e-5
 """What a wake-up counts for beside CPU, where lines are put in order."""
-_ENDS, _DEEP = 2, 5
-"""So many functions of either end tell a place from others, of a stack with more than so many."""
+_ENDS = 2
+"""So many functions of either end tell a place from others."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,7 @@ class Line:
     thread: str
     waits: bool
     frames: tuple[Frame, ...]
-    """Its functions, the outermost first; empty where none is known."""
-    calls: tuple[str, ...]
-    """The system calls that it sleeps in."""
+    """Its functions, the outermost first, then the system call that it sleeps in, if known."""
     costs: tuple[Cost, ...]
     """Of each revision, the baseline first."""
 
@@ -76,13 +75,13 @@ def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: of the thread that changed most first, then of what costs."""
     threads = [{(one.process, one.name): one for one in why.threads} for why in several]
     names = dict.fromkeys(who for of_one in reversed(threads) for who in of_one)
-    found = []
-    for who in names:
-        same = [of_one.get(who) for of_one in threads]
-        own = sorted(_lines_of(same), key=lambda line: line.size, reverse=True)
-        found.append((_change(same), max(map(_price, same)), own))
-    found.sort(key=lambda one: one[:2], reverse=True)
-    return [line for *_, own in found for line in own]
+    found = [[of_one.get(who) for of_one in threads] for who in names]
+    found.sort(key=lambda same: (_change(same), max(map(_price, same))), reverse=True)
+    return [
+        line
+        for same in found
+        for line in sorted(_lines_of(same), key=lambda line: line.size, reverse=True)
+    ]
 
 
 def total(costs: Iterable[Cost]) -> Cost:
@@ -95,33 +94,26 @@ def places(thread: Thread | None) -> list[Place]:
     """Where a thread waits and works, each with its share of what was counted, by its looks."""
     if thread is None:
         return []
-    whole = _whole(thread)
-    while_asleep = Cost(whole.wakeups_per_s, 0.0 if thread.at_work else whole.cpu_share)
-    return [
-        *_shared(thread.asleep or (Stack((), 1),), while_asleep, waits=True),
-        *_shared(thread.at_work, Cost(0.0, whole.cpu_share), waits=False),
-    ]
+    whole, found = _whole(thread), []
+    for waits, stacks in ((True, thread.asleep or (Stack((), 1),)), (False, thread.at_work)):
+        cpu = 0.0 if waits and thread.at_work else whole.cpu_share
+        looks = sum(stack.looks for stack in stacks)
+        for stack in stacks:
+            share = stack.looks / looks
+            cost = Cost(whole.wakeups_per_s * waits * share, cpu * share)
+            if cost.price:
+                found.append(Place(waits=waits, stack=stack.frames, cost=cost))
+    return found
 
 
-def _shared(stacks: Sequence[Stack], whole: Cost, *, waits: bool) -> Iterator[Place]:
-    looks = sum(stack.looks for stack in stacks)
-    for stack in stacks:
-        share = stack.looks / looks
-        cost = Cost(whole.wakeups_per_s * share, whole.cpu_share * share)
-        if cost.price:
-            yield Place(waits=waits, stack=stack.frames, cost=cost)
-
-
-def _whole(thread: Thread) -> Cost:
-    return Cost(_mean(thread.wakeups_per_s), _mean(thread.cpu_share))
-
-
-def _mean(parts: Sequence[float]) -> float:
-    return math.fsum(parts) / max(len(parts), 1)
+def _whole(thread: Thread | None) -> Cost:
+    if thread is None:
+        return Cost()
+    return Cost(fmean(thread.wakeups_per_s or [0.0]), fmean(thread.cpu_share or [0.0]))
 
 
 def _price(thread: Thread | None) -> float:
-    return _whole(thread).price if thread else 0.0
+    return _whole(thread).price
 
 
 def _change(threads: Sequence[Thread | None]) -> float:
@@ -129,99 +121,70 @@ def _change(threads: Sequence[Thread | None]) -> float:
     before, after = threads[0], threads[-1]
     if before is None or after is None or len(threads) == 1:
         return max(map(_price, threads))
-    wakeups = _between(_range(before, before.wakeups_per_s), _range(after, after.wakeups_per_s))
-    cpu = _between(_range(before, before.cpu_share), _range(after, after.cpu_share))
-    return max(wakeups * _PRICE_S, cpu)
+    (low, high), (other_low, other_high) = _range(before), _range(after)
+    certain = (
+        Cost(one.wakeups_per_s - most.wakeups_per_s, one.cpu_share - most.cpu_share)
+        for one, most in ((low, other_high), (other_low, high))
+    )
+    return max(0.0, *(cost.price for cost in certain))
 
 
-def _range(thread: Thread, parts: Sequence[float]) -> tuple[float, float]:
-    """Within what a figure is known: by how it varied, and was held up."""
-    mean, wide = _mean(parts), 0.0
-    if len(parts) > 1:
-        squares = math.fsum((one - mean) ** 2 for one in parts) / (len(parts) - 1)
-        wide = math.sqrt(squares / len(parts)) * t_quantile((1 + CONFIDENCE) / 2, len(parts) - 1)
+def _range(thread: Thread) -> tuple[Cost, Cost]:
+    """Within what the cost of a thread is known: by how it varied, and was held up."""
     # Who sleeps for so long after each piece of work does so less often when it is held up.
     held_up = 1 / max(1 - thread.delayed, _LEAST_FREE)
-    return max(0.0, mean - wide) * (1 - _VARIES), (mean * held_up + wide) / (1 - _VARIES)
-
-
-def _between(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """What lies between two ranges."""
-    return max(0.0, one[0] - other[1], other[0] - one[1])
-
-
-_Key = tuple[tuple[str, str], ...]
-"""What tells one place of a thread from its others: name and file of functions.
-
-Where no function is known, the system calls, without a name. The line in a function does not count.
-"""
+    parts = [thread.wakeups_per_s or [0.0], thread.cpu_share or [0.0]]
+    low, high = 1 - _VARIES, held_up / (1 - _VARIES)
+    return Cost(*(min(one) * low for one in parts)), Cost(*(max(one) * high for one in parts))
 
 
 def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
     """The lines of one thread, of each revision."""
     shown = next(thread for thread in reversed(threads) if thread)
+    line = partial(Line, process=shown.process, thread=shown.name)
     found = [places(thread) for thread in threads]
     working = [[place for place in own if not place.waits] for own in found]
+    waiting: dict[_Names, list[list[Place]]] = {}
+    for number, own in enumerate(found):
+        for place in (one for one in own if one.waits):
+            same = waiting.setdefault(_ends(place.stack), [[] for _ in threads])
+            same[number].append(place)
+    for of_each in waiting.values():
+        costs = [total(place.cost for place in own) for own in of_each]
+        if any(working):
+            # Where only one revision was seen at work, the CPU of both stands there.
+            costs = [Cost(cost.wakeups_per_s) for cost in costs]
+        if any(cost.price for cost in costs):
+            *_, last = chain(*of_each)
+            yield line(waits=True, frames=last.stack, costs=tuple(costs))
     if any(working):
-        # Where only one revision was seen at work, the CPU of both stands there.
-        found = [[replace(one, cost=Cost(one.cost.wakeups_per_s)) for one in own] for own in found]
-    waiting: dict[_Key, list[Place]] = {}
-    for place in chain(*found):
-        if place.waits and place.cost.price:
-            waiting.setdefault(_key(place), []).append(place)
-    for key, same in waiting.items():
-        of_each = ((p.cost for p in own if p.waits and _key(p) == key) for own in found)
-        yield Line(
-            process=shown.process,
-            thread=shown.name,
-            waits=True,
-            frames=tuple(_own(same[-1])),
-            calls=tuple(dict.fromkeys(call for place in same for call in _calls(place))),
-            costs=tuple(map(total, of_each)),
-        )
-    if any(working):
-        whole = (_whole(thread) if thread else Cost() for thread in threads)
         most = max(working, key=lambda own: total(place.cost for place in own).cpu_share)
-        yield Line(
-            process=shown.process,
-            thread=shown.name,
-            waits=False,
-            frames=tuple(_innermost(most)),
-            calls=(),
-            costs=tuple(Cost(0.0, cost.cpu_share) for cost in whole),
-        )
+        costs = [Cost(0.0, _whole(thread).cpu_share) for thread in threads]
+        yield line(waits=False, frames=_innermost(most), costs=tuple(costs))
 
 
-def _innermost(working: Sequence[Place]) -> list[Frame]:
+def _innermost(working: Sequence[Place]) -> tuple[Frame, ...]:
     """The functions down to the innermost one that has much of the work."""
-    least, depth = total(place.cost for place in working).cpu_share * _MUCH_OF_WORK, 0
-    while True:
-        shares: dict[tuple[str, str], list[Place]] = {}
-        for place in working:
-            for name in _names(_own(place)[depth : depth + 1]):
-                shares.setdefault(name, []).append(place)
-        cpu = {name: total(p.cost for p in own).cpu_share for name, own in shares.items()}
-        most = max(cpu, key=cpu.__getitem__, default=None)
-        if most is None or cpu[most] < least:
-            return _own(working[0])[:depth]
-        depth, working = depth + 1, shares[most]
+    cpu: defaultdict[_Names, float] = defaultdict(float)
+    frames: dict[_Names, tuple[Frame, ...]] = {}
+    for place in working:
+        functions = tuple(frame for frame in place.stack if frame.kind != KERNEL)
+        for depth in range(len(functions) + 1):
+            names = _names(functions[:depth])
+            cpu[names] += place.cost.cpu_share
+            frames[names] = functions[:depth]
+    return max((frames[key] for key in cpu if cpu[key] >= cpu[()] * _MUCH_OF_WORK), key=len)
 
 
-def _own(place: Place) -> list[Frame]:
-    """Its functions, the outermost first."""
-    return [frame for frame in place.stack if frame.kind != KERNEL]
+_Names = tuple[tuple[str, str], ...]
+"""Name and file of functions. The line in a function does not count."""
 
 
-def _calls(place: Place) -> list[str]:
-    return [frame.name for frame in place.stack if frame.kind == KERNEL]
-
-
-def _names(frames: Iterable[Frame]) -> _Key:
+def _names(frames: Iterable[Frame]) -> _Names:
     return tuple((frame.name, frame.file) for frame in frames)
 
 
-def _key(place: Place) -> _Key:
-    names = _names(_own(place))
-    if len(names) > _DEEP:
-        return names[:_ENDS] + names[-_ENDS:]
-    return names or tuple(("", call) for call in _calls(place))
+def _ends(stack: Sequence[Frame]) -> _Names:
+    """What tells a place of a thread from its others: the system call if no function is known."""
+    names = _names([frame for frame in stack if frame.kind != KERNEL] or stack)
+    return names[:_ENDS] + names[-_ENDS:]

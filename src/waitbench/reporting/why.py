@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
-from waitbench.model.why import NATIVE, PYTHON, Frame, Why
+from waitbench.model.why import KERNEL, NATIVE, PYTHON, Frame, Why
 from waitbench.reporting.document import Flame, FlameNode, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.shortening import shorten
@@ -56,11 +56,11 @@ def who(line: Line) -> str:
 
 def where(line: Line) -> str:
     """The functions, the innermost last; of a deep stack those of either end."""
-    frames = list(map(_frame, line.frames))
+    frames = [_frame(frame) for frame in line.frames if frame.kind != KERNEL]
     if len(frames) > _DEEP:
         frames[_ENDS:-_ENDS] = ["…"]
     text = " › ".join(frames) or _UNKNOWN
-    calls = ", ".join(line.calls)
+    calls = ", ".join(frame.name for frame in line.frames if frame.kind == KERNEL)
     if not line.waits:
         return f"{text} (at work)"
     return f"{text} [{calls}]" if calls else text
