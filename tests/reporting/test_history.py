@@ -34,7 +34,8 @@ def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
     costs = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
     (trend,) = found_in(told("1", costs) + told("2", costs), "v1", 0.05)
     shown = history.table(trend, "waiting, single", STEADY, newest=4)
-    assert [text_of(row[0]) for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
+    names = [text_of(row[0]).split()[1] for row in shown.rows]
+    assert names == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
     assert "22 older revisions are left out: --format csv has all." in shown.notes
     assert len(history.table(trend, "waiting, single", STEADY).rows) == 29
 

@@ -71,10 +71,11 @@ def test_the_axis_of_a_table_reaches_from_a_hundredth_of_a_per_cent_to_its_deare
     assert lines_of_table(spinning)[1].endswith(".01 .1  1    10  100")
     assert lines_of_table(spinning)[-2] == "spins     200  " + "·" * 18 + "●"
     assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
-    rows, axis = idle.rows_of([*costs, ("d", None)])
-    assert [row.change for row in rows] == ["8.0 %", "0.14 %", "< .01 %", "200 %"]
-    assert axis.high == pytest.approx(2)
-    assert [text for _, text in axis.ticks] == [".01", ".1", "1", "10", "100"]
+    who, cores, dots = idle.chart_of(spinning).headings
+    assert (who.text, cores.text) == ("worker", "% of a core")
+    assert dots.axis is not None
+    assert dots.axis.high == pytest.approx(2)
+    assert [text for _, text in dots.axis.ticks] == [".01", ".1", "1", "10", "100"]
 
 
 def cost_of(cores: float) -> IdleCost:

@@ -45,7 +45,7 @@ def test_the_page_of_a_failed_gate_has_its_ratios_bounds_and_limits() -> None:
     ]  # fmt: skip
     assert texts(table) == [["✗ system time", "3.0× more", "3.0×", "+10 %"]]
     (dot,) = dots(table)
-    assert (dot.band, dot.is_open) == ((1.0, 1.1), False)
+    assert (dot.band, dot.is_open) == ((1 / 1.1, 1.0), False)
     holding = page.sections[0]
     assert holding.title == "1 more question"
     assert [row[0] for row in texts(holding.tables[0])] == ["✓ CPU in all"]
@@ -117,7 +117,7 @@ def test_a_page_of_many_has_their_history_and_says_what_failed() -> None:
     assert page.tables[0].title == "v3, the newest, relative to v1"
     history = page.sections[0]
     assert history.title == "waiting, single: steady CPU"
-    assert [row[0] for row in texts(history.tables[0])] == ["v1", "v2", "v3"]
+    assert [row[0] for row in texts(history.tables[0])] == ["= v1", "▲ v2", "▲ v3"]
     assert history.pictures[0].count("<circle") == 3
 
 

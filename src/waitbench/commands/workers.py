@@ -111,8 +111,7 @@ def workers(
             raise
         print_tables([session.table()], make_console())
         files.write_text(folder / f"{NAME}.md", render_table(session.table()))
-        rows, axis = idle.rows_of(session.rows)
-        concluding.draw_rows(session.table().title, rows, axis, folder, NAME)
+        concluding.draw_table(idle.chart_of(session.table()), folder, NAME)
     raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
 
 

@@ -28,8 +28,6 @@ from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Command, Table
-from waitbench.reporting.drawing import Axis
-from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
@@ -318,9 +316,9 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     return charts.draw_all(found.findings, found.folder, formats, scans(found.records))
 
 
-def draw_rows(title: str, rows: Sequence[ForestRow], axis: Axis, folder: Path, name: str) -> None:
-    """Writes the chart of some rows, if there are any."""
+def draw_table(table: Table, folder: Path, name: str) -> None:
+    """Writes the chart of a table, if it has any row."""
     from waitbench.reporting import charts
 
-    if rows:
-        charts.save(charts.forest.draw(title, rows, axis), folder, name, "png")
+    if table.rows:
+        charts.save(charts.forest.draw(table), folder, name, "png")

@@ -1,9 +1,11 @@
 """Comparisons and a verdict -> what they come to, and how a report of it begins and ends."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
+
+import msgspec
 
 from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
@@ -13,12 +15,10 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Answer, Command, Heading, Table
-from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.forest import COLUMNS
 from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.system.installation import called
 
-COLUMNS = {"change": "change", "interval": "95 %"}
-GATE_COLUMNS = {"change": "change", "interval": "certainly", "allowed": "allowed"}
 _NAMED = 2
 """So many candidates are named in the title."""
 _SHORT = 10
@@ -64,15 +64,16 @@ class Findings:
         return f"{who} against {baseline}{where}"
 
     @property
-    def sides(self) -> Mapping[str, str]:
-        """What heads the figures of both sides."""
+    def sides(self) -> forest.Columns:
+        """The figures of both sides."""
         baseline, *others = self.labels or ("",)
         if not others:
-            return {"after": baseline}
-        return {
-            "before": baseline if len(baseline) <= _SHORT else "baseline",
-            "after": others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate",
-        }
+            return ((baseline, forest.after_of),)
+        candidate = others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate"
+        return (
+            (baseline if len(baseline) <= _SHORT else "baseline", forest.before_of),
+            (candidate, forest.after_of),
+        )
 
 
 def findings(
@@ -113,7 +114,10 @@ def _basis(comparisons: Sequence[Comparison]) -> str:
 
 def answer(found: Findings) -> Answer:
     """What they come to, for people: a table has what fails already."""
-    table = _scenarios(found) if found.judgements is None else decided(found)
+    if found.judgements is None:
+        table = _scenarios(found)
+    else:
+        table = gate_table(found, of_analysis.decisive(found.judgements)[0])
     return Answer(title=found.title, basis=found.basis, notes=found.shown, table=table)
 
 
@@ -125,43 +129,38 @@ def _scenarios(found: Findings) -> Table:
     judged = {one.metric.title for one in found.results if one.judged}
     what = next(iter(judged), "cost") if len(judged) < 2 else "steady CPU"
     several = len(found.labels) > 2
+
+    def name(one: MetricResult) -> str:
+        if not one.judged:
+            return f"{'' if one.is_alone else '  '}{one.metric.title}"
+        who = one.revision if several else one.scenario
+        return who if one.metric.title == what else f"{who}, {one.metric.title}"
+
     # What is not judged is worth a row only where it certainly changed.
     changed = (Verdict.SLOWER, Verdict.FASTER)
-    rows = [
-        replace(forest.row_of(one), cost=_name(one, what, several=several))
+    shown = [
+        one
         for one in found.results
         if one.is_main and (one.judged or one.is_alone or one.verdict in changed)
     ]
     has_groups = several or len(found.labels) == 1
-    return forest.tabulate(
-        "",
-        rows,
-        {**found.sides, **(COLUMNS if found.labels[1:] else {})},
-        names={"cost": what},
-        groups=[row.place for row in rows]
-        if has_groups and len({row.place for row in rows}) > 1
-        else (),
-    )
-
-
-def _name(found: MetricResult, what: str, *, several: bool) -> str:
-    if not found.judged:
-        return f"{'' if found.is_alone else '  '}{found.metric.title}"
-    name = found.revision if several else found.scenario
-    return name if found.metric.title == what else f"{name}, {found.metric.title}"
+    groups = [one.scenario for one in shown if has_groups]
+    columns = (*found.sides, *(COLUMNS if found.labels[1:] else ()))
+    groups = groups if len(set(groups)) > 1 else []
+    return forest.tabulate("", shown, columns, names=((what, name),), groups=groups)
 
 
 def costs(
     found: Findings,
-    results: Iterable[MetricResult],
+    results: Sequence[MetricResult],
     title: str,
     colours: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
     """Figures beside those of the baseline; of a revision alone, its own."""
-    rows = forest.rows_of(results, colours)
     if not found.labels[1:]:
-        return forest.tabulate(title, rows, found.sides)
-    return forest.tabulate(title, rows, {**found.sides, **COLUMNS}, forest.axis_of(rows))
+        return forest.tabulate(title, results, found.sides, colours=colours)
+    columns, axis = (*found.sides, *COLUMNS), forest.axis_of(results)
+    return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
 def scenario(found: Findings, name: str) -> Table:
@@ -171,67 +170,55 @@ def scenario(found: Findings, name: str) -> Table:
 
 def of_commands(found: Findings) -> list[Table]:
     """What commands measure of themselves, a table a scenario: a row a metric."""
+    own = [one for one in found.results if one.metric.is_of_command]
     tables = []
-    places = (one.scenario for one in found.results if one.metric.is_of_command)
-    for place in dict.fromkeys(places):
+    for place in dict.fromkeys(one.scenario for one in own):
         cells: dict[str, dict[str, str]] = {}
-        for one in (one for one in found.of_scenario(place) if one.metric.is_of_command):
-            row, shown = forest.row_of(one), cells.setdefault(one.metric.title, {})
-            shown[found.labels[0]] = row.after if one.is_alone else row.before
+        for one in (one for one in own if one.scenario == place):
+            row, change = cells.setdefault(one.metric.title, {}), ""
             if not one.is_alone:
-                shown[one.revision] = row.after if row.dot is None else f"{row.after}\n{row.change}"
-        header = (Heading("metric"), *(Heading(one, is_left=False) for one in found.labels))
-        rows = [
-            (title, *(of.get(label, NOTHING) for label in found.labels))
-            for title, of in cells.items()
-        ]
-        title = f"{place} · what the command measured"
-        tables.append(Table(title=title, header=header, rows=tuple(rows)))
+                row[found.labels[0]] = forest.before_of(one)
+                change = f"\n{forest.change_of(one)}" * (one.ratio is not None)
+            row[one.revision] = f"{forest.after_of(one)}{change}"
+        tables.append(
+            Table(
+                title=f"{place} · what the command measured",
+                header=("metric", *(Heading(one, is_left=False) for one in found.labels)),
+                rows=tuple(
+                    (title, *(row.get(label, NOTHING) for label in found.labels))
+                    for title, row in cells.items()
+                ),
+            )
+        )
     return tables
 
 
-def decided(found: Findings) -> Table:
-    """What the outcome of a gate rests on, with what each scenario costs both sides."""
-    decisive, _ = of_analysis.decisive(found.judgements or ())
-    rows = [row for one in decisive for row in _with_values(one, found.results)]
-    has_values = any(row.before.strip(f" {NOTHING}") for row in rows)
-    return gate_table(rows, {**(found.sides if has_values else {}), **GATE_COLUMNS})
+def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") -> Table:
+    """Answers of a gate below where they were asked, with the figures of both sides.
 
-
-def gate_table(rows: Sequence[ForestRow], columns: Mapping[str, str] = GATE_COLUMNS) -> Table:
-    """Answers of a gate, below where they were asked."""
-    several = len({row.label for row in rows}) > 1
-    places = [f"{row.label}: {row.place}" if several else row.place for row in rows]
-    return forest.tabulate("", rows, columns, names={"cost": "cost"}, groups=places)
+    One about several scenarios has no figures of its own.
+    """
+    known = {(one.scenarios, one.revision, one.metric.name): one for one in found.results}
+    sides = [known.get((one.scenarios, one.revision, one.metric.name), one) for one in asked]
+    several = len({one.revision for one in asked}) > 1
+    return forest.tabulate(
+        title,
+        [
+            msgspec.structs.replace(one, before=of.before, after=of.after)
+            for one, of in zip(asked, sides, strict=True)
+        ],
+        (*(found.sides if any(of.after for of in sides) else ()), *forest.GATE_COLUMNS),
+        names=(("cost", forest.cost_of),),
+        groups=[f"{one.revision}: {one.scenario}" if several else one.scenario for one in asked],
+    )
 
 
 def details(found: Findings) -> Table:
     """All that a gate asked."""
-    asked = found.judgements or ()
-    table = gate_table([forest.row_of(one) for one in of_analysis.by_urgency(asked)])
-    return replace(table, title=f"the gate · {format_count(len(asked), 'question', 'questions')}")
-
-
-def _with_values(asked: MetricResult, results: Sequence[MetricResult]) -> Iterator[ForestRow]:
-    """An answer, with the figures of its scenario; of several, each in a row below it."""
-    row = forest.row_of(asked)
-    of_scenarios = [
-        forest.row_of(one)
-        for one in results
-        if one.scenario in asked.scenarios
-        and (one.revision, one.metric.name) == (asked.revision, asked.metric.name)
-    ]
-    if len(asked.scenarios) == 1 and of_scenarios:
-        yield replace(row, before=of_scenarios[0].before, after=of_scenarios[0].after)
-    elif asked.ratio is None or not of_scenarios:
-        yield row
-    else:
-        yield replace(row, before=" ", after=" ")
-        for one in of_scenarios:
-            yield replace(
-                one, place=row.place, cost=f"  {one.place}", mark=" ", change=" ", interval=" ",
-                allowed=" ", dot=None,
-            )  # fmt: skip
+    asked = of_analysis.by_urgency(found.judgements or ())
+    return gate_table(
+        found, asked, f"the gate · {format_count(len(asked), 'question', 'questions')}"
+    )
 
 
 def next_step(

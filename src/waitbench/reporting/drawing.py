@@ -30,10 +30,10 @@ class Axis:
     """The values that are written at it, and as what."""
 
     @classmethod
-    def of_ratios(cls, reach: float) -> "Axis":
-        """From ``1 / reach`` to ``reach``."""
+    def of_ratios(cls, reach: float, middle: str = "1") -> "Axis":
+        """From ``1 / reach`` to ``reach``, around what ``middle`` calls 1."""
         text = format_digits(reach, 3)
-        return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, "1"), (reach, f"×{text}")))
+        return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, middle), (reach, f"×{text}")))
 
     @classmethod
     def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0) -> "Axis":

@@ -90,9 +90,9 @@ def _cases(found: Findings) -> Iterator[tuple[str, str, Note]]:
 
 
 def _holds(found: MetricResult) -> Note:
-    row = forest.row_of(found)
-    text = f"{row.label}: {row.cost} {row.change} ({row.interval}), allowed {row.allowed}"
-    return Note(kind="holds", level=row.mark, text=text)
+    what = f"{found.revision}: {forest.cost_of(found)} {forest.change_of(found)}"
+    text = f"{what} ({forest.interval_of(found)}), allowed {forest.allowed_of(found)}"
+    return Note(kind="holds", level=forest.mark_of(found), text=text)
 
 
 def annotations(found: Findings) -> list[str]:

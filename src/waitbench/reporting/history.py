@@ -3,17 +3,23 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from waitbench.analysis.history import ChangePoint, Place, Trend
-from waitbench.analysis.results import Note
+from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
-from waitbench.reporting.document import Heading, Table, Word
+from waitbench.reporting.document import Table
+from waitbench.reporting.drawing import Axis
+from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.summary import MARKS
 
+COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda one: str(one.rounds)))
+_FAR_OUT = 0.1
+"""The share of a history's places that may lie beyond its axis."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
@@ -22,44 +28,47 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
 
     With ``newest``, only so many, besides the anchor and those at a step.
     """
-    steps = {step.after: step for step in trend.change_points}
+    steps = {step.after: _text(step) for step in trend.change_points}
     shown = newest_of(trend, newest)
+    dates = {place.entry.name: (place.entry.date or "")[:10] for place in shown}
     left_out = len(trend.places) - len(shown)
     apart = ", ".join(entry.name for entry in trend.apart)
-    return Table(
-        title=f"{title}: {metric.title}, relative to {trend.anchor}",
-        header=(
-            "revision",
-            "date",
-            Heading("change", is_left=False),
-            Heading("95 %", is_left=False),
-            "sessions",
-            Heading("change point"),
-            Heading("ratio", axis=forest.trend_axis(trend)),
-        ),
-        rows=tuple(
-            (
-                Word(text=row.label, sort=number),
-                (place.entry.date or "")[:10],
-                Word(text=f"{row.mark} {row.change}", sort=place.ratio.value),
-                row.interval,
-                row.sessions,
-                _text(steps[row.label]) if row.label in steps else "",
-                row.dot or "",
-            )
-            for number, place in enumerate(shown)
-            for row in [forest.of_place(place, trend.anchor, title, metric)]
-        ),
-        notes=(
-            *([_PROVISIONAL] if any(step.is_provisional for step in steps.values()) else []),
-            *(
-                [f"{left_out} older revisions are left out: --format csv has all."]
-                if left_out
-                else []
-            ),
-            *([f"No session measured beside {trend.anchor}: {apart}."] if apart else []),
-        ),
+    notes = {
+        _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
+        f"{left_out} older revisions are left out: --format csv has all.": left_out,
+        f"No session measured beside {trend.anchor}: {apart}.": apart,
+    }
+    made = forest.tabulate(
+        f"{title}: {metric.title}, relative to {trend.anchor}",
+        [of_place(place, trend.anchor, title, metric) for place in shown],
+        (*COLUMNS, ("change point", lambda one: steps.get(one.revision, ""))),
+        axis=axis_of(trend),
+        names=(("revision", forest.label_of), ("date", lambda one: dates[one.revision])),
     )
+    return replace(made, notes=tuple(note for note, holds in notes.items() if holds))
+
+
+def of_place(found: Place, anchor: str, title: str, metric: Metric) -> MetricResult:
+    """One revision of a history, relative to the anchor."""
+    name, ratio = found.entry.name, found.ratio
+    is_anchor = name == anchor
+    return MetricResult(
+        scenario=title,
+        scenarios=(title,),
+        revision=name,
+        metric=metric,
+        ratio=None if is_anchor else ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        rounds=ratio.count,
+        verdict=ratio.verdict,
+        why_not="the anchor" if is_anchor else "",
+    )
+
+
+def axis_of(found: Trend) -> Axis:
+    """The axis of a history: the few that are far out do not flatten the others."""
+    return Axis.over([place.ratio for place in found.places], _FAR_OUT)
 
 
 def newest_of(trend: Trend, newest: int) -> list[Place]:

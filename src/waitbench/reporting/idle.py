@@ -11,7 +11,6 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.reporting.document import Cell, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis, colours_of
-from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import NOTHING, format_digits
 
 HOURS_A_MONTH = 365.25 * 24 / 12
@@ -19,6 +18,7 @@ HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
 """Of a core: where the axis begins, and how far it reaches at least."""
 _AXIS_CHARACTERS = 18
+_CORES = "% of a core"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], s
 
 
 def _figures(price: Price | None) -> Iterator[_Figure]:
-    cores = Heading("% of a core", short="% core", is_left=False)
+    cores = Heading(_CORES, short="% core", is_left=False)
     yield cores, lambda cost: cost.cores.value, write_cores
     if price is not None:
         yield Heading("money a month", short="per month", is_left=False), price.of, _write
@@ -134,16 +134,9 @@ def dot_of(cost: IdleCost, axis: Axis, colour: str = "") -> Dot:
     return Dot(cost.cores, None, colour, text=text)
 
 
-def rows_of(
-    rows: Sequence[tuple[str, IdleCost | None]],
-) -> tuple[list[ForestRow], Axis]:
-    """The rows of a chart, and its axis; without those that failed."""
-    axis = axis_of(rows)
-    return [
-        ForestRow(place=name, change=f"{write_cores(cost.cores.value)} %", dot=dot_of(cost, axis))
-        for name, cost in rows
-        if cost is not None
-    ], axis
+def chart_of(made: Table) -> Table:
+    """What is drawn of a table: names, dots and shares of a core."""
+    return made.without(lambda heading: not (heading.is_left or heading.text == _CORES))
 
 
 def _ruler(axis: Axis) -> str:

@@ -154,10 +154,11 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
         and _difference(one) >= _NEXT_TO_NOTHING_S
     ]
     if later:
-        most = forest.row_of(max(later, key=lambda one: one.ratio or 0))
-        rise = f"{'up to ' if later[1:] else ''}{most.change}"
-        text = f"{who}{most.cost} {rise} in {most.place}: {most.before} → {most.after}"
-        yield _note(PRICE, text, most.mark, revision=most.label, count=len(later))
+        most = max(later, key=lambda one: one.ratio or 0)
+        rise = f"{'up to ' if later[1:] else ''}{forest.change_of(most)} in {most.scenario}"
+        values = f"{forest.before_of(most)} → {forest.after_of(most)}"
+        text = f"{who}{most.metric.title} {rise}: {values}"
+        yield _note(PRICE, text, forest.mark_of(most), revision=most.revision, count=len(later))
 
 
 def _difference(found: MetricResult) -> float:

@@ -14,10 +14,10 @@ from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
-from waitbench.reporting.answer import GATE_COLUMNS, Findings, costs
+from waitbench.reporting.answer import Findings, costs
 from waitbench.reporting.document import Heading, Log, Page, Section, Table
 from waitbench.reporting.drawing import colours_of
-from waitbench.reporting.forest import tabulate
+from waitbench.reporting.forest import GATE_AXIS, GATE_COLUMNS
 from waitbench.reporting.formats import (
     NOTHING,
     format_count,
@@ -41,7 +41,6 @@ _NAMED = 3
 """So many candidates say in a heading what a scenario comes to."""
 _MOST_FAILURES = 4
 """So many stand above all else on a page of many comparisons."""
-_HISTORY = {"change": "change", "interval": "95 %", "sessions": "sessions"}
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
@@ -102,13 +101,13 @@ def _gate(
     judgements: Sequence[MetricResult], colours: Mapping[str, str]
 ) -> tuple[list[Table], list[Section]]:
     """What decides, and folded up all else."""
-    decides, others = (forest.rows_of(part, colours) for part in decisive(judgements))
-    axis = forest.gate_axis([*decides, *others])
-    first = tabulate("What the gate asked", decides, GATE_COLUMNS, axis)
-    if not others:
-        return [first], []
-    title = format_count(len(others), "more question", "more questions")
-    return [first], [Section(title=title, tables=(tabulate(title, others, GATE_COLUMNS, axis),))]
+    decides, others = decisive(judgements)
+    more = format_count(len(others), "more question", "more questions")
+    first, second = (
+        forest.tabulate(title, part, GATE_COLUMNS, axis=GATE_AXIS, colours=colours)
+        for title, part in (("What the gate asked", decides), (more, others))
+    )
+    return [first], [Section(title=more, tables=(second,))] if others else []
 
 
 def _scenario(
@@ -116,8 +115,10 @@ def _scenario(
 ) -> Section:
     """Everything that is known of one scenario."""
     results = found.of_scenario(record.scenario)
-    judged = [forest.row_of(one) for one in results if one.judged]
-    brief = ", ".join(f"{row.mark} {row.cost} {row.change}" for row in judged)
+    judged = [one for one in results if one.judged]
+    brief = ", ".join(
+        f"{forest.mark_of(one)} {one.metric.title} {forest.change_of(one)}" for one in judged
+    )
     return Section(
         title=record.scenario,
         brief=brief if len(judged) <= _NAMED else "",
@@ -197,15 +198,16 @@ def compose_history(
         for name, own in trends.items()
         for title, one in history.titled(own).items()
     ]
-    rows = [forest.of_place(one.newest, one.anchor, title, it) for it, title, one in found]
+    newest_of = [history.of_place(one.newest, one.anchor, title, it) for it, title, one in found]
     records = [record for contents in several for record in contents.records]
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     failures = [*notes.failures(run for record in records for run in failed_runs(record))]
     tables = []
-    if rows:
-        labels = dict.fromkeys(row.label for row in rows)
+    if newest_of:
+        labels = dict.fromkeys(one.revision for one in newest_of)
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
-        tables.append(tabulate(title, rows, _HISTORY, forest.axis_of(rows)))
+        axis = forest.axis_of(newest_of)
+        tables.append(forest.tabulate(title, newest_of, history.COLUMNS, axis=axis))
     no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
     failed = Table("Runs", (Heading("what failed"),), tuple((note.text,) for note in failures))
     return Page(
@@ -243,7 +245,7 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     return Section(
         title=f"{title}: {metric.title}",
         brief=", ".join(history.change_point(step, metric).text for step in steps),
-        pictures=(svg.of_trend(places, at_steps, forest.trend_axis(found)),),
+        pictures=(svg.of_trend(places, at_steps, history.axis_of(found)),),
         tables=(history.table(found, title, metric, newest),),
     )
 

@@ -8,21 +8,33 @@ from matplotlib.patches import Rectangle
 from tests.gate_runs import failing
 from tests.reporting.charts.figures import compared, notes, steady_runs, xs
 from waitbench.analysis import results
+from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import Estimate
-from waitbench.reporting import forest as rows_of
 from waitbench.reporting.charts import forest
-from waitbench.reporting.document import Dot
+from waitbench.reporting.document import Dot, Heading, Table
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.forest import (
+    COLUMNS,
+    GATE_AXIS,
+    GATE_COLUMNS,
+    axis_of,
+    change_of,
+    tabulate,
+)
 
 
-def row(value: float, *, low: float, high: float, is_open: bool = False) -> ForestRow:
-    dot = Dot(Estimate(value, low, high, 5), (1.0, 1.1), "#0072B2", is_open)
-    return ForestRow(place="idle", cost="CPU", label="b", mark="?", change="it", dot=dot)
+def row(value: float, *, low: float, high: float, is_open: bool = False) -> Dot:
+    return Dot(Estimate(value, low, high, 5), (1.0, 1.1), "#0072B2", is_open)
 
 
-def draw(*rows: ForestRow, reach: float = 4) -> Axes:
-    return axes_of(forest.draw("title", rows, Axis.of_ratios(reach)))
+def draw(*dots: Dot, reach: float = 4) -> Axes:
+    header = ("cost", "change", Heading("ratio", axis=Axis.of_ratios(reach)))
+    table = Table("title", header, tuple(("? CPU", "it", dot) for dot in dots))
+    return axes_of(forest.draw(table))
+
+
+def gate(*asked: MetricResult) -> Axes:
+    return axes_of(forest.draw(tabulate("gate", asked, GATE_COLUMNS, axis=GATE_AXIS)))
 
 
 def axes_of(figure: Figure) -> Axes:
@@ -49,10 +61,20 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
 
 def test_with_a_floor_all_up_to_the_limit_is_shaded() -> None:
     found = results.of_verdict(failing())[0]
-    shown = rows_of.row_of(msgspec.structs.replace(found, floor=0.1))
-    (band,) = axes_of(forest.draw("gate", [shown], rows_of.gate_axis([shown]))).patches
+    (band,) = gate(msgspec.structs.replace(found, floor=0.1)).patches
     assert isinstance(band, Rectangle)
     assert (band.get_x(), band.get_x() + band.get_width()) == (0.5, 1)
+
+
+def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
+    found = msgspec.structs.replace(results.of_verdict(failing())[0], margin=0.25, ratio=1.5)
+    axes = gate(found, msgspec.structs.replace(found, floor=0.1))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
+    dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
+    assert dots == [1.5 / 1.25, 1.5]
+    no_change, _ = axes.patches
+    assert isinstance(no_change, Rectangle)
+    assert (no_change.get_x(), no_change.get_x() + no_change.get_width()) == (0.8, 1)
 
 
 def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
@@ -68,18 +90,18 @@ def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
 
 
 def test_the_chart_of_a_gate_has_every_question_and_what_it_says() -> None:
-    rows = rows_of.rows_of(results.of_verdict(failing()), {})
-    axes = axes_of(forest.draw("gate", rows, rows_of.gate_axis(rows)))
+    asked = results.of_verdict(failing())
+    axes = gate(*asked)
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "✗ system time", "✓ CPU in all",
     ]  # fmt: skip
-    assert notes(axes)[0] == rows[0].change
+    assert notes(axes)[0] == change_of(asked[0])
 
 
 def test_a_candidate_without_a_run_keeps_its_row() -> None:
     found = compared({"a": steady_runs(2), "b": [], "c": steady_runs(2)})
-    rows = rows_of.rows_of([one for one in results.of_comparisons([found]) if one.is_main], {})
-    axes = axes_of(forest.draw("", rows, rows_of.axis_of(rows)))
+    shown = [one for one in results.of_comparisons([found]) if one.is_main]
+    axes = axes_of(forest.draw(tabulate("", shown, COLUMNS, axis=axis_of(shown))))
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "✗ CPU in all · b", "= CPU in all · c", "= lateness p99 · c",
     ]  # fmt: skip

@@ -6,9 +6,9 @@ from matplotlib.text import Text
 
 from tests.reporting.charts.figures import compared, steady_runs
 from waitbench.analysis import results
-from waitbench.reporting import forest as forest_rows
 from waitbench.reporting.charts import forest, plane, style
 from waitbench.reporting.drawing import COLOURS
+from waitbench.reporting.forest import COLUMNS, axis_of, tabulate
 
 PAGE_PIXELS = 830
 """How wide GitHub shows a picture of a README."""
@@ -19,10 +19,10 @@ def drawn(labels: list[str]) -> list[Figure]:
     """A chart of each kind, of revisions with these labels beside a baseline."""
     runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
     comparison = compared(runs)
-    rows = forest_rows.rows_of(results.of_comparisons([comparison]), {})
-    points = plane.points_of(results.of_comparisons([comparison]), "base")
+    found = results.of_comparisons([comparison])
+    points = plane.points_of(found, "base")
     return [
-        forest.draw("", rows, forest_rows.axis_of(rows)),
+        forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))),
         plane.draw("", points, ["base", *labels]),
     ]
 

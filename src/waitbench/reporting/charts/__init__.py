@@ -1,4 +1,4 @@
-"""Rows and comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind."""
+"""Tables and comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
-from waitbench.reporting import forest as rows_of
 from waitbench.reporting.answer import Findings
 from waitbench.reporting.charts import forest, plane, scan
 from waitbench.reporting.drawing import colours_of
+from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 from waitbench.system.files import write_with
 
 OVERVIEW_NAME, GATE_NAME = "overview", "gate"
@@ -31,13 +31,17 @@ def draw_all(
     """
     figures: dict[str, Figure] = {}
     colours = colours_of(found.labels)
-    rows = rows_of.rows_of([one for one in found.results if one.is_main], colours)
-    if any(row.dot is not None for row in rows):
-        figures[OVERVIEW_NAME] = forest.draw(found.title, rows, rows_of.axis_of(rows))
+    main = [one for one in found.results if one.is_main]
+    if any(one.ratio is not None for one in main):
+        figures[OVERVIEW_NAME] = forest.draw(
+            tabulate(found.title, main, COLUMNS, axis=axis_of(main), colours=colours)
+        )
     if found.judgements:
-        asked = rows_of.rows_of(by_urgency(found.judgements), colours)
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
-        figures[GATE_NAME] = forest.draw(title, asked, rows_of.gate_axis(asked))
+        asked = by_urgency(found.judgements)
+        figures[GATE_NAME] = forest.draw(
+            tabulate(title, asked, GATE_COLUMNS[:2], axis=GATE_AXIS, colours=colours)
+        )
     for place in dict.fromkeys(one.scenario for one in found.results):
         points = plane.points_of(found.of_scenario(place), found.labels[0])
         if points:

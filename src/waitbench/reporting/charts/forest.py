@@ -1,67 +1,63 @@
 """The rows of a forest plot: names to the left, dots with intervals, and what they say."""
 
-from collections.abc import Sequence
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from waitbench.reporting.charts import style
-from waitbench.reporting.document import Dot
+from waitbench.reporting.document import Dot, Table, text_of
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.shortening import shorten
 from waitbench.system.streams import printable
 
-_MOST_CHARACTERS = 58
+_LONGEST = 58
+"""Characters of a name."""
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
-_CHANGE, _INTERVAL = 8, 96
-"""Points to the right of the axis where a change stands, and its interval."""
+_POINTS = (8, 96)
+"""To the right of the axis: where a change stands, and its interval."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 
 
-def draw(title: str, rows: Sequence[ForestRow], axis: Axis) -> Figure:
-    """A row each; an arrow where one lies beyond the axis."""
+def draw(table: Table) -> Figure:
+    """A row each, with its figures to the right; an arrow where one lies beyond the axis."""
+    headings, rows = table.headings, table.rows
+    dots = next(place for place, heading in enumerate(headings) if heading.axis)
+    axis = headings[dots].axis
+    assert axis is not None
     figure = Figure(
         figsize=(style.WIDTH, len(rows) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
     )
     axes = figure.subplots()
     axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(rows) - 0.5, -0.5))
-    is_of_ratios = any(row.dot is not None and row.dot.band for row in rows)
+    is_of_ratios = axis.low < 1 < axis.high
     if is_of_ratios:
         axes.axvline(1, color=style.GREY, linewidth=1)
+    names = []
     for place, row in enumerate(rows):
-        if row.dot is not None:
-            _draw(axes, place, row.dot, axis)
-        _beside(axes, place, _CHANGE, row.change)
-        _beside(axes, place, _INTERVAL, row.interval, style.GREY)
-    names = [shorten(name, _MOST_CHARACTERS) for name in _names(rows)]
+        cells = [
+            (heading.is_left, text_of(cell))
+            for heading, cell in zip(headings, row, strict=True)
+            if not heading.axis
+        ]
+        names.append(shorten(" · ".join(text for is_name, text in cells if is_name), _LONGEST))
+        figures = [text for is_name, text in cells if not is_name]
+        for points, text, colour in zip(_POINTS, figures, ("black", style.GREY), strict=False):
+            _beside(axes, place, points, text, colour)
+        dot = row[dots]
+        if isinstance(dot, Dot):
+            _draw(axes, place, dot, axis)
     axes.set_yticks(range(len(rows)), list(map(printable, names)), fontsize=9)
     # As wide as an arrow at the left edge.
     axes.tick_params(axis="y", length=0, pad=9)
     axes.minorticks_off()
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
-    figure.suptitle(printable(title), fontsize=12, fontweight="bold", x=0.01, ha="left")
+    figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
     figure.supxlabel(
         _EXPLANATION if is_of_ratios else _OF_CORES, fontsize=style.SMALL, color=style.GREY
     )
     return figure
-
-
-def _names(rows: Sequence[ForestRow]) -> list[str]:
-    """What tells rows apart: that is not what all of them share."""
-    parts = [(row.place, row.cost, row.label) for row in rows]
-    varying = [len(set(of)) > 1 for of in zip(*parts, strict=True)]
-    return [
-        f"{row.mark} "
-        + (
-            " · ".join(text for text, varies in zip(own, varying, strict=True) if varies)
-            or row.place
-        )
-        for row, own in zip(rows, parts, strict=True)
-    ]
 
 
 def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
@@ -82,7 +78,7 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
     )  # fmt: skip
 
 
-def _beside(axes: Axes, place: int, points: float, text: str, colour: str = "black") -> None:
+def _beside(axes: Axes, place: int, points: float, text: str, colour: str) -> None:
     axes.annotate(
         text, (1, place), xycoords=axes.get_yaxis_transform(), xytext=(points, 0),
         textcoords="offset points", va="center", fontsize=9, color=colour, annotation_clip=False,
