@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from tests import standin
-from waitbench.environments import wheels
 from waitbench import engines
+from waitbench.environments import wheels
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError

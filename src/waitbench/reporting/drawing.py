@@ -20,6 +20,14 @@ def colours_of(labels: Sequence[str]) -> dict[str, str]:
     return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
 
 
+def shorten(text: str, width: int) -> str:
+    """Leaves out the middle of a text that is too wide, because names differ at their ends."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
 @dataclass(frozen=True)
 class Axis:
     """A logarithmic axis."""

@@ -93,12 +93,12 @@ def _height(axis: Axis, ratio: float) -> str:
 def of_scan(scanned: Scanned) -> tuple[str, ...]:
     """The chart of a scan, if there is one, with black in the colour of the text around it."""
     # Here, not above: matplotlib takes a second to import, and most pages have no scan.
-    from waitbench.reporting.charts import scan
+    from waitbench.reporting.charts import planes
 
-    if not scan.has_data(scanned):
+    figure = planes.scan(scanned)
+    if figure is None:
         return ()
     written = io.StringIO()
-    figure = scan.draw(scanned)
     figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
     found = written.getvalue()
     drawn = re.sub(r'(width|height)="[\d.]+pt"', "", found[found.index("<svg") :], count=2)

@@ -8,8 +8,8 @@ import msgspec
 from waitbench.analysis.why import Cost, Line, lines, places, total
 from waitbench.model.why import KERNEL, NATIVE, PYTHON, Frame, Why
 from waitbench.reporting.document import Flame, FlameNode, Table, Word
+from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING
-from waitbench.reporting.shortening import shorten
 
 THREAD = "thread"
 """What a step of a path is that is no frame: a process or a thread."""

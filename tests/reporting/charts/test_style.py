@@ -1,12 +1,13 @@
 """What all charts share."""
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tests.reporting.charts.figures import compared, steady_runs
 from waitbench.analysis import results
-from waitbench.reporting.charts import forest, plane, style
+from waitbench.reporting.charts import forest, planes
 from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.forest import COLUMNS, axis_of, tabulate
 
@@ -20,11 +21,9 @@ def drawn(labels: list[str]) -> list[Figure]:
     runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
     comparison = compared(runs)
     found = results.of_comparisons([comparison])
-    points = plane.points_of(found, "base")
-    return [
-        forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))),
-        plane.draw("", points, ["base", *labels]),
-    ]
+    plane = planes.tradeoff("", found, ["base", *labels])
+    assert plane is not None
+    return [forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))), plane]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +49,9 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
 
 
 def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
-    alike = range(0, 7 * len(COLOURS), len(COLOURS))
-    assert len({style.colour(number) for number in alike}) == 1
-    assert len({style.marker(number) for number in alike}) == 7
+    *_, plane = drawn([f"v{number}" for number in range(3 * len(COLOURS))])
+    (axes,) = plane.axes
+    dots = [bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)]
+    looks = [(dot.get_color(), dot.get_marker()) for dot in dots if dot]
+    assert len({colour for colour, _ in looks}) == len(COLOURS)
+    assert len(set(looks)) == len(looks)

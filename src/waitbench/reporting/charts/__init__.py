@@ -3,17 +3,22 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib
 from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
 from waitbench.reporting.answer import Findings
-from waitbench.reporting.charts import forest, plane, scan
+from waitbench.reporting.charts import forest, planes
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 from waitbench.system.files import write_with
 
-OVERVIEW_NAME, GATE_NAME = "overview", "gate"
+matplotlib.use("Agg")
+# Labels are data: a dollar sign in one is not mathematics.
+matplotlib.rcParams.update(
+    {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
+)
 
 
 def draw_all(
@@ -29,27 +34,29 @@ def draw_all(
     ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     Raises ``HarnessError`` when the disk refuses.
     """
-    figures: dict[str, Figure] = {}
+    figures: dict[str, Figure | None] = {}
     colours = colours_of(found.labels)
     main = [one for one in found.results if one.is_main]
     if any(one.ratio is not None for one in main):
-        figures[OVERVIEW_NAME] = forest.draw(
+        figures["overview"] = forest.draw(
             tabulate(found.title, main, COLUMNS, axis=axis_of(main), colours=colours)
         )
     if found.judgements:
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         asked = by_urgency(found.judgements)
-        figures[GATE_NAME] = forest.draw(
+        figures["gate"] = forest.draw(
             tabulate(title, asked, GATE_COLUMNS[:2], axis=GATE_AXIS, colours=colours)
         )
     for place in dict.fromkeys(one.scenario for one in found.results):
-        points = plane.points_of(found.of_scenario(place), found.labels[0])
-        if points:
-            figures[f"{place}-tradeoff"] = plane.draw(place, points, found.labels)
-    for one in filter(scan.has_data, scanned):
-        figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
+        chart = planes.tradeoff(place, found.of_scenario(place), found.labels)
+        figures[f"{place}-tradeoff"] = chart
+    for one in scanned:
+        figures[f"{one.scenario}-{one.parameter}-scan"] = planes.scan(one)
     return [
-        save(figure, folder, name, form) for name, figure in figures.items() for form in formats
+        save(figure, folder, name, form)
+        for name, figure in figures.items()
+        if figure is not None
+        for form in formats
     ]
 
 

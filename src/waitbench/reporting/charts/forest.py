@@ -4,12 +4,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from waitbench.reporting.charts import style
 from waitbench.reporting.document import Dot, Table, text_of
-from waitbench.reporting.drawing import Axis
-from waitbench.reporting.shortening import shorten
+from waitbench.reporting.drawing import Axis, shorten
 from waitbench.system.streams import printable
 
+_GREY = "#555555"
+_WIDTH = 8.5
+"""Inches. Where a page shows a chart 830 pixels wide, as GitHub does, the smallest text of one is
+more than 10 pixels high; of one 10 inches wide, 9."""
+_SMALL = 8
+"""Points: the smallest text of any chart."""
 _LONGEST = 58
 """Characters of a name."""
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
@@ -26,13 +30,13 @@ def draw(table: Table) -> Figure:
     axis = headings[dots].axis
     assert axis is not None
     figure = Figure(
-        figsize=(style.WIDTH, len(rows) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
+        figsize=(_WIDTH, len(rows) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
     )
     axes = figure.subplots()
     axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(rows) - 0.5, -0.5))
     is_of_ratios = axis.low < 1 < axis.high
     if is_of_ratios:
-        axes.axvline(1, color=style.GREY, linewidth=1)
+        axes.axvline(1, color=_GREY, linewidth=1)
     names = []
     for place, row in enumerate(rows):
         cells = [
@@ -42,7 +46,7 @@ def draw(table: Table) -> Figure:
         ]
         names.append(shorten(" · ".join(text for is_name, text in cells if is_name), _LONGEST))
         figures = [text for is_name, text in cells if not is_name]
-        for points, text, colour in zip(_POINTS, figures, ("black", style.GREY), strict=False):
+        for points, text, colour in zip(_POINTS, figures, ("black", _GREY), strict=False):
             _beside(axes, place, points, text, colour)
         dot = row[dots]
         if isinstance(dot, Dot):
@@ -54,9 +58,7 @@ def draw(table: Table) -> Figure:
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
     figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
-    figure.supxlabel(
-        _EXPLANATION if is_of_ratios else _OF_CORES, fontsize=style.SMALL, color=style.GREY
-    )
+    figure.supxlabel(_EXPLANATION if is_of_ratios else _OF_CORES, fontsize=_SMALL, color=_GREY)
     return figure
 
 
@@ -66,7 +68,7 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
         axes.add_patch(
             Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
         )
-    colour, ratio = dot.colour or style.GREY, dot.ratio
+    colour, ratio = dot.colour or _GREY, dot.ratio
     if ratio.high is not None:
         ends = [ratio.low or ratio.value, ratio.high]
         axes.plot(ends, [place, place], color=colour, linewidth=2)
