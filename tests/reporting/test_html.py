@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
-from tests.reasons import place, why
 from tests.records import make_record, outcome, times
 from tests.reporting.made_up import kept, page_of
 from tests.reporting.test_page import gate
 from waitbench.reporting import html
-from waitbench.reporting import why as reasons
 
 GOLDEN = Path(__file__).parents[1] / "frozen" / "expected" / "page.html"
 HOSTILE = (
@@ -60,24 +58,3 @@ def test_a_page_is_written_as_it_was_frozen() -> None:
     if os.environ.get("UPDATE_FROZEN"):
         GOLDEN.write_text(shown, "utf-8")
     assert shown == GOLDEN.read_text("utf-8")
-
-
-def test_a_function_of_a_flame_graph_lies_within_its_caller_and_beside_its_like() -> None:
-    before = why(
-        "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
-    )
-    after = why("v2", place("main", "park", wakeups=6), place("main", "lock", wakeups=2))
-    (flame,) = reasons.flames([before, after])
-    boxes = {box.name.partition(" ")[0]: box for box in html.boxes(flame, "wakeups")}
-    assert boxes["park"].said == "v1 0 wake-ups a second, v2 6 wake-ups a second"
-    assert (boxes["park"].tone, boxes["lock"].tone) == ("more", "same")
-    assert boxes["lock"].width == pytest.approx(0.4)
-    assert boxes["park"].left == pytest.approx(boxes["lock"].left + boxes["lock"].width)
-    assert boxes["lock"].depth == boxes["main"].depth + 1
-    assert "spin" not in boxes
-
-
-def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
-    (flame,) = reasons.flames([why("v1", place("main", wakeups=2))])
-    assert {box.tone for box in html.boxes(flame, "wakeups")} == {"same"}
-    assert html.boxes(flame, "cpu") == []

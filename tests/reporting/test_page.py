@@ -94,8 +94,8 @@ def test_runs_that_failed_are_counted_and_their_last_words_and_log_shown() -> No
     page = page_of(record)
     assert "b, 2 runs of idle failed: exit code 1: <boom>" in [one.text for one in page.notes]
     assert page.facts[-1] == "2 runs, 2 failed"
-    (log_shown,) = (log for section in page.sections for log in section.logs)
-    assert log_shown.title == "The end of the log of b, failed, round 2"
+    ((title, _),) = (log for section in page.sections for log in section.logs)
+    assert title == "The end of the log of b, failed, round 2"
     shown = html.render(page)
     assert '<pre tabindex="0"><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>' in shown
     assert "no failure" not in shown

@@ -59,13 +59,33 @@ def test_what_was_not_seen_is_said() -> None:
 
 
 def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
-    (flame,) = flames([BEFORE, AFTER])
-    assert flame.labels == ("v1", "v2")
-    assert [(one.depth, one.name) for one in flame.nodes[:3]] == [
+    wakeups, cpu = flames([BEFORE, AFTER])
+    assert (wakeups.title, cpu.title) == ("v2 against v1, by wake-ups", "v2 against v1, by CPU")
+    assert [(one.depth, one.name) for one in wakeups.boxes[:3]] == [
         (0, "all"), (1, "child x"), (2, "Thread"),
     ]  # fmt: skip
-    assert flame.nodes[0].cpu == (0.99, 0.07)
+    assert cpu.boxes[0].said == "v1 99 % of a CPU, v2 7 % of a CPU"
     assert flames([]) == ()
+
+
+def test_a_function_lies_within_its_caller_and_beside_its_like() -> None:
+    before = why(
+        "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
+    )
+    after = why("v2", place("main", "park", wakeups=6), place("main", "lock", wakeups=2))
+    wakeups, _ = flames([before, after])
+    boxes = {box.name.partition(" ")[0]: box for box in wakeups.boxes}
+    assert boxes["park"].said == "v1 0 wake-ups a second, v2 6 wake-ups a second"
+    assert (boxes["park"].tone, boxes["lock"].tone) == ("more", "same")
+    assert boxes["lock"].width == pytest.approx(0.4)
+    assert boxes["park"].left == pytest.approx(boxes["lock"].left + boxes["lock"].width)
+    assert boxes["lock"].depth == boxes["main"].depth + 1
+    assert "spin" not in boxes
+
+
+def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
+    (flame,) = flames([why("v1", place("main", wakeups=2))])
+    assert {box.tone for box in flame.boxes} == {"same"}
 
 
 def test_folded_stacks_have_no_separator_within_a_name() -> None:

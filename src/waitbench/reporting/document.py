@@ -1,7 +1,8 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import Estimate
@@ -37,6 +38,11 @@ class Dot:
     """Whether nothing certain is known: the dot is hollow."""
     text: str = ""
     """The same on a console."""
+
+    @property
+    def sort(self) -> float:
+        """What a column of a page is sorted by."""
+        return self.ratio.value
 
 
 Cell = str | Word | Dot
@@ -125,36 +131,26 @@ class Answer:
     """What is best done now, and where there is more: a word, and a command or a place."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlameNode:
-    """One function within its callers, or the thread or process that they belong to."""
+class FlameBox(NamedTuple):
+    """A function within its callers, or the thread or process that they belong to."""
 
     depth: int
+    left: float
+    width: float
+    """Where it is drawn, as a share of the graph."""
+    tone: str
+    """``less`` or ``more`` than the baseline, or ``same``."""
     name: str
-    kind: str
-    wakeups: tuple[float, ...]
-    """A second, with all that is below it, of each revision."""
-    cpu: tuple[float, ...]
-    """Share of a CPU, likewise."""
+    said: str
+    """Its figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flame:
-    """A flame graph that a page draws: of two revisions, with what differs."""
+    """A flame graph, callers above: of two revisions, with what differs."""
 
     title: str
-    labels: tuple[str, ...]
-    """Of the revisions, the baseline first."""
-    nodes: tuple[FlameNode, ...]
-    """Each before what is below it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Log:
-    """What a run printed before it failed."""
-
-    title: str
-    text: str
+    boxes: Sequence[FlameBox]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +163,8 @@ class Section:
     pictures: tuple[str, ...] = ()
     """SVG that this package has drawn."""
     tables: tuple[Table, ...] = ()
-    logs: tuple[Log, ...] = ()
+    logs: tuple[tuple[str, str], ...] = ()
+    """The ends of logs, each with its title."""
     flames: tuple[Flame, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 

@@ -15,7 +15,7 @@ from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
 from waitbench.reporting.answer import Findings, costs
-from waitbench.reporting.document import Heading, Log, Page, Section, Table
+from waitbench.reporting.document import Heading, Page, Section, Table
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import GATE_AXIS, GATE_COLUMNS
 from waitbench.reporting.formats import (
@@ -132,13 +132,13 @@ def _scenario(
     )
 
 
-def _logs(record: Record) -> Iterator[Log]:
+def _logs(record: Record) -> Iterator[tuple[str, str]]:
     """The end of what was printed by the last failed run of each revision, for each reason."""
     last = {(one.label, one.reason): one for one in record.outcomes}
     for (label, reason), one in last.items():
         if one.log and reason not in HARMLESS:
             title = f"The end of the log of {label}, {reason}, round {one.round}"
-            yield Log(title=title, text=one.log)
+            yield title, one.log
 
 
 def _runs(record: Record) -> Table:

@@ -1,24 +1,27 @@
 """Where revisions wait and work -> a table of what changed, sentences, and a flame graph."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
-from waitbench.model.why import KERNEL, NATIVE, PYTHON, Frame, Why
-from waitbench.reporting.document import Flame, FlameNode, Table, Word
+from waitbench.model.why import KERNEL, PYTHON, Frame, Why
+from waitbench.reporting.document import Flame, FlameBox, Table, Word
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.formats import NOTHING, format_number
 
-THREAD = "thread"
-"""What a step of a path is that is no frame: a process or a thread."""
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CPU = 0.05, 0.0005
 """A second, and of a CPU: a line with less in each revision is not worth a row."""
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
 _PARTS = 2
+_NARROWEST = 0.0005
+"""A function that is less wide, as a share of its flame graph, is left out."""
+_ALIKE = 0.1
+"""A function whose share in the two revisions differs by less than this is the same."""
 _UNKNOWN = "stack not seen"
 
 
@@ -91,54 +94,61 @@ def _text(cost: Cost) -> str:
 
 
 def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
-    """The graph of each candidate against the baseline; of one alone its own."""
-    return tuple(_flame(shown) for shown in _pairs(several))
+    """The graphs of each candidate against the baseline; of one alone its own."""
+    return tuple(
+        Flame(title=f"{' against '.join(one.label for one in shown[::-1])}, {by}", boxes=boxes)
+        for shown in _pairs(several)
+        for by, of, unit in (
+            ("by wake-ups", attrgetter("wakeups_per_s"), " wake-ups a second"),
+            ("by CPU", lambda cost: cost.cpu_share * 100, " % of a CPU"),
+        )
+        if (boxes := list(_boxes(shown, of, unit)))
+    )
 
 
-def _flame(shown: Sequence[Why]) -> Flame:
-    """The tree of all stacks: each function before what is below it, by name."""
-    found: dict[_Path, list[list[Cost]]] = {(): [[] for _ in shown]}
+def _boxes(shown: Sequence[Why], of: Callable[[Cost], float], unit: str) -> Iterator[FlameBox]:
+    """Each function before what is below it, as wide as what all spend there; none without any."""
+    found: dict[_Path, list[float]] = {(): [0.0] * len(shown)}
     for number, why in enumerate(shown):
         for steps, cost in _stacks(why):
             for depth in range(len(steps) + 1):
-                found.setdefault(steps[:depth], [[] for _ in shown])[number].append(cost)
-    nodes = []
-    for steps, of_each in sorted(found.items()):
-        name, kind = steps[-1] if steps else ("all", NATIVE)
-        costs = list(map(total, of_each))
-        nodes.append(
-            FlameNode(
-                depth=len(steps),
-                name=name,
-                kind=kind,
-                wakeups=tuple(round(cost.wakeups_per_s, 3) for cost in costs),
-                cpu=tuple(round(cost.cpu_share, 6) for cost in costs),
-            )
-        )
-    labels = tuple(why.label for why in shown)
-    title = f"Where {' against '.join(reversed(labels))} wakes up and uses CPU"
-    return Flame(title=title, labels=labels, nodes=tuple(nodes))
+                found.setdefault(steps[:depth], [0.0] * len(shown))[number] += of(cost)
+    lefts: list[float] = []
+    whole = sum(found[()])
+    for steps, values in sorted(found.items()) if whole else ():
+        depth, width = len(steps), sum(values) / whole
+        left = lefts[depth] if depth < len(lefts) else 0.0
+        # The next one of this depth stands beside it, what it calls begins where it does.
+        lefts[depth:] = [left + width, left]
+        if width >= _NARROWEST:
+            figures = zip(shown, values, strict=True)
+            said = ", ".join(f"{why.label} {format_number(value)}{unit}" for why, value in figures)
+            yield FlameBox(depth, left, width, _tone(values), ("all", *steps)[-1], said)
 
 
-_Path = tuple[tuple[str, str], ...]
-"""What stands on a stack, the outermost first, each with its kind: process, thread, frames."""
+def _tone(values: Sequence[float]) -> str:
+    before, after = values[0], values[-1]
+    if abs(after - before) <= _ALIKE * (after + before):
+        return "same"
+    return "less" if after < before else "more"
+
+
+_Path = tuple[str, ...]
+"""What stands on a stack, the outermost first: process, thread, functions."""
 
 
 def _stacks(why: Why) -> Iterator[tuple[_Path, Cost]]:
     for thread in why.threads:
         for place in places(thread):
-            frames = (
-                (f"{frame.name} ({frame.file})" if frame.file else frame.name, frame.kind)
-                for frame in place.stack
-            )
-            yield ((thread.process, THREAD), (thread.name, THREAD), *frames), place.cost
+            frames = (f"{one.name} ({one.file})" if one.file else one.name for one in place.stack)
+            yield (thread.process, thread.name, *frames), place.cost
 
 
 def folded(why: Why) -> dict[str, dict[str, float]]:
     """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
     found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
     for steps, cost in _stacks(why):
-        stack = ";".join(name.replace(";", ",") for name, _ in steps)
+        stack = ";".join(name.replace(";", ",") for name in steps)
         for unit, amount in (("wakeups", cost.wakeups_per_s), ("cpu", cost.cpu_share)):
             if amount:
                 found[unit][stack] = found[unit].get(stack, 0.0) + amount
