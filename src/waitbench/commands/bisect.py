@@ -223,7 +223,7 @@ class Bisecting:
         self, stepper: Stepper, search: Search, points: tuple[int, ...], home: Path, budget_s: float
     ) -> Search:
         """The search with one more step; the same one where nothing was measured."""
-        say = bisection.Steps(stepper.output.progress, stepper.output.quiet)
+        say = bisection.Steps(stepper.output.progress, quiet=stepper.output.quiet)
         say.begin(search, points)
         try:
             step = stepper.step(search, points, home / name_of(search, points), budget_s)

@@ -5,9 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from waitbench.analysis.bisection import Change, End, Grain, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
@@ -16,6 +13,7 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Answer, Command, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
+from waitbench.reporting.progress import Log
 from waitbench.reporting.summary import HARMLESS, HOLDS, MARKS
 from waitbench.system.installation import called
 
@@ -51,25 +49,36 @@ class Searched:
 def answer(searched: Searched) -> Answer:
     """What was found, the culprit, every step, and how to repeat it."""
     good, *_, bad = searched.searches[0].labels
-    level = _LEVELS.get(searched.main.end, "?")
-    others = [one for one in searched.searches if one is not searched.main]
-    said = [("finding", finding(searched, one)) for one in others]
-    said += [("missing", text) for text in _missing(searched)]
-    said += [("remark", text) for text in searched.remarks]
-    for commit in (search.culprit for search in searched.proven):
-        if commit is not None:
-            text = f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}"
-            said.append(("culprit", f"{text} ({commit.author}, {commit.date})"))
-    if searched.proven:
-        chance = f"the chance that what is named here is wrong is {ALPHA:.0%} at most"
-        said.append(("error", f"{chance}, over all steps together"))
+    main = searched.main
+    others = [finding(searched, one) for one in searched.searches if one is not main]
+    missing = [
+        f"{search.labels[point]} cannot be measured: {why}"
+        for search in searched.searches
+        for point, why in sorted(search.missing.items())
+    ]
+    culprits = [
+        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject} ({commit.author}, {commit.date})"
+        for commit in (search.culprit for search in searched.proven)
+        if commit is not None
+    ]
+    error = (
+        f"the chance that what is named here is wrong is {ALPHA:.0%} at most, over all steps "
+        "together"
+    )
+    said = {
+        "finding": others,
+        "missing": missing,
+        "remark": searched.remarks,
+        "culprit": culprits,
+        "error": [error] if searched.proven else [],
+    }
+    outcome = Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(searched, main))
+    notes = [
+        Note(kind=of, level=HARMLESS, text=text) for of, texts in said.items() for text in texts
+    ]
     return Answer(
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
-        basis="",
-        notes=(
-            Note(kind=OUTCOME, level=level, text=finding(searched, searched.main)),
-            *(Note(kind=kind, level=HARMLESS, text=text) for kind, text in said),
-        ),
+        notes=(outcome, *notes),
         table=_steps(searched),
         links=tuple(("Again", Command(text)) for text in to_repeat(searched)),
     )
@@ -105,38 +114,25 @@ def finding(searched: Searched, search: Search) -> str:
     """What one of its searches came to, in one line."""
     what, (good, bad) = searched.criterion.metric.title, search.suspected
     last = search.steps[-1] if search.steps else None
-    if search.end is End.FOUND and search.proof:
-        return f"FOUND: {what} {_ratios([search.proof])} with {bad}, relative to {good}"
-    if search.end is End.RANGE and search.proof:
-        ratio = _ratios([search.proof])
-        return f"RANGE: {what} {ratio} after {good}, up to {bad}: nothing between can be measured"
+    proven = _ratios([search.proof] if search.proof else [])
+    if search.end is End.FOUND:
+        return f"FOUND: {what} {proven} with {bad}, relative to {good}"
+    if search.end is End.RANGE:
+        return f"RANGE: {what} {proven} after {good}, up to {bad}: nothing between can be measured"
     if search.end is End.NO_CHANGE and last:
         built = ", built here" if search.grain is Grain.COMMITS else ""
-        ratios = _ratios(last.changes) or "the same package"
-        return f"NO CHANGE PROVEN: {what} from {good} to {bad}{built}: {ratios}"
-    return f"OPEN: {what} from {good} to {bad}: {_why_open(searched, last)}"
-
-
-def _why_open(searched: Searched, last: Step | None) -> str:
-    if last is None:
-        return "nothing was measured"
-    if last.left:
-        return "not searched to the end"
-    if last.left is not None:
-        return f"no single step is certainly beyond {searched.criterion.margin:.0%}"
-    why = "; other programs used the machine in most rounds" if last.is_disturbed else ""
-    return (
-        f"inconclusive after {last.rounds} rounds, {_ratios(last.changes)}{why}. More rounds "
-        "(--rounds) or longer runs (--full) may tell"
-    )
-
-
-def _missing(searched: Searched) -> list[str]:
-    return [
-        f"{search.labels[point]} cannot be measured: {why}"
-        for search in searched.searches
-        for point, why in sorted(search.missing.items())
-    ]
+        return f"NO CHANGE PROVEN: {what} from {good} to {bad}{built}: {_ratios(last.changes)}"
+    why = "nothing was measured"
+    if last is not None and last.left is None:
+        busy = "; other programs used the machine in most rounds" if last.is_disturbed else ""
+        why = (
+            f"inconclusive after {last.rounds} rounds, {_ratios(last.changes)}{busy}. More rounds "
+            "(--rounds) or longer runs (--full) may tell"
+        )
+    elif last is not None:
+        certain = f"no single step is certainly beyond {searched.criterion.margin:.0%}"
+        why = "not searched to the end" if last.left else certain
+    return f"OPEN: {what} from {good} to {bad}: {why}"
 
 
 def to_repeat(searched: Searched) -> list[str]:
@@ -145,51 +141,39 @@ def to_repeat(searched: Searched) -> list[str]:
     is_own = {"--worker", "--dataflow"}.intersection(searched.options)
     scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
-
-    commands = [
-        f"{called('compare')} {shlex.join((*search.suspected, *options))}"
-        for search in searched.proven
-    ]
+    typed = [("compare", search.suspected, options) for search in searched.proven]
     merge = searched.main.culprit
     if merge is not None and len(merge.parents) > 1:
-        parents = [parent[:_SHOWN_DIGITS] for parent in merge.parents[:2]]
+        first, second, *_ = (parent[:_SHOWN_DIGITS] for parent in merge.parents)
         find = ("--find", "faster") if searched.faster else ()
-        commands.append(f"{called('bisect')} {shlex.join((*parents, *find, *options))}")
-    return commands
+        typed.append(("bisect", (first, second), (*find, *options)))
+    return [f"{called(name)} {shlex.join((*ends, *more))}" for name, ends, more in typed]
 
 
 def _ratios(changes: Iterable[Change]) -> str:
     said = ((format_change(one.ratio), format_range(one.ratio)) for one in changes)
-    return ", then ".join(f"{change} ({bounds or 'no bounds yet'})" for change, bounds in said)
+    text = ", then ".join(f"{change} ({bounds or 'no bounds yet'})" for change, bounds in said)
+    return text or "the same package"
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(Log):
     """Reports how far a search is."""
-
-    console: Console
-    quiet: bool
 
     def begin(self, search: Search, points: Sequence[int]) -> None:
         """A step is about to be measured."""
         good, bad = search.suspects
         left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
         shown = " … ".join(search.labelled(points))
-        number = len(search.steps) + 1
-        self._say(f"step {number}, {left} {search.grain.value} left: {shown}", "bold")
+        self.say(f"step {len(search.steps) + 1}, {left} {search.grain.value} left: {shown}", "bold")
 
     def missing(self, label: str, why: str) -> None:
         """A point cannot be measured; another one takes its place."""
-        self._say(f"{label} cannot be measured: {why}", "yellow")
+        self.say(f"{label} cannot be measured: {why}", "yellow")
 
     def end(self, step: Step) -> None:
         """A step is over."""
-        said = _ratios(step.changes) or "the same package"
-        self._say(f"{'inconclusive: ' * (step.left is None)}{said}, {step.rounds} rounds", "")
-
-    def _say(self, text: str, style: str) -> None:
-        if not self.quiet:
-            self.console.print(Text(text, style=style), soft_wrap=True)
+        is_open = "inconclusive: " if step.left is None else ""
+        self.say(f"{is_open}{_ratios(step.changes)}, {step.rounds} rounds")
 
 
 def plain(searched: Searched) -> dict[str, Any]:

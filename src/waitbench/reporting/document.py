@@ -122,7 +122,7 @@ class Answer:
 
     title: str
     """What was compared with what."""
-    basis: str
+    basis: str = ""
     """What that rests on."""
     notes: tuple[Note, ...] = ()
     table: Table | None = None
