@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import psutil
 import pytest
 
+from waitbench import engines
 from waitbench.analysis.why import Line, lines
 from waitbench.execution import why
 from waitbench.execution.bench import Bench, ReadyRun
@@ -54,8 +54,8 @@ class OneRun:
     folder: Path
 
     @property
-    def environments(self) -> Any:
-        return {"a": SimpleNamespace(engine="bytewax")}
+    def engine(self) -> Any:
+        return engines.DEFAULT
 
     @contextmanager
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
