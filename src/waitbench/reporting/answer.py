@@ -44,9 +44,8 @@ class Findings:
 
     @property
     def shown(self) -> tuple[Note, ...]:
-        """What no table says already, each text once."""
-        said = (one for one in self.notes if one.kind not in (notes.FAILS, notes.OPEN))
-        return tuple({one.text: one for one in said}.values())
+        """Each text once."""
+        return tuple({one.text: one for one in self.notes}.values())
 
     def of_scenario(self, name: str) -> list[MetricResult]:
         """The results of one scenario."""

@@ -72,6 +72,8 @@ def change_of(found: MetricResult) -> str:
     if found.why_not in _NEAR:
         at = "below" if found.why_not == BELOW_FLOOR else "near"
         return f"{at} {format_limit(found.metric.floor, found.metric)}"
+    if found.by_dear_runs and found.dear is not None:
+        return f"{found.dear.candidate} of {found.dear.pairs}"
     if found.estimate is None:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
     return format_rise(found.estimate, found.floor)
@@ -81,6 +83,8 @@ def interval_of(found: MetricResult) -> str:
     """What is certain of the change."""
     if found.why_not in _NEAR:
         return "not compared"
+    if found.by_dear_runs and found.dear is not None:
+        return f"baseline {found.dear.baseline}"
     if found.estimate is None:
         return NOTHING
     too_few = NOTHING if found.criterion else "too few rounds"

@@ -9,16 +9,16 @@ import msgspec
 
 from waitbench.analysis import results
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
-from waitbench.reporting import forest, markdown
+from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.answer import Findings, answer, details
-from waitbench.reporting.notes import FAILS
 from waitbench.reporting.summary import BROKEN
 from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 5
 """Of ``verdict.json``."""
+_FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
 """The kinds of notes besides those of answers that keep a gate from a pass."""
 _EXPLANATION = (
@@ -60,7 +60,7 @@ def junit(found: Findings, verdict: GateVerdict) -> str:
     suite = ElementTree.Element("testsuite", name="cpu-usage")
     for place, name, note in _cases(found):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
-        tag = "failure" if note.kind == FAILS else tags.get(note.level)
+        tag = "failure" if note.kind == _FAILS else tags.get(note.level)
         if tag:
             ElementTree.SubElement(case, tag, message=note.text)
         else:
@@ -80,19 +80,15 @@ def _cases(found: Findings) -> Iterator[tuple[str, str, Note]]:
     """All that was asked with what is said of it, and what else keeps it from a pass."""
     said = {(one.scenario, one.revision, one.criterion): one for one in found.notes}
     for one in found.judgements or ():
+        kind = _FAILS if one.fails else ""
+        note = Note(kind=kind, level=forest.mark_of(one), text=notes.sentence(one))
         key = (one.scenario, one.revision, one.criterion)
-        yield one.scenario, f"{one.revision} {one.criterion}", said.get(key) or _holds(one)
+        yield one.scenario, f"{one.revision} {one.criterion}", said.get(key, note)
     others = [one for one in found.notes if one.kind in _ERRORS]
     if not (found.judgements or others):
         others = [msgspec.structs.replace(found.notes[0], level=BROKEN)]
     for note in others:
         yield note.scenario or "cpu-usage", f"{note.revision} {note.kind}".strip(), note
-
-
-def _holds(found: MetricResult) -> Note:
-    what = f"{found.revision}: {forest.cost_of(found)} {forest.change_of(found)}"
-    text = f"{what} ({forest.interval_of(found)}), allowed {forest.allowed_of(found)}"
-    return Note(kind="holds", level=forest.mark_of(found), text=text)
 
 
 def annotations(found: Findings) -> list[str]:

@@ -7,6 +7,7 @@ shows, and says nothing of its own.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from waitbench.analysis import results
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, MetricResult, Note
@@ -16,6 +17,7 @@ from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
+    NOTHING,
     format_change,
     format_count,
     format_range,
@@ -29,10 +31,6 @@ OUTCOME, CHANGE, PRICE = "outcome", "change", "price"
 HEADLINES = (OUTCOME, CHANGE, PRICE)
 """What a report begins with: the kinds of what it comes to."""
 SAME_BUILD = "same-build"
-FAILS, OPEN = "fails", "open"
-"""The kinds of what a gate's table says already."""
-_UNSURE = "unsure"
-"""The kind of what is open for a reason that bounds do not show."""
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COUNTED_DEARLY_S = 10e-6
@@ -52,7 +50,6 @@ _OUTCOMES = {
     GateOutcome.NOT_MEASURED: WARNING,
 }
 _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
-_MAY_BE_MORE = ": it may be more than is allowed"
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
     BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
@@ -76,40 +73,43 @@ def _note(
     )  # fmt: skip
 
 
-def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
+def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
     """What is known of each candidate: a line for each verdict, and what waiting less costs."""
-    labels = dict.fromkeys(one.revision for one in results if one.judged)
+    labels = dict.fromkeys(one.revision for one in found if one.judged)
     for label in labels:
-        own = [one for one in results if one.revision == label]
+        own = [one for one in found if one.revision == label]
         who = f"{label}: " if len(labels) > 1 else ""
         judged = [one for one in own if one.judged]
-        kinds = {True: " that wait", False: " that do not wait"}
-        is_mixed = len({one.waits for one in judged}) > 1
-        for waits, kind in kinds.items():
+        groups = {
             # What waits is what this is about; the same word would not fit both.
-            group = [one for one in judged if one.waits is waits]
-            yield from _changes(group, who, kind if is_mixed else "")
+            " that wait": [one for one in judged if one.waits],
+            " that do not wait": [one for one in judged if not one.waits],
+        }
+        if not all(groups.values()):
+            groups = {"": judged}
+        for kind, group in groups.items():
+            yield from _changes(group, who, kind)
         yield from _prices(own, who)
 
 
 def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Note]:
     what = "CPU in all" if {one.metric.name for one in group} == {"cpu"} else "steady CPU"
-    by_text: dict[tuple[str, str], list[MetricResult]] = {}
-    order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.WITHIN_MARGIN)
-    for verdict in order:
+    is_all = len(group) == 1 and not kind
+    found: dict[tuple[str, str], list[MetricResult]] = {}
+    for verdict in MARKS:
         of_verdict = [one for one in group if one.verdict is verdict]
         if of_verdict:
-            text = _phrase(what, verdict, of_verdict, is_all=len(group) == 1 and not kind)
-            by_text[MARKS[verdict], text] = of_verdict
-    for one in group:
-        if one.ratio is None:
-            is_near = one.why_not in (BELOW_FLOOR, NEAR_FLOOR)
-            text = f"{what} not compared" if is_near else one.why_not
-            by_text.setdefault((forest.mark_of(one), text), []).append(one)
-    for (mark, text), found in by_text.items():
-        where = _where(found, len(group), kind) if len(group) > 1 or kind else ""
-        label = found[0].revision
-        yield _note(CHANGE, f"{who}{text}{where}", mark, revision=label, count=len(found))
+            text = _phrase(what, verdict, of_verdict, is_all=is_all)
+            found[MARKS[verdict], text] = of_verdict
+    for one in (one for one in group if one.ratio is None):
+        is_near = one.why_not in (BELOW_FLOOR, NEAR_FLOOR)
+        text = f"{what} not compared" if is_near else one.why_not
+        found.setdefault((forest.mark_of(one), text), []).append(one)
+    for (mark, text), own in found.items():
+        number = f"all {len(group)}" if len(own) == len(group) else f"{len(own)} of {len(group)}"
+        where = f" in {number} scenarios{kind}" if own[1:] else f" in {own[0].scenario}"
+        said = f"{who}{text}{'' if is_all else where}"
+        yield _note(CHANGE, said, mark, revision=own[0].revision, count=len(own))
 
 
 def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_all: bool) -> str:
@@ -134,13 +134,6 @@ def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_al
     if verdict is Verdict.INCONCLUSIVE:
         return f"inconclusive: {what}{how_sure}"
     return f"{what} {change}{how_sure}"
-
-
-def _where(found: Sequence[MetricResult], total: int, kind: str) -> str:
-    if len(found) == 1:
-        return f" in {found[0].scenario}"
-    number = f"all {total}" if len(found) == total else f"{len(found)} of {total}"
-    return f" in {number} scenarios{kind}"
 
 
 def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
@@ -169,26 +162,24 @@ def _difference(found: MetricResult) -> float:
 
 def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     """What to be wary of, each in a line that says what to do."""
-    for of in comparisons:
-        for row in of.rows:
-            if row.measured and not row.runs:
-                text = (
-                    f"{row.label} was measured in {row.measured} of {of.rounds + of.left_out} "
-                    f"rounds of {of.scenario} only, and has no figures there"
-                )
-                yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.scenario)
+    by_label: dict[str, list[Row]] = {}
+    for of, row in ((one, row) for one in comparisons for row in one.rows):
+        by_label.setdefault(row.label, []).append(row)
+        if row.measured and not row.runs:
+            text = (
+                f"{row.label} was measured in {row.measured} of {of.rounds + of.left_out} rounds "
+                f"of {of.scenario} only, and has no figures there"
+            )
+            yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.scenario)
     rounds = sum(one.rounds for one in comparisons)
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
         mostly = ", ".join(one.scenario for one in comparisons if one.is_disturbed)
         where = f", most of those in {mostly}" if mostly else ""
-        text = (
-            f"{disturbed} of {of_all} disturbed by other programs{where}: repeat on an idle machine"
-        )
-        yield _note("disturbed", text, count=disturbed)
-    is_compared = any(one.rows[1:] for one in comparisons)
-    if is_compared and rounds and all(one.rounds < 2 for one in comparisons):
+        text = f"{disturbed} of {of_all} disturbed by other programs{where}"
+        yield _note("disturbed", f"{text}: repeat on an idle machine", count=disturbed)
+    if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
     left_out = sum(one.left_out for one in comparisons)
@@ -196,26 +187,16 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         counted = format_count(left_out, "round is", "rounds are")
         text = f"{counted} left out, as not every revision has a measurement there"
         yield _note("left-out-rounds", text, count=left_out)
-    by_label: dict[str, list[Row]] = {}
-    for row in (row for of in comparisons for row in of.rows):
-        by_label.setdefault(row.label, []).append(row)
     for label, rows in by_label.items():
         yield from _oddities(label, rows)
-    if not comparisons:
-        return
-    first = comparisons[0]
-    if first.other_packages:
-        text = (
-            f"other packages differ, too: {'; '.join(first.other_packages)}: a new BENCH_CACHE "
-            "installs all anew"
-        )
-        yield _note("other-packages", text)
-    if first.record.context.mixed_origins:
-        text = (
-            "different compilers built these, and a difference may be theirs: leave out "
-            "--origin mixed"
-        )
-        yield _note("mixed-origins", text)
+    for first in comparisons[:1]:
+        if first.other_packages:
+            others = "; ".join(first.other_packages)
+            text = f"other packages differ, too: {others}: a new BENCH_CACHE installs all anew"
+            yield _note("other-packages", text)
+        if first.record.context.mixed_origins:
+            text = "different compilers built these, and a difference may be theirs"
+            yield _note("mixed-origins", f"{text}: leave out --origin mixed")
     yield from _machines(one.record for one in comparisons)
 
 
@@ -234,25 +215,22 @@ def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
 
 def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
     runs = sum(row.runs for row in rows)
-    for mark, advice in _ODD.items():
-        count = sum(row.marks.get(mark, 0) for row in rows)
-        if count:
-            yield _note(
-                "odd", f"{label}: in {count} of {runs} runs {advice}", revision=label, count=count
-            )
+    counts = {mark: sum(row.marks.get(mark, 0) for row in rows) for mark in _ODD}
+    twin = rows[0].identical_to
+    said = [("odd", f": in {n} of {runs} runs {_ODD[mark]}", n) for mark, n in counts.items() if n]
     if any(row.is_window_too_short for row in rows):
-        text = f"{label}: window too short: its halves differ in wake-ups. Set a longer window"
-        yield _note("short-window", text, revision=label)
+        text = ": window too short: its halves differ in wake-ups. Set a longer window"
+        said.append(("short-window", text, 0))
     if any(map(_is_counted_dearly, rows)):
         text = (
-            f"{label} wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being "
-            "counted may raise its CPU by a third"
+            f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
+            "raise its CPU by a third"
         )
-        yield _note("counted-dearly", text, revision=label)
-    twin = rows[0].identical_to
+        said.append(("counted-dearly", text, 0))
     if twin is not None:
-        text = f"{label} is the same build as {twin}: what differs is chance"
-        yield _note(SAME_BUILD, text, revision=label)
+        said.append((SAME_BUILD, f" is the same build as {twin}: what differs is chance", 0))
+    for kind, text, count in said:
+        yield _note(kind, f"{label}{text}", revision=label, count=count)
 
 
 def _is_counted_dearly(row: Row) -> bool:
@@ -282,18 +260,25 @@ def _machines(records: Iterable[Record]) -> Iterator[Note]:
 
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     """What a gate says: the outcome, why, and what must not go unsaid besides."""
-    text = f"{verdict.outcome.value.upper()}: {_headline(verdict)}"
-    yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=len(verdict.judgements))
+    asked = results.of_verdict(verdict)
+    total = len(asked)
+    text = f"{verdict.outcome.value.upper()}: {_headline(verdict, asked)}"
+    yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
     for place in verdict.lost:
         text = f"{place}: the baseline supports it, this candidate does not"
         yield _note("lost", text, BROKEN, scenario=place)
-    for one in verdict.judgements:
-        yield from _of_judgement(one, is_decisive=not verdict.failures)
+    for found, shown in zip(verdict.judgements, asked, strict=True):
+        kind, level, text = _beside(found, shown, is_decisive=not verdict.failures)
+        if kind:
+            yield _note(
+                kind, text, level, scenario=found.place, revision=found.label,
+                criterion=str(found.criterion), count=found.rounds,
+            )  # fmt: skip
     if verdict.failures and verdict.open:
         text = (
-            f"{len(verdict.open)} of {len(verdict.judgements)} questions have no certain answer: "
-            "where a candidate has failed, little more is measured of it"
+            f"{len(verdict.open)} of {total} questions have no certain answer: where a candidate "
+            "has failed, little more is measured of it"
         )
         yield _note("unfinished", text, "?", count=len(verdict.open))
     needed = {each.accepted for each in verdict.accepted}
@@ -302,124 +287,83 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             begin = f"{'not accepted after' if accepted.is_over else 'accepted until'}"
             unneeded = "" if accepted.is_over else ", and not needed here"
             text = f"{begin} {accepted.until}{unneeded}: {accepted}. {accepted.reason}"
-            yield _note("acceptance", text, WARNING)
-    holding = [one for one in verdict.judgements if one.verdict in _HOLDS]
-    if holding and len(holding) < len(verdict.judgements):
-        text = f"{len(holding)} of {len(verdict.judgements)} questions hold"
-        yield _note("holds", text, HOLDS, count=len(holding))
+            yield _note("acceptance", text)
+    holding = sum(one.verdict in _HOLDS for one in asked)
+    if 0 < holding < total:
+        yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     if verdict.steal_share > _STEAL_WORTH_SAYING:
         taken = format_share(verdict.steal_share)
         yield _note("steal", f"a hypervisor took {taken} of the CPU that was asked for")
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"
         yield _note("unsupported", text, HARMLESS, scenario=place)
-    for text in (one.rstrip(".") for one in verdict.left_out):
-        yield _note("left-out", text, HARMLESS)
+    for text in verdict.left_out:
+        yield _note("left-out", text.rstrip("."), HARMLESS)
 
 
-def _headline(verdict: GateVerdict) -> str:
-    questions = format_count(len(verdict.judgements), "question", "questions")
+def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
+    questions = format_count(len(asked), "question", "questions")
     accepted = format_count(len(verdict.accepted), "regression", "regressions")
     also = f"; {accepted} accepted" if verdict.accepted else ""
     if verdict.outcome is GateOutcome.FAIL:
-        first, *others = dict.fromkeys(map(_risen, verdict.failures))
+        first, *others = dict.fromkeys(_risen(one) for one in asked if one.fails)
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateOutcome.PASS:
         return f"{questions}{also or ', no regression'}"
-    lacking = [f"{len(verdict.open)} of {questions} open"] if verdict.open else []
-    if verdict.not_measured:
-        lacking.append(f"{len(verdict.not_measured)} of {questions} not measured")
-    if verdict.failed_runs:
-        runs = sum(one.count for one in verdict.failed_runs)
-        lacking.append(f"{format_count(runs, 'run', 'runs')} failed")
-    lacking += [f"{place} is not supported any more" for place in verdict.lost[:1]]
-    return f"{'; '.join(lacking) or 'no question could be asked'}{also}"
+    runs = sum(one.count for one in verdict.failed_runs)
+    lacking = [
+        f"{len(verdict.open)} of {questions} open" if verdict.open else "",
+        f"{len(verdict.not_measured)} of {questions} not measured" if verdict.not_measured else "",
+        f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
+        *(f"{place} is not supported any more" for place in verdict.lost[:1]),
+    ]
+    return f"{'; '.join(filter(None, lacking)) or 'no question could be asked'}{also}"
 
 
-def _of_judgement(found: Judgement, *, is_decisive: bool) -> Iterator[Note]:
-    """What one answer says beside its figures; nothing where all is well.
-
-    Why it is open matters only where nothing failed, and it is what is left.
-    """
-    kind, text = _sentence(found)
-    kind = OPEN if kind == _UNSURE and not is_decisive else kind
-    if kind:
-        level = {FAILS: BROKEN, "not-measured": BROKEN, OPEN: "?", _UNSURE: "?"}.get(kind, WARNING)
-        yield _note(
-            kind, text, level, scenario=found.place, revision=found.label,
-            criterion=str(found.criterion), count=found.rounds,
-        )  # fmt: skip
+def _risen(found: MetricResult, bounds: str = "") -> str:
+    change = "" if found.ratio is None else f" {forest.change_of(found)}"
+    return f"{found.revision}: {forest.cost_of(found)}{change}{bounds} in {found.scenario}"
 
 
-def _sentence(found: Judgement) -> tuple[str, str]:
-    risen = f"{_risen(found)}{_certainly(found)}"
+def sentence(found: MetricResult) -> str:
+    """An answer of a gate in a line, for what has no tables."""
+    certain = forest.interval_of(found).strip(NOTHING)
+    is_open = ": inconclusive" if found.is_open else ""
+    risen = _risen(found, f" ({certain})" if certain else "")
+    return f"{risen}, allowed {forest.allowed_of(found)}{is_open}"
+
+
+def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tuple[str, str, str]:
+    """Kind, level and text of what is said beside an answer's figures; empty for most."""
     if found.accepted is not None:
         until, reason = found.accepted.until, found.accepted.reason
-        return "accepted", f"accepted until {until}: {risen}, beyond {found.criterion}. {reason}"
-    if found.fails:
-        return FAILS, f"{risen}, beyond {found.criterion}"
-    where = f"{found.label} in {found.place}, {found.criterion}"
+        return "accepted", WARNING, f"accepted until {until}: {sentence(shown)}. {reason}"
     if found.is_unmeasured:
-        return "not-measured", f"no answer for {found.label}: {found.why_given_up}"
-    if found.is_open:
-        why = _why_open(found)
-        # One line says of all rounds that they were disturbed.
-        kind = _UNSURE if why and not found.is_disturbed else OPEN
-        text = f"{where}: inconclusive after {found.rounds} rounds{why or _MAY_BE_MORE}"
-        return kind, text
+        return "not-measured", BROKEN, f"no answer for {found.label}: {found.why_given_up}"
     if found.verdict is Verdict.EXCUSED and found.cost and found.cost_ratio:
         fell = f"{found.cost.title} {format_change(found.cost_ratio)}"
-        return "excused", f"{_risen(found)}, but {fell}: no regression"
-    return "", ""
-
-
-def _risen(found: Judgement) -> str:
-    what = found.criterion.metric.title
-    if found.by_dear_runs:
-        what = f"dear runs of {what}"
-    elif found.ratio is not None:
-        what = f"{what} {format_rise(found.ratio, found.criterion.floor)}"
-    return f"{found.label}: {what} in {found.place}"
-
-
-def _certainly(found: Judgement) -> str:
-    if found.by_dear_runs:
-        return f" ({_dear(found)}{_means(found)})"
-    return (
-        ""
-        if found.low is None
-        else f" (for certain {format_rise(found.low, found.criterion.floor)})"
-    )
-
-
-def _dear(found: Judgement) -> str:
-    if found.dear is None:
-        return "–"
-    return (
-        f"{found.dear.candidate} of {found.dear.pairs} runs cost more than twice what is usually "
-        f"allowed, and {found.dear.baseline} of the baseline's"
-    )
-
-
-def _means(found: Judgement) -> str:
-    if found.ratio is None or found.means is None:
-        return ""
-    usual, means = (format_rise(one, found.criterion.floor) for one in (found.ratio, found.means))
-    return f"; usually {usual}, but {means} by the means"
+        return "excused", WARNING, f"{_risen(shown)}, but {fell}: no regression"
+    # Why it is open matters only where nothing failed.
+    why = _why_open(found) if found.is_open and is_decisive else ""
+    return ("open", "?", f"{sentence(shown)}: {why}") if why else ("", "", "")
 
 
 def _why_open(found: Judgement) -> str:
-    """Why more rounds have not told, where its bounds do not say it."""
+    """Why more rounds have not told, where its bounds do not say it.
+
+    One line says of all rounds that they were disturbed.
+    """
+    floor, reasons = found.criterion.floor, [found.why_given_up or ""]
+    most = 1 if floor else 1 + found.criterion.margin
+    is_within = found.ratio is not None and found.ratio < most
     if found.is_disturbed:
-        return f", in {found.disturbed} of which other programs used the machine: let it rest"
-    given_up = f", and given up, as {found.why_given_up}" if found.why_given_up else ""
-    if found.ratio is None:
-        return given_up
-    most = 1 if found.criterion.floor else 1 + found.criterion.margin
-    if found.is_mean_beyond and found.ratio < most:
-        return f"{given_up}{_means(found)}: some runs cost much more"
-    if found.apart is not None and found.ratio < most and len(found.scenarios) > 1:
-        return f"{given_up}: {found.scenarios[found.apart]} by itself seems to cost much more"
-    if found.high is not None and found.high < most:
-        return f"{given_up}, too few to exclude rare dear ones: {_dear(found)}"
-    return f"{given_up}{_MAY_BE_MORE}" if given_up else ""
+        return ""
+    if is_within and found.is_mean_beyond and found.means is not None:
+        means = format_rise(found.means, floor)
+        reasons.append(f"{means} by the means, as some runs cost much more")
+    elif is_within and found.apart is not None and len(found.scenarios) > 1:
+        reasons.append(f"{found.scenarios[found.apart]} by itself seems to cost much more")
+    elif found.high is not None and found.high < most and found.dear is not None:
+        dear, pairs = found.dear.candidate, found.dear.pairs
+        reasons.append(f"{dear} of {pairs} runs cost more than twice what is usually allowed")
+    return "; ".join(filter(None, reasons))

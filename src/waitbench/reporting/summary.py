@@ -5,10 +5,10 @@ from waitbench.analysis.verdicts import Verdict
 HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"
 """There can be no figure; something failed; what to be wary of; within its limit."""
 MARKS = {
-    Verdict.FASTER: "▼",
     Verdict.SLOWER: "▲",
-    Verdict.WITHIN_MARGIN: "=",
+    Verdict.FASTER: "▼",
     Verdict.INCONCLUSIVE: "?",
+    Verdict.WITHIN_MARGIN: "=",
 }
 MARK_STYLES = {
     "▼": "green",
