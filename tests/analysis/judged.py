@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from tests.records import make_record, times
 from waitbench.analysis import judging
-from waitbench.analysis.criteria import Criterion, ask, parse
+from waitbench.analysis.criteria import Criterion, ask
 from waitbench.analysis.judging import Judgement
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.pipeline.criteria import parse
 
 (SYSTEM, ALONE, FLOOR, CPU, WAKEUPS) = parse(
     ["system:10%", "system:10%,alone", "system:10%,20ms", "cpu:10%", "wakeups:5%"], METRICS
@@ -17,7 +18,7 @@ from waitbench.model.record import Record
 
 def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[Judgement, ...]:
     asked = ask(records, criteria)
-    return tuple(judging.judge(question, judging.share_of(question, asked)) for question in asked)
+    return tuple(judging.judge(question, asked) for question in asked)
 
 
 def of_ratios(logs: Sequence[float]) -> Record:

@@ -8,11 +8,11 @@ from tests.gate_runs import record_of, rounds, scaled
 from tests.records import make_record, times
 from waitbench.analysis import gate
 from waitbench.analysis.acceptance import Acceptance
-from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import METRICS
+from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)
 ENTRY = Acceptance(

@@ -9,13 +9,14 @@ from msgspec import structs
 from tests.gate_runs import counted, noisy, record_of, rounds, scaled, verdict_of, working
 from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, UNANSWERED
+from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
@@ -155,9 +156,7 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
-    start = Judgement(
-        place="s", scenarios=scenarios, label=label, criterion=CPU, rounds=3, last_look=30
-    )
+    start = Judgement(place="s", scenarios=scenarios, label=label, criterion=CPU, rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from tests.analysis.judged import ALONE, CPU, FLOOR, SYSTEM, WAKEUPS, judge, of_
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, times
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.rule import CLEAR, LOOKS, Share, hodges_lehmann
+from waitbench.analysis.rule import ALARM, CLEAR, LOOKS, hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 
@@ -21,7 +21,7 @@ FIRST = LOOKS[-2]
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(of_ratios(logs), criteria=[CPU])
-    expected = hodges_lehmann(np.array(logs), Share().alarm, CLEAR)
+    expected = hodges_lehmann(np.array(logs), ALARM, CLEAR)
     assert judgement.ratio == pytest.approx(math.exp(expected.centre))
     assert judgement.low == pytest.approx(math.exp(expected.low))
     assert judgement.high == pytest.approx(math.exp(expected.high))
@@ -48,7 +48,7 @@ def test_a_rise_fails_beyond_the_margin_only(factor: float, verdict: Verdict, fa
 def test_before_the_first_look_nothing_is_known() -> None:
     (judgement,) = judge(record_of(rounds(1, 0.5, 3), rounds(1, 0.5, 3)), criteria=[CPU])
     assert judgement == Judgement(
-        place="waiting", scenarios=("waiting",), label="new", criterion=CPU, rounds=3, last_look=30
+        place="waiting", scenarios=("waiting",), label="new", criterion=CPU, rounds=3
     )
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert not judgement.settled

@@ -1,7 +1,5 @@
 """The rule: its chances are those of scipy, and of counting all signs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -10,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest, multinomial, rankdata, wilcoxon
+from scipy.stats import multinomial, rankdata, wilcoxon
 
 from waitbench.analysis import rule
+from waitbench.analysis.rule import LOOKS, Dear, Finding
 from waitbench.analysis.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -34,10 +33,8 @@ def test_the_chance_is_that_of_scipy_without_ties(values: np.ndarray) -> None:
 def test_the_chance_is_that_of_all_signs_with_ties_and_zeros(values: np.ndarray) -> None:
     ranks = rankdata(np.abs(values))
     free = ranks[values != 0]
-    signs = itertools.product((0, 1), repeat=len(free))
-    sums = [float(np.dot(one, free)) for one in signs]
-    observed = ranks[values > 0].sum()
-    expected = np.mean([one >= observed for one in sums])
+    sums = [float(np.dot(signs, free)) for signs in itertools.product((0, 1), repeat=len(free))]
+    expected = np.mean([one >= ranks[values > 0].sum() for one in sums])
     assert rule.chance_above(values) == pytest.approx(expected)
 
 
@@ -65,34 +62,25 @@ def test_no_location_outside_of_the_bounds_is_likely(values: np.ndarray, error: 
     assert math.isinf(above) or rule.chance_above(above - values) <= error
 
 
-@given(TIED)
-def test_bounds_turn_with_the_signs_of_the_values(values: np.ndarray) -> None:
-    found, turned = (rule.hodges_lehmann(one, 0.05, 0.05) for one in (values, -values))
-    assert (turned.low, turned.high) == (-found.high, -found.low)
-    assert turned.centre == pytest.approx(-found.centre)
-
-
-@given(some.integers(0, 60), some.integers(0, 60))
-def test_coins_are_those_of_scipy(hits: int, others: int) -> None:
-    trials = hits + others
-    if trials:
-        found = binomtest(hits, trials, 0.5, alternative="greater")
-        assert rule.chance_of_heads(hits, trials) == pytest.approx(found.pvalue)
-
-
-def rounds(logs: ArrayLike, count: int = 30, scenarios: int = 2) -> rule.Floats:
+def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.ndarray:
     """Costs of 1, and of the candidate by these logarithms, with a little noise."""
     noise = np.random.default_rng(1).normal(0, 0.03, (count, scenarios, 2))
     noise[..., 1] += np.broadcast_to(logs, noise[..., 1].shape)
-    found: rule.Floats = np.exp(noise)
-    return found
+    return np.exp(noise)
 
 
-def judge(pairs: rule.Floats, margin: float = 0.1, floor: float = 0.0) -> rule.Finding:
-    share = rule.Share(part=0.5, part_dear=0.5)
-    found = rule.judge(pairs, margin=margin, floor=floor, share=share)
-    assert found is not None
-    return found
+def judge(
+    pairs: np.ndarray, margin: float = 0.1, floor: float = 0.0, *, is_cost: bool = True
+) -> Finding:
+    """By the latest look, as one of two questions."""
+    looked = pairs[: rule.latest_look(len(pairs))].tolist()
+    return rule.judge(
+        tuple(tuple(map(tuple, one)) for one in looked),
+        margin=margin,
+        floor=floor,
+        alarm=rule.ALARM / 2,
+        dear_alarm=is_cost * rule.ALPHA_DEAR / 2,
+    )
 
 
 @given(some.integers(0, 2**32 - 1), some.floats(0, 1), some.floats(0.3, 5))
@@ -104,39 +92,34 @@ def test_the_estimate_lies_between_its_bounds(seed: int, share: float, times: fl
     assert found.low <= found.ratio <= (found.high or math.inf)
 
 
-def test_what_did_not_change_is_within_its_margin() -> None:
-    assert judge(rounds(0.0)).verdict is Verdict.WITHIN_MARGIN
-
-
-def test_a_rise_beyond_the_margin_fails_with_sixteen_pairs_as_with_sixty() -> None:
-    found = judge(rounds(math.log(1.3)))
-    assert judge(rounds(math.log(1.3), count=8)).verdict is Verdict.SLOWER
-    assert (found.verdict, found.rounds) == (Verdict.SLOWER, 30)
-    assert found.low is not None
-    assert found.low > 1.1
-
-
-def test_nothing_is_said_before_the_first_look() -> None:
-    first = rule.LOOKS[0]
-    pairs = rounds(1.0)
-    assert rule.judge(pairs[: first - 1], margin=0.1, floor=0, share=rule.Share()) is None
-    assert rule.judge(pairs[:first], margin=0.1, floor=0, share=rule.Share()) is not None
+@pytest.mark.parametrize(
+    ("times", "count", "verdict"),
+    [
+        (1.0, 30, Verdict.WITHIN_MARGIN),
+        (1.1, 30, Verdict.INCONCLUSIVE),
+        (1.3, 8, Verdict.SLOWER),
+        (1.3, 30, Verdict.SLOWER),
+    ],
+)
+def test_a_rise_fails_beyond_the_margin_only(times: float, count: int, verdict: Verdict) -> None:
+    found = judge(rounds(math.log(times), count))
+    assert (found.verdict, found.rounds) == (verdict, count)
+    assert ((found.low or 0.0) > 1.1) is (verdict is Verdict.SLOWER)
 
 
 def test_the_verdict_is_that_of_the_latest_look() -> None:
-    logs = np.where(np.arange(30)[:, None] < 8, math.log(1.3), -0.1)
-    found = [judge(rounds(logs)[:look]).verdict for look in (8, 15, 30)]
-    assert found == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
+    pairs = rounds(np.where(np.arange(30)[:, None] < 8, math.log(1.3), -0.1))
+    found = [judge(pairs[:count]) for count in (8, 15, 30)]
+    assert [one.verdict for one in found] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
+    assert [rule.latest_look(count) for count in (3, 4, 15, 30, 99)] == [0, 4, 8, 30, 30]
 
 
-@pytest.mark.parametrize("scenarios", [1, 2, 6])
-def test_what_did_not_change_passes_once_there_are_sixteen_pairs(scenarios: int) -> None:
-    first = next(look for look in rule.LOOKS if look * scenarios >= 16)
-    before = max((look for look in rule.LOOKS if look < first), default=rule.LOOKS[0])
-    calm = rounds(0.0, scenarios=scenarios)
-    assert judge(calm[:first]).verdict is Verdict.WITHIN_MARGIN
-    if before < first:
-        assert judge(calm[:before]).verdict is Verdict.INCONCLUSIVE
+@pytest.mark.parametrize(("scenarios", "first"), [(1, 16), (2, 8), (6, 4)])
+def test_what_did_not_change_passes_once_there_are_sixteen_pairs(
+    scenarios: int, first: int
+) -> None:
+    found = [judge(rounds(scenarios=scenarios)[:look]).verdict for look in LOOKS if look <= first]
+    assert found == [Verdict.INCONCLUSIVE] * (len(found) - 1) + [Verdict.WITHIN_MARGIN]
 
 
 @pytest.mark.parametrize(("times", "verdict"), [(1, "within margin"), (9, "inconclusive")])
@@ -152,25 +135,24 @@ def test_of_what_may_double_eight_pairs_are_enough_if_none_is_dear(
 def test_what_a_wide_margin_allows_is_not_dear() -> None:
     found = judge(rounds(math.log(10)), margin=90.0)
     assert found.verdict is Verdict.WITHIN_MARGIN
-    assert found.dear == rule.Dear(candidate=0, baseline=0, pairs=60)
+    assert found.dear == Dear(candidate=0, baseline=0, pairs=60)
 
 
 def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
-    pairs = rounds(0.0, scenarios=6)
+    pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
-    for look in rule.LOOKS:
-        found = judge(pairs[:look])
-        assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, 4)
+    found = [judge(pairs[:look]) for look in LOOKS]
+    assert {(one.verdict, one.apart) for one in found} == {(Verdict.INCONCLUSIVE, 4)}
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 3])
 def test_a_dear_run_of_one_scenario_keeps_six_from_a_pass_after_four_rounds(first: int) -> None:
     """With a half of its runs dear, one of four is in five of sixteen gates, or none."""
-    pairs = rounds(0.0, scenarios=6)
+    pairs = rounds(scenarios=6)
     pairs[first::8, 4, 1] *= 3.0
-    found = judge(pairs[: rule.LOOKS[0]])
+    found = judge(pairs[:4])
     assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, 4)
-    assert judge(pairs[: rule.LOOKS[1]]).verdict is Verdict.WITHIN_MARGIN
+    assert judge(pairs[:8]).verdict is Verdict.WITHIN_MARGIN
 
 
 @pytest.mark.parametrize("share", [0.5, 0.6])
@@ -180,8 +162,7 @@ def test_dear_runs_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(shar
     for _ in range(gates):
         pairs = np.exp(random.normal(0, 0.05, (30, 6, 2)))
         pairs[:, 2, 1] *= np.where(random.random(30) < share, 3.0, 1.0)
-        found = [judge(pairs[:look]).verdict for look in rule.LOOKS[:3]]
-        passed += Verdict.WITHIN_MARGIN in found
+        passed += Verdict.WITHIN_MARGIN in [judge(pairs[:look]).verdict for look in LOOKS[:3]]
     assert passed <= gates / 6
 
 
@@ -190,8 +171,7 @@ def test_dear_runs_of_both_sides_do_not_keep_what_did_not_change_from_a_pass() -
     found = []
     for _ in range(40):
         pairs = np.exp(random.normal(0, 0.1, (30, 2, 2)))
-        pairs *= np.where(random.random(pairs.shape) < 0.1, 3.0, 1.0)
-        found.append(judge(pairs).verdict)
+        found.append(judge(pairs * np.where(random.random(pairs.shape) < 0.1, 3.0, 1.0)).verdict)
     assert found.count(Verdict.WITHIN_MARGIN) >= 38
 
 
@@ -208,10 +188,6 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
     assert passed <= gates * rule.ALPHA
 
 
-def test_what_lies_at_the_margin_is_inconclusive() -> None:
-    assert judge(rounds(math.log(1.1))).verdict is Verdict.INCONCLUSIVE
-
-
 def test_what_rises_from_nothing_fails_beyond_the_floor() -> None:
     pairs = np.full((10, 2, 2), 1e-9)
     pairs[..., 1] = 0.2
@@ -220,16 +196,14 @@ def test_what_rises_from_nothing_fails_beyond_the_floor() -> None:
 
 
 @pytest.mark.parametrize(("each", "times"), [(8, 10), (7, 3), (8, 5)])
-def test_rare_dear_runs_of_any_metric_are_not_within_the_margin(each: int, times: float) -> None:
-    pairs = rounds(0.0)
+def test_rare_dear_runs_are_not_within_the_margin(each: int, times: float) -> None:
+    pairs = rounds()
     pairs.reshape(-1, 2)[::each, 1] *= times
-    found = rule.judge(pairs, margin=0.1, floor=0.0, share=rule.Share(part=0.5))
-    assert found is not None
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert judge(pairs, is_cost=False).verdict is Verdict.INCONCLUSIVE
 
 
 def test_dear_runs_of_the_baseline_do_not_move_what_is_dear() -> None:
-    pairs = rounds(0.0, count=10)
+    pairs = rounds(count=10)
     pairs.reshape(-1, 2)[[0, 9], 0] *= 3
     pairs.reshape(-1, 2)[[2, 5, 11, 13, 17], 1] *= 2.5
     assert judge(pairs).verdict is Verdict.INCONCLUSIVE
@@ -241,35 +215,32 @@ def test_dear_runs_that_are_more_frequent_are_missed_hardly_more_often_than_is_a
     pairs: int, baseline: float
 ) -> None:
     """Also where many of the baseline's are dear: its rate is not known better than the other."""
-    error, chance = 0.0125, 0.0
-    rates = (baseline + rule.RARE, baseline, 1 - rule.RARE - 2 * baseline)
-    of_counts = multinomial(pairs, rates)
-    for ours in range(pairs + 1):
-        for theirs in range(pairs + 1 - ours):
-            dear = rule.Dear(candidate=ours, baseline=theirs, pairs=pairs)
-            if rule.chance_of_so_few(dear, rule.RARE) <= error:
-                chance += float(of_counts.pmf((ours, theirs, pairs - ours - theirs)))
-    assert chance <= 1.4 * error
+    of_counts = multinomial(pairs, (baseline + rule.RARE, baseline, 1 - rule.RARE - 2 * baseline))
+    missed = [
+        (ours, theirs, pairs - ours - theirs)
+        for ours in range(pairs + 1)
+        for theirs in range(pairs + 1 - ours)
+        if rule.chance_of_so_few(Dear(candidate=ours, baseline=theirs, pairs=pairs), rule.RARE)
+        <= rule.CLEAR
+    ]
+    assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.CLEAR
 
 
 def test_much_dearer_runs_fail_in_one_of_five_though_most_are_the_same() -> None:
-    pairs = rounds(0.0)
+    pairs = rounds()
     pairs.reshape(-1, 2)[::5, 1] *= 15
     found = judge(pairs)
     assert (found.verdict, found.by_dear_runs) == (Verdict.SLOWER, True)
-    assert found.dear == rule.Dear(candidate=12, baseline=0, pairs=60)
+    assert found.dear == Dear(candidate=12, baseline=0, pairs=60)
+    assert not judge(pairs[:29]).by_dear_runs, "this is asked at the last look only"
 
 
 def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> None:
     random = np.random.default_rng(5)
-    found = [
-        judge(rounds(math.log(1.6) * (random.random((30, 2)) < 0.5))).verdict for _ in range(50)
-    ]
-    assert Verdict.WITHIN_MARGIN not in found
+    dearer = (math.log(1.6) * (random.random((30, 2)) < 0.5) for _ in range(50))
+    assert Verdict.WITHIN_MARGIN not in [judge(rounds(logs)).verdict for logs in dearer]
 
 
-def test_the_errors_of_all_looks_and_questions_add_up_to_what_is_allowed() -> None:
-    share = rule.Share(part_dear=1.0)
-    dear = sum(share.dear_at(look) for look in rule.LOOKS)
-    assert len(rule.LOOKS) * share.alarm + dear == pytest.approx(rule.ALPHA)
-    assert len(rule.LOOKS) * rule.CLEAR == pytest.approx(rule.ALPHA)
+def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
+    assert len(LOOKS) * rule.ALARM + rule.ALPHA_DEAR == pytest.approx(rule.ALPHA)
+    assert len(LOOKS) * rule.CLEAR == pytest.approx(rule.ALPHA)

@@ -5,11 +5,11 @@ import pytest
 from tests.analysis.scanned import VALUES, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import parse
 from waitbench.analysis.scan import scans
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import METRICS
 from waitbench.model.run import TIMED_OUT
+from waitbench.pipeline.criteria import parse
 
 COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
 

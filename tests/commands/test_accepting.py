@@ -12,10 +12,10 @@ import pytest
 from tests.conftest import Compare
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis.acceptance import Acceptance
-from waitbench.analysis.criteria import parse
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.answer import findings
 from waitbench.reporting.gate_formats import annotations, junit, plain, rendered

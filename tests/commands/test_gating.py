@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS, SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.system.instruments import Counter
 

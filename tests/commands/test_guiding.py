@@ -6,11 +6,12 @@ import pytest
 
 from tests.records import context, make_record, measurement, outcome
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines.bytewax.scenarios import SCENARIOS
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side
 from waitbench.pipeline.preparation import new_record

@@ -19,9 +19,9 @@ from tests.gate_runs import noisy, record_of, rounds, scaled
 from tests.reasons import place, why
 from tests.sharing import part
 from tests.store.keeping import finish
-from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.store import why as reasons
 from waitbench.system.places import ROOT

@@ -9,10 +9,10 @@ from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, outcome, times
 from tests.reporting.made_up import contents_of, kept, page_of, trends_of
 from waitbench.analysis import statistics
-from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
 from waitbench.model.share import Share
 from waitbench.pipeline.concluding import conclusion_of
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Dot, Table, text_of

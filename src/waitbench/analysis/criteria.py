@@ -7,30 +7,18 @@ pairs of a group are judged as one sample: rule.py.
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.model.errors import UsageError
-from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
+from waitbench.analysis.rule import Pairs
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import NOT_SUPPORTED, Measurement
+from waitbench.model.run import NOT_SUPPORTED
 
-if TYPE_CHECKING:
-    from waitbench.analysis.rule import Floats
-
-_CRITERION = re.compile(
-    r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d+)?)%"
-    r"(,(?P<floor>\d+(\.\d+)?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?"
-)
-_FLOORS = {"second": ("ms", 1e-3), "byte": ("MiB", 2.0**20)}
+FLOORS = {"second": ("ms", 1e-3), "byte": ("MiB", 2.0**20)}
 """The unit in which a floor is written for a metric of this unit; others have a bare number."""
-_DIGITS = ".12g"
-"""Enough to read back what was written."""
 
 
 class Scope(str, Enum):
@@ -45,11 +33,8 @@ class Scope(str, Enum):
     """What costs a multiple if it breaks: see ``Scenario.large_changes_only``."""
 
     def holds(self, record: Record) -> bool:
-        if self is Scope.EVERY:
-            return True
-        if record.large_changes_only:
-            return self is Scope.LARGE_CHANGES
-        return self is (Scope.WAITING if record.mostly_waits else Scope.WORKING)
+        own = Scope.WAITING if record.mostly_waits else Scope.WORKING
+        return self in (Scope.EVERY, Scope.LARGE_CHANGES if record.large_changes_only else own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,82 +53,73 @@ class Criterion:
     scope: Scope = Scope.EVERY
 
     @property
-    def explains(self) -> str | None:
-        """The name of the cost whose certain fall excuses a rise; ``None`` if nothing does."""
-        return None if self.alone else self.metric.explains
+    def cost(self) -> Metric | None:
+        """What the metric explains, if a certain fall of that excuses a rise."""
+        return None if self.alone else BY_NAME.get(self.metric.explains or "")
+
+    @property
+    def only_alarms(self) -> bool:
+        """Whether it may fail, but keeps nothing from a pass: a default of each scenario.
+
+        Nothing is certain of a single scenario after the rounds that settle all together. These
+        pass only if none of them lies apart.
+        """
+        return self.each and self in DEFAULTS
+
+    @property
+    def can_fail_by_dear_runs(self) -> bool:
+        """Only costs can: dear runs of what else is asked keep it from a pass."""
+        return self.metric.explains is None and not self.floor and not self.only_alarms
 
     def __str__(self) -> str:
-        """The text that ``parse`` makes this of; the scope is not in it."""
-        unit, size = _FLOORS.get(self.metric.unit, ("", 1.0))
-        floor = f",{self.floor / size:{_DIGITS}}{unit}" if self.floor else ""
+        """As users write it; the scope is not in it."""
+        unit, size = FLOORS.get(self.metric.unit, ("", 1.0))
+        floor = f",{self.floor / size:.12g}{unit}" if self.floor else ""
         flags = ",alone" * self.alone + ",each" * self.each
-        return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
+        return f"{self.metric.name}:{self.margin * 100:.12g}%{floor}{flags}"
 
 
-def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``. The metrics are those given.
-
-    Raises ``UsageError`` that says what would be right.
-    """
-    return tuple(_criterion(text.strip(), metrics) for text in texts)
-
-
-def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
-    match = _CRITERION.fullmatch(text)
-    if match is None:
-        raise UsageError(
-            f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
-            "steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
-        )
-    metric = next((one for one in metrics if one.name == match["metric"]), None)
-    if metric is None:
-        names = ", ".join(one.name for one in metrics)
-        raise UsageError(
-            f"--fail-on {text!r}: there is no metric {match['metric']!r}. There are: {names}."
-        )
-    unit, size = _FLOORS.get(metric.unit, ("", 1.0))
-    if match["floor"] and match["unit"] != unit:
-        raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
-    if match["alone"] and metric.explains is None:
-        raise UsageError(
-            f"--fail-on {text!r}: 'alone' is for what explains a cost, such as wakeups, and "
-            f"{metric.name} explains none."
-        )
-    return Criterion(
-        metric=metric,
-        margin=float(match["percent"]) / 100,
-        floor=float(match["floor"] or 0) * size,
-        alone=match["alone"] is not None,
-        each=match["each"] is not None,
-    )
-
-
-_DEFAULTS = {
+_MIB = 2.0**20
+_DEFAULTS: dict[Scope, tuple[tuple[str, float, float], ...]] = {
     Scope.WAITING: (
-        "steady:10%", "steady:25%,each", "cpu:10%",
+        ("steady", 0.10, 0.0), ("cpu", 0.10, 0.0),
         # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
-        "steady-system:25%,25ms",
-        "wakeups:5%", "syscalls:5%", "latency-p50:25%,5ms", "latency:25%,50ms",
-        "rss:10%,8MiB", "memory:10%,8MiB",
-        "startup:25%,100ms", "shutdown:25%,100ms", "stop:25%,100ms", "foreign-cpu:25%,250ms",
+        ("steady-system", 0.25, 0.025), ("wakeups", 0.05, 0.0), ("syscalls", 0.05, 0.0),
+        ("latency-p50", 0.25, 0.005), ("latency", 0.25, 0.05),
+        ("rss", 0.10, 8 * _MIB), ("memory", 0.10, 8 * _MIB),
+        ("startup", 0.25, 0.1), ("shutdown", 0.25, 0.1), ("stop", 0.25, 0.1),
+        ("foreign-cpu", 0.25, 0.25),
     ),
-    Scope.LARGE_CHANGES: ("cpu:100%", "cpu:100%,each"),
-    Scope.WORKING: ("cpu:10%", "cpu:25%,each"),
+    Scope.LARGE_CHANGES: (("cpu", 1.0, 0.0),),
+    Scope.WORKING: (("cpu", 0.10, 0.0),),
 }  # fmt: skip
-DEFAULTS = tuple(
-    replace(criterion, scope=scope)
-    for scope, texts in _DEFAULTS.items()
-    for criterion in parse(texts, (*METRICS, MEMORY, STOP))
+_OF_EACH = (
+    (Scope.WAITING, "steady", 0.25),
+    (Scope.LARGE_CHANGES, "cpu", 1.0),
+    (Scope.WORKING, "cpu", 0.25),
+)
+_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP)}
+DEFAULTS = (
+    *(
+        Criterion(metric=_KNOWN[name], margin=margin, floor=floor, scope=scope)
+        for scope, asked in _DEFAULTS.items()
+        for name, margin, floor in asked
+    ),
+    *(
+        Criterion(metric=_KNOWN[name], margin=margin, scope=scope, each=True)
+        for scope, name, margin in _OF_EACH
+    ),
 )
 """What the gate asks unless told otherwise: of dataflows thirteen, and three
 that only alarm, in each scenario.
 
 What waiting costs is asked first, in the window and in all; then what it consists of, and what a
 change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
-for it, such as a broker or the kernel. Where a group is a single scenario, as that of a worker
-file, its CPU is asked for ``_OF_ONE``: less cannot be told apart in minutes.
+for it, such as a broker or the kernel.
 """
 _OF_ONE = 0.15
+"""The least margin of CPU where a group is a single scenario, as that of a worker file: less cannot
+be told apart in minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,104 +131,54 @@ class Question:
     records: tuple[Record, ...]
     """Those of the scenarios."""
     is_partial: bool = False
-    """Whether it is about more scenarios, which are measured elsewhere: see ``within``."""
+    """Whether it is about more scenarios, which are measured elsewhere, so that it only guides."""
 
     @property
     def place(self) -> str:
         """Where it is asked, for people."""
-        first = self.records[0]
         if len(self.records) == 1:
-            return first.scenario
+            return self.records[0].scenario
         scope = self.criterion.scope
         group = "" if scope is Scope.EVERY else f"{scope.value} "
         return f"{len(self.records)} {group}scenarios together"
 
     @property
-    def only_alarms(self) -> bool:
-        """Whether it may fail, but keeps nothing from a pass: a default of each scenario.
-
-        Nothing is certain of a single scenario after the rounds that settle all together. These
-        pass only if none of them lies apart.
-        """
-        return self.criterion.each and self.criterion in DEFAULTS
-
-    @property
-    def can_fail_by_dear_runs(self) -> bool:
-        """Only costs can: dear runs of what else is asked keep it from a pass."""
-        is_cost = self.criterion.metric.explains is None and not self.criterion.floor
-        return is_cost and not self.only_alarms
-
-    @property
-    def cost(self) -> Metric | None:
-        """What the criterion's metric explains, if a fall of that excuses its rise."""
-        metrics = self.records[0].metrics
-        return next((one for one in metrics if one.name == self.criterion.explains), None)
-
-    @property
     def why_given_up(self) -> str | None:
         """Why there will be no more rounds; ``None`` while there may be."""
-        for record in self.records:
-            for label in (record.context.labels[0], self.label):
-                why = record.why_given_up(label)
-                if why is not None:
-                    return why
-        return None
-
-    def within(self, scenarios: Collection[str]) -> Question | None:
-        """The same question of those of its scenarios; ``None`` without any.
-
-        Of only some of them it is no question of the comparison, but tells how many rounds that
-        one will take. With ``n`` scenarios out of ``N`` the centre of as many rounds scatters by
-        the root of ``N / n`` more, so its margin is as much wider, on the scale of logarithms: it
-        is settled after about as many rounds as that of all.
-        """
-        here = tuple(record for record in self.records if record.scenario in scenarios)
-        if len(here) == len(self.records):
-            return self
-        if not here:
-            return None
-        wider = math.log1p(self.criterion.margin) * math.sqrt(len(self.records) / len(here))
-        criterion = replace(self.criterion, margin=math.expm1(wider))
-        return replace(self, criterion=criterion, records=here, is_partial=True)
-
-    def answering(self) -> Question:
-        """The same question of the scenarios whose runs have the metric, or have not been made."""
-        key = self.criterion.metric.key
-        lacking = [
-            record
+        sides = [
+            (record, label)
             for record in self.records
-            if self.is_measured(record) and not any(key in run.metrics for run in self.runs(record))
+            for label in (record.context.labels[0], self.label)
         ]
-        left = tuple(record for record in self.records if record not in lacking)
-        return replace(self, records=left) if left else self
-
-    def runs(self, record: Record) -> list[Measurement]:
-        """Those of the baseline and the candidate."""
-        return [*record.of(record.context.labels[0]), *record.of(self.label)]
+        found = (record.why_given_up(label) for record, label in sides)
+        return next((why for why in found if why is not None), None)
 
     def is_measured(self, record: Record) -> bool:
-        """Whether both have a run in some round."""
-        sides = (record.context.labels[0], self.label)
-        baseline, candidate = ({run.round for run in record.of(side)} for side in sides)
+        """Whether both revisions have a run in some round, whatever it holds."""
+        sides = (record.of(record.context.labels[0]), record.of(self.label))
+        baseline, candidate = ({run.round for run in runs} for runs in sides)
         return bool(baseline & candidate)
 
-    def pairs(self, metric: Metric) -> tuple[list[int], Floats]:
-        """The rounds that all scenarios have, and their costs: (rounds, scenarios, 2).
+    def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
+        """The rounds that all scenarios have, and their costs.
 
         In the order in which they were measured: a round that is made again when a comparison is
-        resumed comes last, so that what was looked at stays as it was. The baseline's costs come
-        first. What is next to nothing counts as ``Metric.floor``.
+        resumed comes last, so that what was looked at stays as it was. What is next to nothing
+        counts as ``Metric.floor``.
         """
-        import numpy as np
-
         found = [paired_by_round(one, self.label, metric) for one in self.records]
         begun: dict[int, str] = {}
-        for run in (run for record in self.records for run in self.runs(record)):
+        for run in (run for record in self.records for run in record.measurements):
             begun[run.round] = max(begun.get(run.round, ""), run.started_at)
         shared = set(found[0]).intersection(*found[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
-        pairs = np.array([[of[number] for of in found] for number in numbers], dtype=float)
-        return numbers, np.maximum(pairs.reshape(len(numbers), len(found), 2), metric.floor)
+        least = metric.floor
+        return numbers, tuple(
+            tuple(
+                (max(theirs, least), max(ours, least)) for theirs, ours in (of[n] for of in found)
+            )
+            for n in numbers
+        )
 
     def disturbed(self, rounds: Sequence[int]) -> int:
         """How many of some rounds count although they were disturbed in every attempt.
@@ -269,7 +195,7 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
     Nothing is asked of a scenario whose runs cannot have the metric, or that a revision cannot run.
     """
     known = tuple(records)
-    candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
+    candidates = dict.fromkeys(label for one in known for label in one.context.labels[1:])
     asked = [
         question
         for label in candidates
@@ -280,23 +206,20 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
-    compared = (record for record in known if label in record.context.labels[1:])
-    about = [record for record in compared if _is_about(criterion, record, label)]
-    if criterion.each:
-        groups = [[record] for record in about]
-        # Of a single scenario it is asked already.
-        if len(groups) == 1 and criterion in DEFAULTS:
-            return []
-    else:
-        groups = [about] if about else []
-    is_cost = criterion.metric.explains is None and not criterion.floor
-    if criterion in DEFAULTS and len(about) == 1 and is_cost:
-        criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
-    return [Question(criterion=criterion, label=label, records=tuple(one)) for one in groups]
+    about = [one for one in known if label in one.context.labels[1:]]
+    about = [one for one in about if _is_about(criterion, one, label)]
+    if criterion in DEFAULTS and len(about) == 1:
+        if criterion.each:
+            return []  # of a single scenario it is asked already
+        if criterion.can_fail_by_dear_runs:
+            criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
+    having = [one for one in about if not _lacks(one, criterion.metric)] or about
+    groups = [[one] for one in about] if criterion.each else [having]
+    return [Question(criterion=criterion, label=label, records=(*of,)) for of in groups if of]
 
 
 def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
-    metric, keys, runs = criterion.metric, {one.key for one in record.metrics}, record.measurements
+    metric, keys = criterion.metric, {one.key for one in record.metrics}
     both = (record.context.labels[0], label)
     if any(one.label in both and one.reason == NOT_SUPPORTED for one in record.outcomes):
         return False
@@ -305,6 +228,12 @@ def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
         if metric.name == "latency" and STOP.key in keys:
             return False
         # Some systems do not say what other programs use.
-        if metric.name == "foreign-cpu" and runs and not any(metric.key in m.metrics for m in runs):
+        if metric.name == "foreign-cpu" and _lacks(record, metric):
             return False
     return criterion.scope.holds(record) and metric.key in keys
+
+
+def _lacks(record: Record, metric: Metric) -> bool:
+    """Whether no run has the metric, of those that were made."""
+    runs = record.measurements
+    return bool(runs) and not any(metric.key in run.metrics for run in runs)

@@ -1,12 +1,12 @@
 """Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance, accepting
-from waitbench.analysis.criteria import Criterion, ask
-from waitbench.analysis.judging import Judgement, judge, share_of
+from waitbench.analysis.criteria import Criterion, Question, ask
+from waitbench.analysis.judging import Judgement, judge
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
@@ -113,18 +113,22 @@ def judge_all(
     have their part of the allowed error, and no answer here.
     """
     known = tuple(records)
-    here = {record.scenario for record in known}
     asked = ask((*known, *elsewhere), criteria)
-    judged = (
-        (question, judge(question, share_of(whole, asked)))
-        for whole in asked
-        if (question := whole.within(here)) is not None
-    )
+    judgements = (judge(one, asked) for one in _questions_about(known, asked))
     return tuple(
         _accepted(judgement, acceptances)
-        for question, judgement in judged
-        if judgement.fails or not question.only_alarms
+        for judgement in judgements
+        if judgement.fails or not judgement.criterion.only_alarms
     )
+
+
+def _questions_about(known: Sequence[Record], asked: Iterable[Question]) -> Iterator[Question]:
+    """The same questions, of those of their scenarios that are measured here."""
+    scenarios = {record.scenario for record in known}
+    for question in asked:
+        here = tuple(record for record in question.records if record.scenario in scenarios)
+        if here:
+            yield replace(question, records=here, is_partial=len(here) < len(question.records))
 
 
 def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:

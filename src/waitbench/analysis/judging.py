@@ -12,9 +12,13 @@ from waitbench.analysis import rule
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion, Question
 from waitbench.analysis.rounds import mostly_disturbed
-from waitbench.analysis.rule import Finding, Share
+from waitbench.analysis.rule import Finding
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import Metric
+
+PAYS = 0.1
+"""The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
+_PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +30,6 @@ class Judgement(Finding):
     scenarios: tuple[str, ...]
     label: str
     criterion: Criterion
-    last_look: int = 0
-    """The number of rounds after which one looks for the last time."""
     cost: Metric | None = None
     """What the criterion's metric explains, where that was measured and counts."""
     cost_ratio: float | None = None
@@ -62,82 +64,65 @@ class Judgement(Finding):
     @property
     def settled(self) -> bool:
         """Whether more rounds would change nothing that matters."""
-        has_ended = self.why_given_up is not None or self.rounds >= self.last_look
+        if self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]:
+            return True
         if self.accepted is not None:
             # With a floor the bound is not of the ratio to the baseline.
-            return has_ended or self.accepted.stands(None if self.criterion.floor else self.high)
-        return has_ended or not self.is_open
+            return self.accepted.stands(None if self.criterion.floor else self.high)
+        return not self.is_open
 
 
-def judge(question: Question, share: Share) -> Judgement:
+def judge(question: Question, asked: Sequence[Question]) -> Judgement:
     """Answers one of a comparison's questions, as of the latest look."""
-    criterion = question.criterion
-    about = question.answering()
-    numbers, pairs = about.pairs(criterion.metric)
-    why_given_up = about.why_given_up
-    if why_given_up is None and not numbers and all(map(about.is_measured, about.records)):
+    criterion, cost = question.criterion, question.criterion.cost
+    numbers, pairs = question.pairs(criterion.metric)
+    why_given_up = question.why_given_up
+    if why_given_up is None and not numbers and all(map(question.is_measured, question.records)):
         why_given_up = f"the runs do not have {criterion.metric.title}"
-    found = rule.judge(pairs, margin=criterion.margin, floor=criterion.floor, share=share)
-    if found is None:
-        verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
-        found = Finding(verdict=verdict, rounds=len(numbers))
-    judged = Judgement(
+    verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
+    found, of_cost = Finding(verdict=verdict, rounds=len(numbers)), None
+    if look := rule.latest_look(len(numbers)):
+        found = rule.judge(
+            pairs[:look],
+            margin=criterion.margin,
+            floor=criterion.floor,
+            alarm=rule.ALARM * _part(criterion, asked),
+            dear_alarm=rule.ALPHA_DEAR * _part(criterion, asked, by_dear_runs=True),
+        )
+        costs = question.pairs(cost)[1] if cost else ()
+        if len(costs) >= look:
+            # What fell in one scenario pays for no rise in another.
+            of_cost = rule.judge(costs[:look], margin=-PAYS, beyond=1.0)
+            if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
+                found = replace(found, verdict=Verdict.EXCUSED)
+    disturbed = question.disturbed(numbers[: found.rounds])
+    if mostly_disturbed(disturbed, found.rounds) and found.verdict in (*_PASSES, Verdict.EXCUSED):
+        found = replace(found, verdict=Verdict.INCONCLUSIVE)
+    return Judgement(
         **vars(found),
-        place=about.place,
-        scenarios=tuple(record.scenario for record in about.records),
+        place=question.place,
+        scenarios=tuple(record.scenario for record in question.records),
         label=question.label,
         criterion=criterion,
-        disturbed=about.disturbed(numbers[: found.rounds]),
-        last_look=rule.LOOKS[-1],
+        cost=cost if of_cost else None,
+        cost_ratio=of_cost.ratio if of_cost else None,
+        disturbed=disturbed,
         why_given_up=why_given_up,
         is_partial=question.is_partial,
     )
-    judged = _explained(judged, about)
-    passes = judged.verdict in (Verdict.WITHIN_MARGIN, Verdict.FASTER, Verdict.EXCUSED)
-    is_muted = passes and judged.is_disturbed
-    return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 
-def share_of(question: Question, questions: Sequence[Question]) -> Share:
-    """Its share of the errors of all that is asked."""
-    part_dear = 0.0
-    if question.can_fail_by_dear_runs:
-        part_dear = _part(question, [one for one in questions if one.can_fail_by_dear_runs])
-    return Share(part=_part(question, questions), part_dear=part_dear)
+def _part(criterion: Criterion, asked: Sequence[Question], *, by_dear_runs: bool = False) -> float:
+    """The part of an error that a question about this criterion has; 0 where it cannot make it.
 
-
-def _part(question: Question, questions: Sequence[Question]) -> float:
-    """What asks for the first criterion has a half of an error, what asks for others the rest.
-
-    The first of the defaults is what waiting costs. Candidates, the other criteria, and the
-    scenarios of one that is asked of each have equal parts.
+    The first criterion has a half, by default what waiting costs; the others have equal parts of
+    the rest. Candidates, and the scenarios of a criterion that is asked of each, divide theirs.
     """
-    of_label = [one.criterion for one in questions if one.label == question.label]
-    first, *others = dict.fromkeys(of_label)
-    labels = len({one.label for one in questions})
-    equal = 1 / labels / of_label.count(question.criterion)
+    able = [one for one in asked if one.criterion.can_fail_by_dear_runs or not by_dear_runs]
+    count = sum(one.criterion == criterion for one in able)
+    if not count:
+        return 0.0
+    first, *others = dict.fromkeys(one.criterion for one in able)
     if not others:
-        return equal
-    return equal / 2 if question.criterion == first else equal / 2 / len(others)
-
-
-def _explained(judged: Judgement, about: Question) -> Judgement:
-    """The same, excused where it explains a cost that certainly fell: by the same rule."""
-    if about.cost is None:
-        return judged
-    _, pairs = about.pairs(about.cost)
-    # What fell in one scenario pays for no rise in another.
-    cost = rule.judge(
-        pairs[: judged.rounds], margin=-rule.PAYS, floor=0.0, share=Share(), beyond=1.0
-    )
-    # The figures beside each other are of the same rounds.
-    if cost is None or cost.rounds != judged.rounds:
-        return judged
-    rose = judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE)
-    is_excused = rose and cost.verdict in (Verdict.WITHIN_MARGIN, Verdict.FASTER)
-    return replace(
-        judged,
-        verdict=Verdict.EXCUSED if is_excused else judged.verdict,
-        cost=about.cost,
-        cost_ratio=cost.ratio,
-    )
+        return 1 / count
+    return 1 / count / 2 / (1 if criterion == first else len(others))

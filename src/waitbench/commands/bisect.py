@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from waitbench.analysis import criteria
 from waitbench.analysis.bisection import LOOKS, End, Grain, Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
@@ -26,6 +25,7 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
 from waitbench.pipeline import gating
 from waitbench.pipeline.concluding import Output, publish_markdown
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
@@ -142,7 +142,7 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {LOOKS[1]}: with fewer nothing is certain."
         )
-    (criterion,) = criteria.parse([text], known)
+    (criterion,) = parse([text], known)
     if criterion.floor or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from waitbench.analysis import criteria, gate, rule
+from waitbench.analysis import gate, rule
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
@@ -21,6 +21,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
+from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
 from waitbench.system.instruments import find_system_calls
@@ -134,7 +135,7 @@ class Gate:
             return cls(
                 criteria=tuple(
                     replace(
-                        *criteria.parse([one["criterion"]], tuple(known)),
+                        *parse([one["criterion"]], tuple(known)),
                         scope=Scope(one["scenarios"]),
                     )
                     for one in found["criteria"]
@@ -193,7 +194,7 @@ def read_criteria(
 
     Raises ``UsageError``: here, so that it costs no download.
     """
-    found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
+    found = (*(DEFAULTS if defaults else ()), *parse(own, metrics))
     fewest = rule.LOOKS[1]
     if found and most_rounds < fewest:
         raise UsageError(
@@ -205,7 +206,7 @@ def read_criteria(
 
 def last_look(most_rounds: int) -> int:
     """The rounds of the last look that so many allow: more would be measured and not looked at."""
-    return max((look for look in rule.LOOKS if look <= most_rounds), default=rule.LOOKS[0])
+    return rule.latest_look(most_rounds) or rule.LOOKS[0]
 
 
 def _why_left_out(criterion: Criterion) -> str:
@@ -244,7 +245,7 @@ def read_accepted(
             Acceptance(
                 criterion=one.criterion
                 if one.criterion in names
-                else str(*criteria.parse([one.criterion], metrics)),
+                else str(*parse([one.criterion], metrics)),
                 scenario=one.scenario,
                 reason=" ".join(one.reason.split()),
                 until=one.until.isoformat(),

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.rule import Share, hodges_lehmann
+from waitbench.analysis.rule import ALARM, hodges_lehmann
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline.comparing import run
@@ -45,7 +45,7 @@ def smallest_rise() -> float:
     if record.failures:
         raise HarnessError("An idle program could not be measured here.")
     pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
-    alarm = Share(part=0.5).alarm
+    alarm = ALARM / 2
     logs = np.array([math.log(again / once) for once, again in pairs])
     found = hodges_lehmann(logs, alarm, alarm)
     return math.exp(math.log1p(MARGIN) + found.centre - found.low) - 1

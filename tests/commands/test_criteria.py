@@ -1,0 +1,84 @@
+"""Criteria as users write them."""
+
+from dataclasses import replace
+
+import pytest
+
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.engines import METRICS
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import Metric
+from waitbench.pipeline.criteria import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "margin", "floor"),
+    [
+        ("system:10%", "system", 0.10, 0.0),
+        (" real:5% ", "real", 0.05, 0.0),
+        ("steady:0.07%", "steady", 0.0007, 0.0),
+        ("polls-per-item:9999%", "polls-per-item", 99.99, 0.0),
+        ("cpu:0%", "cpu", 0.0, 0.0),
+        ("wakeups:5%,alone", "wakeups", 0.05, 0.0),
+        ("cpu:10%,1500ms,each", "cpu", 0.10, 1.5),
+        ("system:2.5%,1500.5ms,alone", "system", 0.025, 1.5005),
+        ("wakeups:7%,alone,each", "wakeups", 0.07, 0.0),
+        ("startup:1%,0.007ms", "startup", 0.01, 7e-6),
+        ("polls:1%,1234567", "polls", 0.01, 1234567.0),
+        ("rss:20%,0.25MiB", "rss", 0.20, 2**18),
+    ],
+)
+def test_a_criterion_is_read_and_shows_as_it_is_written(
+    text: str, name: str, margin: float, floor: float
+) -> None:
+    (criterion,) = parse([text], METRICS)
+    assert criterion.metric.name == name
+    assert (criterion.margin, criterion.floor) == pytest.approx((margin, floor))
+    assert (criterion.alone, criterion.each) == ("alone" in text, "each" in text)
+    assert str(criterion) == text.strip()
+
+
+def test_the_defaults_are_read_back_from_how_they_show() -> None:
+    read = parse(list(map(str, DEFAULTS)), METRICS)
+    assert (
+        tuple(
+            replace(one, scope=default.scope) for one, default in zip(read, DEFAULTS, strict=True)
+        )
+        == DEFAULTS
+    )
+
+
+FORM = "{} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as steady:10%, or "
+ALONE = "{}: 'alone' is for what explains a cost, such as wakeups, and cpu explains none."
+FLOOR = "{}: a floor for {} is written as {}."
+MALFORMED = (
+    *("", "system", "system:", "system:10", "10%", ":10%", "system:10%%", "SYSTEM:10%"),
+    *("system:-5%", "system:nan%", "system:x%", "system:10000%", "system:10%,x", "system:10%,"),
+    *("system:10%,20 parsecs", "system:10%,1ms!", "cpu:10%,5ms,20ms", "cpu:10%,20%"),
+    *("cpu:10%,each,each", "wakeups:5%,each,alone", "system:10%,alone,20ms"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        *((text, FORM) for text in MALFORMED),
+        ("system:10%,20s", FLOOR.format("{}", "system", "20ms")),
+        ("rss:10%,5ms", FLOOR.format("{}", "rss", "20MiB")),
+        ("polls:10%,5ms", FLOOR.format("{}", "polls", "20")),
+        ("cpu:10%,alone", ALONE),
+    ],
+)
+def test_a_bad_criterion_is_refused_with_what_would_be_right(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse([text], METRICS)
+    assert str(raised.value).startswith(f"--fail-on {message.format(repr(text))}")
+
+
+def test_an_unknown_metric_names_those_there_are() -> None:
+    known = (Metric("calls", "calls", "count", "calls"), *METRICS[:2])
+    message = "^--fail-on 'cals:10%': there is no metric 'cals'. There are: calls, real, user.$"
+    with pytest.raises(UsageError, match=message):
+        parse(["cals:10%"], known)
+    (criterion,) = parse(["calls:10%"], known)
+    assert criterion.metric is known[0]
