@@ -20,7 +20,7 @@ from functools import partial
 from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
-from waitbench.analysis.history import MARGIN, Trend, trends, unannounced
+from waitbench.analysis.history import Trend, trends, unannounced
 from waitbench.analysis.sessions import Entry, Session
 from waitbench.model.record import Announced, Series
 from waitbench.pipeline.stored_sessions import due
@@ -85,7 +85,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
         sessions.append(session(chance, noise, logs, len(sessions)))
 
     def history() -> tuple[Trend, ...]:
-        return trends(sessions, "v0", MARGIN)
+        return trends(sessions, "v0")
 
     for newest in range(1, nights + 1):
         for one in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):

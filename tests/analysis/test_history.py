@@ -59,7 +59,7 @@ def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
 def test_sessions_that_share_the_anchor_are_one_history() -> None:
     all_told = told("1", {"v1.0": 1, "v1.1": 2}) + told("2", {"v1.0": 10, "v1.1": 20, "v1.10": 10})
     all_told += told("3", {"v1.2": 1, "v1.0": 0.5})
-    (trend,) = trends(all_told, "v1.0", 0.05)
+    (trend,) = trends(all_told, "v1.0")
     assert [place.entry.name for place in trend.places] == ["v1.0", "v1.1", "v1.2", "v1.10"]
     ratios = [place.ratio.value for place in trend.places]
     assert ratios == pytest.approx([1, 2, 2, 1], rel=0.05)
@@ -71,9 +71,9 @@ def test_sessions_that_share_the_anchor_are_one_history() -> None:
 def test_what_was_not_measured_beside_the_anchor_is_said_and_other_series_are_apart() -> None:
     all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v3": 1, "v4": 2})
     all_told += told("3", {"v3": 1, "v4": 2}, scenario="working")
-    (trend,) = trends(all_told, "v1", 0.05)
+    (trend,) = trends(all_told, "v1")
     assert [entry.name for entry in trend.apart] == ["v3", "v4"]
-    assert len(trends(all_told, "v3", 0.05)) == 2
+    assert len(trends(all_told, "v3")) == 2
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,8 @@ def test_one_revision_under_two_names_is_no_comparison() -> None:
 def test_each_engine_has_an_anchor_of_its_own_unless_one_is_named() -> None:
     others = [dataclasses.replace(one, engine="other") for one in told("2", {"v8": 1, "v9": 2})]
     both = told("1", {"v1": 1, "v2": 2}) + others
-    assert [one.anchor for one in trends(both, None, 0.05)] == ["v8", "v1"]
-    assert [one.anchor for one in trends(both, "v1", 0.05)] == ["v1"]
+    assert [one.anchor for one in trends(both, None)] == ["v8", "v1"]
+    assert [one.anchor for one in trends(both, "v1")] == ["v1"]
 
 
 @pytest.mark.parametrize(("disturbed", "counted"), [(0, [5]), (1, [5]), (2, [5]), (3, []), (5, [])])
@@ -167,10 +167,10 @@ def test_another_machine_kernel_python_or_compiler_is_another_history(
     here = [
         one for name in "cd" for one in told(name, off, machine={**BOX, "fingerprint": name * 12})
     ]
-    (trend,) = trends(before + here, "v1", 0.05)
+    (trend,) = trends(before + here, "v1")
     assert [(one.after, one.is_provisional) for one in trend.change_points] == [("v4", False)]
     there = [one for name in "cd" for one in told(name, off, **{"machine": BOX, **changes})]
-    found = trends(before + there, "v1", 0.05)
+    found = trends(before + there, "v1")
     # What is measured there says nothing of v3, nor of v2.
     assert sorted([place.entry.name for place in one.places] for one in found) == [
         ["v1", "v2", "v3"], ["v1", "v4"],
@@ -201,22 +201,22 @@ def test_a_copy_of_a_session_confirms_nothing() -> None:
     costs = {"v1": 1.0, "v2": 2.0}
     record = made(costs, session="1")
     once = told_by(record, "one")
-    (alone,) = trends(once, "v1", 0.05)
+    (alone,) = trends(once, "v1")
     assert [step.is_provisional for step in alone.change_points] == [True]
-    (same,) = trends(once + told_by(record, "copy"), "v1", 0.05)
+    (same,) = trends(once + told_by(record, "copy"), "v1")
     assert same.change_points == alone.change_points
     # Another session may well come to the same figures.
-    (trend,) = trends(once + told("2", costs), "v1", 0.05)
+    (trend,) = trends(once + told("2", costs), "v1")
     assert [step.is_provisional for step in trend.change_points] == [False]
 
 
 def test_an_earlier_state_of_a_session_is_that_session_and_the_whole_of_it_counts() -> None:
     whole = made({"v1": 1.0, "v2": 2.0, "v3": 2.0}, session="1")
     early = replace(whole, measurements=[one for one in whole.measurements if one.round < 3])
-    (alone,) = trends(told_by(whole, "whole"), "v1", 0.05)
+    (alone,) = trends(told_by(whole, "whole"), "v1")
     for parts in ([early, whole], [whole, early]):
         every = [one for number, part in enumerate(parts) for one in told_by(part, f"{number}")]
-        (trend,) = trends(every, "v1", 0.05)
+        (trend,) = trends(every, "v1")
         assert [one.ratio for one in trend.places] == [one.ratio for one in alone.places]
         assert trend.change_points == alone.change_points
 
@@ -235,8 +235,8 @@ ONCE = told("1", {"v1": 1, "v2": 2})
 
 
 def test_a_confirmed_change_point_is_announced_once() -> None:
-    assert unannounced(trends(ONCE, "v1", 0.05), "steady", ()) == []
-    known = trends(CONFIRMED, "v1", 0.05)
+    assert unannounced(trends(ONCE, "v1"), "steady", ()) == []
+    known = trends(CONFIRMED, "v1")
     ((trend, step),) = unannounced(known, "steady", ())
     before = trend.announced("steady", step)
     assert unannounced(known, "steady", {before}) == []
@@ -247,19 +247,19 @@ def test_a_confirmed_change_point_is_announced_once() -> None:
 def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> None:
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
     here = [one for name in "ab" for one in told(name, costs, machine=BOX)]
-    (trend,) = trends(here, "v1", 0.05)
+    (trend,) = trends(here, "v1")
     known = {trend.announced("steady", step) for step in trend.change_points}
     assert [one.after for one in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
     there = [one for name in "cd" for one in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]
-    assert unannounced(trends(here + there, "v1", 0.05), "steady", known) == []
+    assert unannounced(trends(here + there, "v1"), "steady", known) == []
     more = [one for name in "ef" for one in told(name, {"v1": 1.0, "v5": 4.0}, machine=other)]
-    ((_, step),) = unannounced(trends(here + there + more, "v1", 0.05), "steady", known)
+    ((_, step),) = unannounced(trends(here + there + more, "v1"), "steady", known)
     assert step.after == "v5"
 
 
 def test_a_night_that_is_off_is_never_confirmed_by_the_next_ones() -> None:
     nights = [told(f"{n:02}", {"v1": 1.0, f"v{n}": 2.0 if n == 8 else 1.0}) for n in range(2, 14)]
-    (trend,) = trends([one for night in nights for one in night], "v1", 0.05)
+    (trend,) = trends([one for night in nights for one in night], "v1")
     assert {one.is_provisional for one in trend.change_points} == {True}
     assert {one.after for one in trend.change_points} == {"v8", "v9"}

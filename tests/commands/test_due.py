@@ -20,11 +20,11 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
 
 
 def test_a_change_point_of_one_session_gets_a_second_one_before_all_else() -> None:
-    (first, second) = due(["v1", "v2", "v3"], {"v1", "v2"}, "v1", trends(ONCE, "v1", 0.05))
+    (first, second) = due(["v1", "v2", "v3"], {"v1", "v2"}, "v1", trends(ONCE, "v1"))
     assert first.revisions == ("v1", "v2")
     assert "only one session" in first.why
     assert second.revisions == ("v1", "v3")
-    confirmed = due(["v1", "v2"], {"v1", "v2"}, "v1", trends(CONFIRMED, "v1", 0.05))
+    confirmed = due(["v1", "v2"], {"v1", "v2"}, "v1", trends(CONFIRMED, "v1"))
     assert list(confirmed) == []
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from tests.records import contestant, describing, facts, make_record
 from waitbench.analysis import history
-from waitbench.analysis.history import MARGIN
 from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
@@ -83,6 +82,5 @@ def trends_of(all_kept: Sequence[Contents]) -> Trends:
     anchor = history.commonest(told)
     assert anchor is not None
     return {
-        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
-        for name in COSTS
+        name: history.trends([one for one in told if one.metric == name], anchor) for name in COSTS
     }

@@ -15,11 +15,12 @@ point is claimed if the ratio of its two sides lies beyond the margin with its w
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
@@ -32,10 +33,8 @@ MARGIN = 0.05
 """What a change point must exceed to be claimed, as a share."""
 _ASSUMED = 0.03**2
 """The variance between sessions, as long as they are too few to tell."""
-_ASSUMED_WEIGHT = 2
-"""How many differences of neighbours that counts."""
-_FEWEST_DIFFERENCES = 4
-"""Of fewer, the median may be that of a change point."""
+_ASSUMED_COUNT = 4
+"""How many differences of neighbours that counts: the median of fewer may be a change point's."""
 _MEDIAN_OF_SQUARE = 0.455
 """Of a standard normal variable."""
 _CONFIRMED = 2
@@ -96,10 +95,6 @@ class Trend:
     apart: tuple[Entry, ...]
     """Those that no session measured beside the anchor."""
 
-    @property
-    def newest(self) -> Place:
-        return self.places[-1]
-
     def announced(self, metric: str, step: ChangePoint) -> Announced:
         """One of its change points, once it is announced."""
         return Announced(series=self.series, metric=metric, after=step.after, rose=step.is_rise)
@@ -112,7 +107,7 @@ def commonest(sessions: Iterable[Session]) -> str | None:
     return best.name if best else None
 
 
-def trends(sessions: Sequence[Session], anchor: str | None, margin: float) -> tuple[Trend, ...]:
+def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]:
     """The history of each series and machine whose sessions hold the anchor; all of one metric.
 
     Without a named anchor that of each engine is the revision that most of its sessions hold.
@@ -125,10 +120,11 @@ def trends(sessions: Sequence[Session], anchor: str | None, margin: float) -> tu
         for engine, *_ in groups
     }
     return tuple(
-        _trend(groups[key], name, margin)
-        for key in sorted(groups)
-        if (name := anchors[key[0]])
-        and any(name == entry.name for one in groups[key] for entry in one.entries)
+        _trend(group, base)
+        for (engine, *_), group in sorted(groups.items(), key=itemgetter(0))
+        for base in [one for each in group for one in each.entries if one.name == anchors[engine]][
+            :1
+        ]
     )
 
 
@@ -136,7 +132,15 @@ def unannounced(
     trends: Sequence[Trend], metric: str, announced: Collection[Announced]
 ) -> list[tuple[Trend, ChangePoint]]:
     """The change points that two sessions confirm and that were not announced."""
-    entries = {place.entry.name: place.entry for trend in trends for place in trend.places}
+    orders = {one.entry.name: one.entry.order for trend in trends for one in trend.places}
+
+    def is_at(step: ChangePoint, revision: str) -> bool:
+        # With more sessions it may be found a few revisions off; and a new machine, which has
+        # measured few revisions, sees both sides of an old one.
+        (first, *_), (*_, last) = step.sides
+        is_between = revision in orders and first.order < orders[revision] <= last.order
+        return is_between or revision == step.after
+
     return [
         (trend, step)
         for trend in trends
@@ -144,95 +148,69 @@ def unannounced(
         if not step.is_provisional
         and not any(
             (one.series, one.metric, one.rose) == (trend.series, metric, step.is_rise)
-            and _is_same(step, one.after, entries)
+            and is_at(step, one.after)
             for one in announced
         )
     ]
 
 
-def _is_same(step: ChangePoint, after: str, entries: dict[str, Entry]) -> bool:
-    """Whether a change point is the one that was announced at a revision.
-
-    With more sessions it may be found a few revisions off; and a new machine, which has measured
-    few revisions, sees both sides of an old one.
-    """
-    if after not in entries:
-        return after == step.after
-    (first, *_), (*_, last) = step.sides
-    return first.order < entries[after].order <= last.order
-
-
-def _trend(sessions: Sequence[Session], anchor: str, margin: float) -> Trend:
-    base = next(entry for one in sessions for entry in one.entries if entry.name == anchor)
+def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
     logs: dict[Entry, dict[str, float]] = {}
     noise: list[float] = []
-    for one in sessions:
-        if base not in one.logs:
-            continue
+    for one in (one for one in sessions if base in one.logs):
         for entry, costs in one.logs.items():
             paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
             logs.setdefault(entry, {})[one.folder] = fmean(paired)
             noise += [variance(paired) / len(paired)] if entry != base else []
     ordered = sorted(logs, key=attrgetter("order"))
     neighbours = [log for entry in ordered if entry != base for log in logs[entry].values()]
-    scatter = math.sqrt(_variance(neighbours, noise))
-    places = [_place(entry, logs[entry], 0.0 if entry == base else scatter) for entry in ordered]
-    known = {entry for one in sessions if base in one.logs for entry in one.entries}
+    scatter = math.sqrt(_variance(neighbours, fmean(noise)))
+    usual = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
+    places = [
+        Place(entry=entry, logs=logs[entry], ratio=_mean(logs[entry], usual * (entry != base)))
+        for entry in ordered
+    ]
+    apart = {entry for one in sessions for entry in one.entries} - logs.keys()
     return Trend(
         series=sessions[0].series,
         machine=sessions[0].machine,
-        anchor=anchor,
+        anchor=base.name,
         places=tuple(places),
-        change_points=tuple(_change_points(places, base, scatter, math.log1p(margin))),
-        apart=tuple(
-            sorted(
-                {entry for one in sessions for entry in one.entries} - known,
-                key=attrgetter("order"),
-            )
-        ),
+        change_points=tuple(_change_points(places, base, scatter)),
+        apart=tuple(sorted(apart, key=attrgetter("order"))),
     )
 
 
-def _variance(logs: Sequence[float], noise: Sequence[float]) -> float:
+def _variance(logs: Sequence[float], noise: float) -> float:
     """The variance of a ratio's logarithm, of ratios in order of history with known noise."""
-    known = fmean(noise) if noise else 0.0
-    squares = [(later - earlier) ** 2 for earlier, later in pairwise(logs)]
-    count = len(squares)
-    if count < _FEWEST_DIFFERENCES:
-        return known + _ASSUMED
-    between = max(0.0, median(squares) / _MEDIAN_OF_SQUARE / 2 - known)
-    return known + (_ASSUMED_WEIGHT * _ASSUMED + count * between) / (_ASSUMED_WEIGHT + count)
+    apart = [(later - earlier) ** 2 / 2 / _MEDIAN_OF_SQUARE for earlier, later in pairwise(logs)]
+    return max(noise, median([*apart, *[noise + _ASSUMED] * _ASSUMED_COUNT]))
 
 
-def _place(entry: Entry, logs: Mapping[str, float], scatter: float) -> Place:
-    half = t_quantile((1 + CONFIDENCE) / 2, math.inf) * scatter / math.sqrt(len(logs))
-    return Place(entry=entry, logs=logs, ratio=_estimate(fmean(logs.values()), half, len(logs)))
+def _mean(logs: Mapping[str, float], error: float) -> Estimate:
+    return _estimate(fmean(logs.values()), error / math.sqrt(len(logs)), len(logs))
 
 
 def _estimate(log: float, half: float, count: int) -> Estimate:
     return Estimate(math.exp(log), math.exp(log - half), math.exp(log + half), count)
 
 
-def _change_points(
-    places: Sequence[Place], anchor: Entry, scatter: float, least: float
-) -> list[ChangePoint]:
-    """The change points beyond a margin, given as a logarithm."""
+def _change_points(places: Sequence[Place], anchor: Entry, scatter: float) -> list[ChangePoint]:
+    """The change points that certainly exceed the margin."""
     if len(places) < 2:
         return []
     # How many standard errors are beyond chance at any place; the scatter is known as well as that
     # many differences tell it.
-    certain = t_quantile(1 - ALPHA / 2 / (len(places) - 1), _ASSUMED_WEIGHT + len(places) - 1)
+    certain = t_quantile(1 - ALPHA / 2 / (len(places) - 1), _ASSUMED_COUNT + len(places) - 1)
     starts = _starts(places, scatter, certain**2)
     while starts:
         parts = [places[a:b] for a, b in pairwise((0, *starts, len(places)))]
         found = [_change_point(*sides, anchor, scatter * certain) for sides in pairwise(parts)]
-        bounds = [
-            max(math.log(one.ratio.low or 1), -math.log(one.ratio.high or 1)) for one in found
-        ]
-        if min(bounds) > least:
+        least = [max(one.ratio.low or 0, 1 / (one.ratio.high or 1)) for one in found]
+        if min(least) > 1 + MARGIN:
             return found
         # What is not certain goes, the least certain first, and its sides are one.
-        del starts[bounds.index(min(bounds))]
+        del starts[least.index(min(least))]
     return []
 
 
@@ -249,8 +227,6 @@ def _starts(places: Sequence[Place], scatter: float, penalty: float) -> list[int
         ) from error
     numbers = [number for number, place in enumerate(places) for _ in place.logs]
     signal = np.array([log for place in places for log in place.logs.values()]) / scatter
-    if len(signal) < 2:
-        return []
     # The linear kernel's cost is that of squares; this is compiled, ruptures.Pelt is not.
     search = ruptures.KernelCPD(kernel="linear", min_size=1, jump=1)
     found = search.fit(signal).predict(pen=penalty)
@@ -261,19 +237,20 @@ def _starts(places: Sequence[Place], scatter: float, penalty: float) -> list[int
 def _change_point(
     before: Sequence[Place], after: Sequence[Place], anchor: Entry, error: float
 ) -> ChangePoint:
-    """The change from one part to the next; ``error`` is that of a single ratio.
+    """The change from one part to the next; ``error`` is that of a single ratio."""
+    (one, its_share, few), (other, share, many) = (_level(part, anchor) for part in (before, after))
+    return ChangePoint(
+        sides=(tuple(one.entry for one in before), tuple(one.entry for one in after)),
+        ratio=_estimate(other - one, error * math.sqrt(its_share + share), min(few, many)),
+    )
+
+
+def _level(part: Sequence[Place], anchor: Entry) -> tuple[float, float, int]:
+    """The centre of a part, its variance as a share of that of a ratio, and how many sessions.
 
     What costs as much as the anchor has the ratio 1, without an error.
     """
-    centres, squares, counts = [], 0.0, []
-    for part in (before, after):
-        logs = [log for one in part for log in one.logs.values()]
-        has_anchor = any(one.entry == anchor for one in part)
-        centres.append(0.0 if has_anchor else fmean(logs))
-        if not has_anchor:
-            squares += error**2 / len(logs)
-            counts.append(len({folder for one in part for folder in one.logs}))
-    return ChangePoint(
-        sides=(tuple(one.entry for one in before), tuple(one.entry for one in after)),
-        ratio=_estimate(centres[1] - centres[0], math.sqrt(squares), min(counts)),
-    )
+    if any(one.entry == anchor for one in part):
+        return 0.0, 0.0, sys.maxsize
+    logs = [log for one in part for log in one.logs.values()]
+    return fmean(logs), 1 / len(logs), len({folder for one in part for folder in one.logs})

@@ -76,7 +76,7 @@ def history(
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
-    found = analysis.trends(sessions, name, analysis.MARGIN)
+    found = analysis.trends(sessions, name)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())

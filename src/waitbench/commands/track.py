@@ -165,7 +165,7 @@ class Night:
             for one in stored.sessions
             if one.engine == valid.engine.name and one.series in wanted
         ]
-        return history.trends(found, anchor, history.MARGIN)
+        return history.trends(found, anchor)
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:

@@ -74,7 +74,7 @@ def _trends(told: Sequence[Session]) -> Trends:
     """Of each cost, relative to what most sessions hold."""
     anchor = history.commonest(told)
     return {
-        name: history.trends([one for one in told if one.metric == name], anchor, history.MARGIN)
+        name: history.trends([one for one in told if one.metric == name], anchor)
         for name in COSTS
         if anchor is not None
     }
