@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.analysis.searched import history, search
-from waitbench.analysis.bisection import Grain, Search
+from waitbench.analysis.bisection import Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
@@ -20,7 +20,6 @@ def releases(points: int, *rises: tuple[int, float]) -> Search:
     named = search(history(points, *rises))
     return replace(
         named,
-        grain=Grain.RELEASES,
         points=tuple(Point(source=Source(Origin.WHEEL, f"0.{number}")) for number in range(points)),
         labels=tuple(f"v0.{number}" for number in range(points)),
     )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from waitbench.analysis.bisection import Grain, Search, Step, judge
+from waitbench.analysis.bisection import Search, Step, judge
 from waitbench.model.revision import LoggedCommit, Origin, Point, Source
 
 MARGIN = 0.10
@@ -19,7 +19,6 @@ def history(points: int, *rises: tuple[int, float]) -> list[float]:
 def begun(points: int, *, faster: bool = False) -> Search:
     """A search over commits that are called c0, c1, …, before its first step."""
     return Search(
-        grain=Grain.COMMITS,
         points=tuple(map(_commit, range(points))),
         labels=tuple(f"c{number}" for number in range(points)),
         margin=MARGIN,

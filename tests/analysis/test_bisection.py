@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.searched import begun, history, judged, search
 from waitbench.analysis import rule
-from waitbench.analysis.bisection import End, Search, Step, of_equal_packages
+from waitbench.analysis.bisection import End, Search, Step
 
 
 def inconclusive(points: tuple[int, ...]) -> Step:
@@ -83,13 +83,10 @@ def test_an_inconclusive_step_leaves_the_search_open_and_names_nobody(steps: int
     assert (stopped.end, stopped.next()) == (End.OPEN, None)
 
 
-def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None:
-    split = (0, 1, 2)
-    same = of_equal_packages(split, ["a", "a", "b"])
-    assert same == Step(points=split, left=(1, 2))
-    assert of_equal_packages(split, ["a", "b", "b"]) is not None
-    assert of_equal_packages(split, ["a", "b", "c"]) is None
-    so_far = search(history(3, (2, 0.25)), steps=1).and_then(same)
+def test_a_culprit_next_to_what_it_is_like_is_proven_by_a_step_of_its_own() -> None:
+    # The first half is certainly within the margin, and the second one not yet beyond it.
+    left = Step(points=(0, 1, 2), left=(1, 2), rounds=10)
+    so_far = search(history(3, (2, 0.25)), steps=1).and_then(left)
     assert so_far.end is End.OPEN, "nothing has shown yet that these two differ"
     assert so_far.next() == (1, 2)
     proof = judged(so_far, (1, 2), [[0.0, math.log(1.25)]] * 15)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.searched import begun, judged
 from waitbench.analysis import bisection, rule
 from waitbench.analysis.bisection import Step, judge
+from waitbench.analysis.verdicts import Verdict
 
 FIRST, SECOND = (0, 4), (4, 9)
 """Halves of a step between three points."""
@@ -108,7 +109,7 @@ def test_changes_are_those_of_both_halves() -> None:
     assert first.ratio.high is not None
     assert first.ratio.value < first.ratio.high < 1.1
     assert first.ratio.low is None, "ten rounds have no bound with so small an error"
-    assert first.within or second.beyond
+    assert first.is_within or second.is_beyond
 
 
 def test_a_fall_is_told_as_it_is() -> None:
@@ -116,7 +117,7 @@ def test_a_fall_is_told_as_it_is() -> None:
     assert change.ratio.high is not None
     assert change.ratio.high < 1 / 1.1
     assert change.ratio.value == pytest.approx(0.5, rel=0.1)
-    assert change.beyond
+    assert change.verdict is Verdict.FASTER
 
 
 def test_all_errors_of_all_looks_add_up_to_that_of_the_step() -> None:

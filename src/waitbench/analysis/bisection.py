@@ -29,8 +29,10 @@ from itertools import pairwise
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.revision import LoggedCommit, Point, Revision
 
+RELEASES, COMMITS = "releases", "commits"
 LOOKS = (6, 10, 15, 30)
 """Numbers of rounds after which a step is looked at. A single scenario needs ten."""
 FOR_WITHIN = 0.8
@@ -48,10 +50,17 @@ class Change:
     bad: int
     ratio: Estimate
     """With bounds that have the error of a look; without those that so few rounds do not give."""
-    beyond: bool
-    """Certainly more than the margin, in the direction that is looked for."""
-    within: bool
-    """Certainly not more than the margin in that direction."""
+    verdict: Verdict
+    """*Slower* or *faster*: certainly beyond the margin, in the direction that is looked for."""
+
+    @property
+    def is_within(self) -> bool:
+        """Whether it is certainly not beyond the margin in that direction."""
+        return self.verdict is Verdict.WITHIN_MARGIN
+
+    @property
+    def is_beyond(self) -> bool:
+        return self.verdict in (Verdict.SLOWER, Verdict.FASTER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +75,7 @@ class Step:
     ``None`` where nothing is certain: more rounds are needed.
     """
     rounds: int = 0
-    """Those that it rests on; none where packages are equal."""
+    """Those that it rests on."""
     changes: tuple[Change, ...] = ()
     """From each point to the next. Empty with too few rounds."""
     is_disturbed: bool = False
@@ -86,18 +95,10 @@ class End(str, Enum):
     """A proven change; the points between cannot be measured."""
 
 
-class Grain(str, Enum):
-    """What the points of a search are."""
-
-    RELEASES = "releases"
-    COMMITS = "commits"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Search:
     """A search so far, over two points or more."""
 
-    grain: Grain
     points: tuple[Point, ...]
     labels: tuple[str, ...]
     """Of the points; unique."""
@@ -110,6 +111,11 @@ class Search:
     steps: tuple[Step, ...] = ()
     missing: Mapping[int, str] = field(default_factory=dict)
     """Why a point cannot be measured, by its number."""
+
+    @property
+    def grain(self) -> str:
+        """What the points are: releases, or commits."""
+        return RELEASES if self.points[0].commit is None else COMMITS
 
     @property
     def most_steps(self) -> int:
@@ -125,25 +131,19 @@ class Search:
         return good, bad
 
     @property
-    def suspected(self) -> tuple[str, str]:
-        """The labels of the suspects."""
-        good, bad = self.suspects
-        return self.labels[good], self.labels[bad]
-
-    @property
     def proof(self) -> Change | None:
         """The certain change of the whole part that is suspected, if a step has shown one."""
         changes = (change for step in self.steps for change in step.changes)
         return next(
-            (one for one in changes if one.beyond and (one.good, one.bad) == self.suspects), None
+            (one for one in changes if one.is_beyond and (one.good, one.bad) == self.suspects), None
         )
 
     @property
     def end(self) -> End:
         """How it ended, or ``End.OPEN``."""
-        if [step.left for step in self.steps] == [()]:
+        if self.steps and self.steps[0].left == ():
             return End.NO_CHANGE
-        if not self.steps or self._middle or self._is_stuck or self.proof is None:
+        if self._middle or self.proof is None:
             return End.OPEN
         good, bad = self.suspects
         return End.FOUND if bad == good + 1 else End.RANGE
@@ -154,8 +154,8 @@ class Search:
         return self.points[self.suspects[1]].commit if self.end is End.FOUND else None
 
     def next(self) -> tuple[int, ...] | None:
-        """The points to measure; ``None`` if nothing is left."""
-        if self.end is not End.OPEN or self._is_stuck:
+        """The points to measure; ``None`` if nothing is left, or the last step left no half."""
+        if self.end is not End.OPEN or (self.steps and not self.steps[-1].left):
             return None
         good, bad = self.suspects
         return (good, *(self._middle if self.steps else ()), bad)
@@ -184,24 +184,6 @@ class Search:
         inside = [point for point in range(good + 1, bad) if point not in self.missing]
         return (inside[(len(inside) - 1) // 2],) if inside else ()
 
-    @property
-    def _is_stuck(self) -> bool:
-        """Whether the last step leaves no half to go on with."""
-        return bool(self.steps) and not self.steps[-1].left
-
-
-def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step | None:
-    """The step where some of its points are one package: no measurement is needed.
-
-    ``packages`` are digests of what was installed. ``None`` where all differ.
-    """
-    first, *middle, last = packages
-    if first == last:
-        return Step(points=points, left=())
-    if middle == [first]:
-        return Step(points=points, left=points[1:])
-    return Step(points=points, left=points[:2]) if middle == [last] else None
-
 
 def judge(
     search: Search,
@@ -214,6 +196,8 @@ def judge(
     ``disturbed`` has a flag for each round, unless none was. The answer is that of the first look
     that is certain: rounds that came after it do not matter.
     """
+    import numpy as np
+
     step = Step(points=points)
     error = rule.ALPHA * search.part / search.most_steps / len(LOOKS)
     # Of two points only one bound can mislead: the lower one if the change is within the margin,
@@ -222,14 +206,14 @@ def judge(
     if len(points) == 3:
         errors = error * (1 - FOR_WITHIN), error * FOR_WITHIN
     for look in (one for one in LOOKS if one <= len(costs)):
-        changes = tuple(
-            _change(search, half, [[one[at : at + 2] for one in of] for of in costs[:look]], errors)
-            for at, half in enumerate(pairwise(points))
-        )
+        logs = np.diff(np.log(costs[:look]), axis=-1)
+        changes = [
+            _change(search, half, logs[..., at], errors) for at, half in enumerate(pairwise(points))
+        ]
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
         left = None if is_disturbed else _left(changes)
         step = Step(
-            points=points, left=left, rounds=look, changes=changes, is_disturbed=is_disturbed
+            points=points, left=left, rounds=look, changes=tuple(changes), is_disturbed=is_disturbed
         )
         if left is not None:
             break
@@ -237,38 +221,30 @@ def judge(
 
 
 def _change(
-    search: Search,
-    half: tuple[int, int],
-    pairs: Sequence[Sequence[Sequence[float]]],
-    errors: tuple[float, float],
+    search: Search, half: tuple[int, int], logs: "rule.Floats", errors: tuple[float, float]
 ) -> Change:
     """What lies between two points, with the errors of being called beyond, and within."""
-    import numpy as np
-
     # A fall is judged as a rise, mirrored.
     sign = -1 if search.faster else 1
-    found = rule.hodges_lehmann(sign * np.diff(np.log(pairs), axis=-1), *errors)
+    found = rule.hodges_lehmann(sign * logs, *errors)
     margin = math.log1p(search.margin)
-    low, high = sorted((sign * found.low, sign * found.high))
-    return Change(
-        good=half[0],
-        bad=half[1],
-        ratio=Estimate(math.exp(sign * found.centre), _bound(low), _bound(high), len(pairs)),
-        beyond=found.low > margin,
-        within=found.high <= margin,
+    verdict = Verdict.WITHIN_MARGIN if found.high <= margin else Verdict.INCONCLUSIVE
+    if found.low > margin:
+        verdict = Verdict.FASTER if search.faster else Verdict.SLOWER
+    low, high = (
+        math.exp(log) if math.isfinite(log) else None
+        for log in sorted((sign * found.low, sign * found.high))
     )
-
-
-def _bound(log: float) -> float | None:
-    return math.exp(log) if math.isfinite(log) else None
+    ratio = Estimate(math.exp(sign * found.centre), low, high, len(logs))
+    return Change(good=half[0], bad=half[1], ratio=ratio, verdict=verdict)
 
 
 def _left(changes: Sequence[Change]) -> tuple[int, ...] | None:
     first, last = changes[0], changes[-1]
-    if first.within and last.within:
+    if first.is_within and last.is_within:
         return ()
     # A half that is certainly within holds no culprit. Where both are beyond, the later is taken,
     # which is what is wrong today; another search finds the earlier one.
-    if last.beyond or first.within:
+    if last.is_beyond or first.is_within:
         return last.good, last.bad
-    return (first.good, first.bad) if first.beyond or last.within else None
+    return (first.good, first.bad) if first.is_beyond or last.is_within else None

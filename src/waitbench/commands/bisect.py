@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from waitbench.analysis.bisection import LOOKS, End, Grain, Search
+from waitbench.analysis.bisection import LOOKS, RELEASES, End, Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
@@ -132,7 +132,7 @@ def bisect(
             folder=folder,
             stepper=stepper,
         )
-        raise typer.Exit(bisecting.carry_out(*first))
+        raise typer.Exit(bisecting.carry_out(first))
 
 
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
@@ -168,16 +168,16 @@ class Bisecting:
     remarks: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
-    def carry_out(self, grain: Grain, found: SearchRange) -> ExitCode:
+    def carry_out(self, found: SearchRange) -> ExitCode:
         """Searches releases, commits, or both, then reports. Raises ``HarnessError``."""
         code = ExitCode.OK
         try:
-            search = self._search(grain, found)
+            search = self._search(found)
             proven = search.end in (End.FOUND, End.RANGE)
-            if grain is Grain.RELEASES and proven and self.history.has_commits:
+            if search.grain == RELEASES and proven and self.history.has_commits:
                 commits = self.history.commits_of(search)
                 if len(commits.points) >= FEWEST:
-                    self._search(Grain.COMMITS, commits)
+                    self._search(commits)
         except HarnessError as error:
             if not (self.searches and self.searches[0].steps):
                 raise
@@ -187,10 +187,9 @@ class Bisecting:
         self._conclude()
         return code
 
-    def _search(self, grain: Grain, found: SearchRange) -> Search:
+    def _search(self, found: SearchRange) -> Search:
         """Carries one search to its end, or to that of the budget."""
         search = Search(
-            grain=grain,
             points=found.points,
             labels=self.history.labels(found),
             margin=self.criterion.margin,
@@ -204,7 +203,7 @@ class Bisecting:
                 f"{self.history.request.labels[0]} is on a branch of its own: the search begins "
                 f"where that left, at {search.labels[0]}."
             )
-        home = self.folder / f"{len(self.searches)}-{grain.value}"
+        home = self.folder / f"{len(self.searches)}-{search.grain}"
         home.mkdir(exist_ok=True)
         stepper = self.stepper.fitted_to(search)
         while (points := search.next()) is not None:

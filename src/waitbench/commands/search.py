@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.analysis import bisection
-from waitbench.analysis.bisection import Grain, Search, Step
+from waitbench.analysis.bisection import RELEASES, Search, Step
 from waitbench.analysis.rounds import by_round
-from waitbench.analysis.statistics import other_packages
 from waitbench.environments import candidates
 from waitbench.environments.origins import Chooser
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
@@ -47,19 +46,19 @@ class History:
     def _has_wheels(self) -> bool:
         return all(spec.origin is Origin.WHEEL for spec in self.request.specs)
 
-    def first(self) -> tuple[Grain, SearchRange]:
+    def first(self) -> SearchRange:
         """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
         good, bad = (spec.revision for spec in self.request.specs)
         if self._has_wheels:
             python = self.request.specs[0].python
-            return Grain.RELEASES, candidates.releases(self.request.engine, good, bad, python)
+            return candidates.releases(self.request.engine, good, bad, python)
         found = self._commits(good, bad)
         if len(found.points) < FEWEST:
             raise UsageError(
                 f"Nothing between {good.label} and {bad.label} can change the package: no file "
                 "that it is built from differs."
             )
-        return Grain.COMMITS, found
+        return found
 
     def commits_of(self, search: Search) -> SearchRange:
         """The commits of the release that a search named. Raises ``HarnessError``."""
@@ -119,10 +118,6 @@ class Stepper:
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
         prepared = self._prepare(search, points)
-        facts = [prepared.environments[label].facts for label in prepared.labels]
-        known = bisection.of_equal_packages(points, [one.package_sha256 for one in facts])
-        if known is not None and not other_packages(prepared.context):
-            return known
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
         settings = self.request.as_settings()
@@ -154,7 +149,7 @@ class Stepper:
         chooser = Chooser(self.request.engine, self.request.repository, self.request.cache)
         like = self.request.specs[0].revision
         revisions = [search.revision(point, like) for point in points]
-        is_wheels = search.grain is Grain.RELEASES
+        is_wheels = search.grain == RELEASES
         choice = OriginChoice.WHEEL if is_wheels else OriginChoice.SOURCE
         wanted = self.python.executable if self.python else self.request.typed.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()

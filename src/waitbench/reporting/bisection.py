@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from waitbench.analysis.bisection import Change, End, Grain, Search, Step
+from waitbench.analysis.bisection import COMMITS, Change, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
@@ -92,7 +92,7 @@ def _steps(searched: Searched) -> Table:
             (
                 f"{number}.{at}",
                 " → ".join(search.labelled((change.good, change.bad))),
-                f"{_mark(change)} {format_change(change.ratio)}",
+                f"{MARKS[change.verdict]} {format_change(change.ratio)}",
                 format_range(change.ratio),
                 str(change.ratio.count),
             )
@@ -104,15 +104,9 @@ def _steps(searched: Searched) -> Table:
     )
 
 
-def _mark(change: Change) -> str:
-    if change.beyond:
-        return MARKS[Verdict.SLOWER if change.ratio.value > 1 else Verdict.FASTER]
-    return MARKS[Verdict.WITHIN_MARGIN if change.within else Verdict.INCONCLUSIVE]
-
-
 def finding(searched: Searched, search: Search) -> str:
     """What one of its searches came to, in one line."""
-    what, (good, bad) = searched.criterion.metric.title, search.suspected
+    what, (good, bad) = searched.criterion.metric.title, search.labelled(search.suspects)
     last = search.steps[-1] if search.steps else None
     proven = _ratios([search.proof] if search.proof else [])
     if search.end is End.FOUND:
@@ -120,7 +114,7 @@ def finding(searched: Searched, search: Search) -> str:
     if search.end is End.RANGE:
         return f"RANGE: {what} {proven} after {good}, up to {bad}: nothing between can be measured"
     if search.end is End.NO_CHANGE and last:
-        built = ", built here" if search.grain is Grain.COMMITS else ""
+        built = ", built here" if search.grain == COMMITS else ""
         return f"NO CHANGE PROVEN: {what} from {good} to {bad}{built}: {_ratios(last.changes)}"
     why = "nothing was measured"
     if last is not None and last.left is None:
@@ -141,7 +135,7 @@ def to_repeat(searched: Searched) -> list[str]:
     is_own = {"--worker", "--dataflow"}.intersection(searched.options)
     scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
-    typed = [("compare", search.suspected, options) for search in searched.proven]
+    typed = [("compare", search.labelled(search.suspects), options) for search in searched.proven]
     merge = searched.main.culprit
     if merge is not None and len(merge.parents) > 1:
         first, second, *_ = (parent[:_SHOWN_DIGITS] for parent in merge.parents)
@@ -164,7 +158,7 @@ class Steps(Log):
         good, bad = search.suspects
         left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
         shown = " … ".join(search.labelled(points))
-        self.say(f"step {len(search.steps) + 1}, {left} {search.grain.value} left: {shown}", "bold")
+        self.say(f"step {len(search.steps) + 1}, {left} {search.grain} left: {shown}", "bold")
 
     def missing(self, label: str, why: str) -> None:
         """A point cannot be measured; another one takes its place."""
@@ -190,7 +184,12 @@ def plain(searched: Searched) -> dict[str, Any]:
         "remarks": list(searched.remarks),
         "repeat": to_repeat(searched),
         "stages": [
-            {**asdict(search), "end": search.end.value, "suspects": list(search.suspected)}
+            {
+                **asdict(search),
+                "grain": search.grain,
+                "end": search.end.value,
+                "suspects": list(search.labelled(search.suspects)),
+            }
             for search in searched.searches
         ],
     }

@@ -198,7 +198,9 @@ def compose_history(
         for name, own in trends.items()
         for title, one in history.titled(own).items()
     ]
-    newest_of = [history.of_place(one.places[-1], one.anchor, title, it) for it, title, one in found]
+    newest_of = [
+        history.of_place(one.places[-1], one.anchor, title, it) for it, title, one in found
+    ]
     records = [record for contents in several for record in contents.records]
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     failures = [*notes.failures(run for record in records for run in failed_runs(record))]
