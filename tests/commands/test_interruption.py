@@ -59,7 +59,7 @@ def test_resuming_another_comparison_is_refused_and_nothing_is_lost(
     assert run_compare(f"A={wheel}", *COMMON, "--rounds", "1").returncode == 0
     folder = tmp_path / "results"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for more, says in ((["--resume"], "another comparison"), ([], "not empty")):
+    for more, says in ((["--resume"], "other revisions"), ([], "not empty")):
         refused = run_compare(f"other={wheel}", *COMMON, "--rounds", "1", *more)
         assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

@@ -110,7 +110,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
 
-GATE = {"criteria": ["cpu:5%"], "max_rounds": 30}
+GATE = {"criteria": [{"criterion": "cpu:5%", "scenarios": "every"}], "max_rounds": 30}
 
 
 def asked(*names: str, items: int = 5, share: Share | None = None, **settings: object) -> Context:
@@ -125,13 +125,15 @@ def asked(*names: str, items: int = 5, share: Share | None = None, **settings: o
 @pytest.mark.parametrize(
     ("now", "says"),
     [
-        (asked("one"), "other scenarios.*Repeat --scenario"),
-        (asked(items=6), "Repeat --set"),
-        (asked(instruments=["system_calls"]), "Repeat BENCH_INSTRUMENTS as it was"),
-        (asked(share=Share(scenarios=("one",), of=("one", "two"), index=1)), "Repeat --shard"),
-        (asked(gate=None), "other criteria.*Repeat --gate and --fail-on"),
-        (asked(gate={"criteria": ["cpu:9%"]}), "Repeat --gate and --fail-on"),
-        (asked(gate={**GATE, "full": True}), "Repeat --full"),
+        (asked("one"), "other scenarios, so"),
+        (asked(items=6), "other parameters of one"),
+        (replace(asked(), topology="cluster"), "other topologies, so"),
+        (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
+        (asked(instruments=["system_calls"]), "other instruments, so"),
+        (asked(share=Share(scenarios=("one",), of=("one", "two"), index=1)), "--shard"),
+        (asked(gate=None), "other criteria, so"),
+        (asked(gate={**GATE, "criteria": []}), "other criteria"),
+        (asked(gate={**GATE, "full": True}), "other full"),
     ],
 )
 def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
@@ -150,15 +152,6 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(anew: Recor
     earlier.add(outcome("b", 0, NOT_BUILT))
     go_on(anew, earlier)
     assert anew.outcomes == []
-
-
-def test_another_comparison_is_not_gone_on_with(anew: Record) -> None:
-    with pytest.raises(UsageError, match="another comparison"):
-        go_on(anew, make_record({"a": SAME, "b": SAME}, topology="cluster"))
-    earlier = replace(make_record({"a": SAME, "b": SAME}), parameters={"partitions": 3})
-    earlier.add(outcome("a", 1, FAILED))
-    with pytest.raises(UsageError, match="another comparison"):
-        go_on(anew, earlier)
 
 
 def test_what_another_machine_measured_is_not_gone_on_with(anew: Record) -> None:

@@ -120,7 +120,7 @@ def _parameter(content: dict[str, Any]) -> None:
         (lambda content: content.update(hyperfine_version="1.0"), "versions of hyperfine"),
         (lambda content: content.update(topology="cluster"), "topologies"),
         (_revision(label="c"), "revisions"),
-        (_environment(python="3.11.9"), "Pythons of b"),
+        (_environment(python="3.11.9"), "builds of b"),
         (_environment(package_sha256="feed"), "builds of b"),
         (lambda content: content["settings"].update(rounds=6), "settings 'rounds'"),
         (

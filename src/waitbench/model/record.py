@@ -155,6 +155,23 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return self.revisions[0].engine if self.revisions else ""
 
     @property
+    def in_common(self) -> dict[str, Any]:
+        """What its parts have in common, whenever and wherever measured, by what it is called."""
+        return {
+            "topologies": self.topology,
+            "revisions": self.labels,
+            "scenarios": [one.scenario for one in self.scenarios],
+            **{
+                f"parameters of {one.scenario}": (dict(one.parameters), one.own_topology)
+                for one in self.scenarios
+            },
+            **{
+                f"builds of {one.label}": one.facts and (one.facts.package_sha256, one.facts.python)
+                for one in self.revisions
+            },
+        }
+
+    @property
     def here(self) -> Share:
         """Which scenarios are measured here."""
         names = tuple(one.scenario for one in self.scenarios)
@@ -174,15 +191,6 @@ class Record(ScenarioFacts, kw_only=True):
     def topology(self) -> str:
         """How its processes were started."""
         return self.own_topology or self.context.topology
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What must be equal for the runs of two sessions to belong to one comparison."""
-        revisions = [
-            (one.label, one.facts and (one.facts.package_sha256, one.facts.python))
-            for one in self.context.revisions
-        ]
-        return self.topology, dict(self.parameters), revisions
 
     @property
     def results(self) -> list[Result]:

@@ -11,17 +11,8 @@ from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
 
-_TO_REPEAT = {
-    # First: another share has other scenarios, too.
-    "share": "--shard",
-    "criteria": "--gate and --fail-on",
-    "full": "--full",
-    "scenarios": "--scenario (-s)",
-    "parameters": "--set",
-    "instruments": "BENCH_INSTRUMENTS",
-    "left_out": "BENCH_INSTRUMENTS",
-}
-"""What must stay as it was for all runs to answer the same questions, and how it is typed."""
+_QUESTIONS = ("criteria", "left_out", "full", "instruments")
+"""The settings that must stay as they were for all runs to answer the same questions."""
 
 
 def begin(
@@ -61,36 +52,26 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
     How long it may take and what happens at its end may change.
     """
     was, wanted = _questions(before), _questions(now)
-    for name, option in _TO_REPEAT.items():
-        if was[name] != wanted[name]:
+    for name in {**was, **wanted}:
+        if was.get(name) != wanted.get(name):
             raise UsageError(
-                f"{str(folder)!r} was begun with other {name.replace('_', ' ')}, so it cannot be "
-                f"resumed as this comparison. Repeat {option} as it was, or name another folder "
-                "with --results."
+                f"{str(folder)!r} was begun with other {name}, so it cannot be resumed as this "
+                "comparison. Repeat the command as it was, or name another folder with --results."
             )
 
 
 def _questions(one: Context) -> dict[str, Any]:
     asked = {**one.settings, **(one.settings.get("gate") or {})}
-    return {
-        **{name: asked.get(name) for name in _TO_REPEAT},
-        "share": one.share,
-        "scenarios": [scenario.scenario for scenario in one.scenarios],
-        "parameters": {scenario.scenario: scenario.parameters for scenario in one.scenarios},
-    }
+    # First: another share has other scenarios, too.
+    shares = {"shares (--shard)": one.share}
+    return {**shares, **one.in_common, **{name: asked.get(name) for name in _QUESTIONS}}
 
 
 def go_on(record: Record, earlier: Record) -> list[Outcome]:
     """Adds the whole rounds of an interrupted comparison, and what failed in it.
 
-    Returns what is set aside to be made anew. Raises ``UsageError`` for another comparison.
+    Returns what is set aside to be made anew. Raises ``UsageError`` for another machine.
     """
-    if earlier.identity != record.identity:
-        raise UsageError(
-            f"The results of {record.scenario} are of another comparison (revisions, Python, "
-            "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
-            "was, or leave out --resume."
-        )
     there, here = (one.measured_on.get("fingerprint") for one in (earlier, record))
     if earlier.measurements and None not in (there, here) and there != here:
         raise UsageError(

@@ -106,33 +106,25 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
 def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRecord]) -> None:
     """Raises ``UsageError`` that names the first of what two folders do not have in common."""
     here, there = _in_common(first.comparison, known), _in_common(other.comparison, known)
-    for name, value in here.items():
-        if value != there.get(name):
+    for name in {**here, **there}:
+        if here.get(name) != there.get(name):
             raise UsageError(
                 f"{str(first.folder)!r} and {str(other.folder)!r} are not of one comparison: "
-                f"{name} differ ({value!s:.60} and {there.get(name)!s:.60})."
+                f"{name} differ."
             )
 
 
 def _in_common(one: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
-    """What shares of one comparison have in common, by what it is called.
-
-    A revision that a share could not set up is taken for what is known of it.
-    """
-    facts = {
-        own.label: own.facts or of.facts for own, of in zip(one.revisions, known, strict=False)
-    }
+    """What shares have in common; what one could not set up is taken for what is known of it."""
+    revisions = tuple(
+        own if own.facts else of for own, of in zip(one.revisions, known, strict=False)
+    )
     return {
         "versions of waitbench": one.waitbench,
         "versions of hyperfine": one.hyperfine_version,
-        "topologies": one.topology,
-        "revisions": [revision.label for revision in one.revisions],
-        "scenarios": [scenario.scenario for scenario in one.scenarios],
-        "settings": [*one.settings],
-        **{f"Pythons of {label}": of and of.python for label, of in facts.items()},
-        **{f"builds of {label}": of and of.package_sha256 for label, of in facts.items()},
+        **structs.replace(one, revisions=revisions).in_common,
+        "revisions": one.labels,
         **{f"settings {name!r}": value for name, value in one.settings.items()},
-        **{f"parameters of {of.scenario}": of.parameters for of in one.scenarios},
     }
 
 
