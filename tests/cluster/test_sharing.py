@@ -83,7 +83,9 @@ def test_a_share_is_resumed_as_itself_only(
     assert first.returncode == 0, first.stdout + first.stderr
     for other in (["--shard", "2/2"], []):
         refused = run_compare(*revisions, *options, "--rounds", "1", "--resume", *other)
-        assert (refused.returncode, "other shares (--shard)" in refused.stderr) == (2, True), refused
+        assert (refused.returncode, "other shares (--shard)" in refused.stderr) == (2, True), (
+            refused
+        )
     more = run_compare(*revisions, *options, "--rounds", "2", "--resume", "--shard", "1/2")
     assert more.returncode == 0, more.stdout + more.stderr
     (measured,) = (p for p in (tmp_path / "results").glob("*.json") if p.stem in SCENARIOS)

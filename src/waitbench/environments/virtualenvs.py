@@ -46,8 +46,6 @@ class Maker:
 
     engine: Engine
     cache: Cache
-    limit_s: float | None = None
-    """What any step may take, instead of what fits it."""
     say: Callable[[str, str], None] = lambda _label, _what: None
     """Told of each step: the label, and what is being done."""
 
@@ -111,13 +109,12 @@ class Maker:
                 cargo.before(source, folder)
             # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
-            run_logged(make, log, time_limit_s=self.limit_s or INSTALL_S)
+            run_logged(make, log, time_limit_s=INSTALL_S)
             build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
             build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
             more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
-            limit_s = self.limit_s or BUILD_S
             try:
-                run_logged(build, log, time_limit_s=limit_s, more_variables=more, cwd=source)
+                run_logged(build, log, time_limit_s=BUILD_S, more_variables=more, cwd=source)
             except HarnessError as error:
                 needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
                 raise HarnessError(f"{error}\n{needs}") from error
@@ -162,13 +159,12 @@ class Maker:
         required = self._required(spec, spec.wheel.resolve().as_uri() if spec.wheel else "")
         install = uv.command("pip", "install", "--python", python, *wheels, *required)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
-        limit_s = self.limit_s or INSTALL_S
         try:
-            run_logged([sys.executable, "-m", *venv], log, time_limit_s=limit_s)
+            run_logged([sys.executable, "-m", *venv], log, time_limit_s=INSTALL_S)
             if required:
-                run_logged(install, log, time_limit_s=limit_s, more_variables=uv.settings())
+                run_logged(install, log, time_limit_s=INSTALL_S, more_variables=uv.settings())
             if self.engine.smoke_test:
-                run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
+                run_logged(smoke_test, log, time_limit_s=IMPORT_S)
         except HarnessError as error:
             raise HarnessError(
                 f"{error}\nThat was Python {spec.python.minor_text}: --python names another."

@@ -1,6 +1,5 @@
 """A valid request -> everything that measuring takes: hyperfine and environments."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -19,7 +18,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
-from waitbench.pipeline.request import ValidRequest, seconds
+from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation, machine
 
@@ -125,14 +124,8 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
 
 
 def maker(request: ValidRequest, say: PreparationLog) -> Maker:
-    """What makes the environments. Raises ``UsageError``."""
-    limit = os.environ.get("BENCH_SETUP_LIMIT") or None
-    return Maker(
-        engine=request.engine,
-        cache=request.cache,
-        limit_s=None if limit is None else seconds("BENCH_SETUP_LIMIT", limit),
-        say=say,
-    )
+    """What makes the environments."""
+    return Maker(engine=request.engine, cache=request.cache, say=say)
 
 
 def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:

@@ -1,6 +1,5 @@
 """What the user typed -> a Request -> a ValidRequest. Nothing is built yet."""
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -134,8 +133,11 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine, worker)
-    if request.time_limit_s is not None:
-        seconds("--time-limit", request.time_limit_s)
+    if request.time_limit_s is not None and not 0 < request.time_limit_s <= _LONGEST_S:
+        raise UsageError(
+            f"--time-limit {request.time_limit_s}: must be above zero, and at most "
+            f"{_LONGEST_S:g} seconds."
+        )
     share = _share(request, chosen)
     _require_metrics(request, chosen)
     found = _instruments(request)
@@ -163,17 +165,6 @@ def engine_of(request: Request) -> Engine:
     if request.worker is None:
         return engines.DEFAULT
     return Command(worker_file.read(Path(request.worker)))
-
-
-def seconds(name: str, given: float | str) -> float:
-    """A limit that may be set. Raises ``UsageError`` that names it."""
-    try:
-        limit_s = float(given)
-    except ValueError:
-        limit_s = math.nan
-    if not 0 < limit_s <= _LONGEST_S:
-        raise UsageError(f"{name} {given}: must be above zero, and at most {_LONGEST_S:g} seconds.")
-    return limit_s
 
 
 def _share(request: Request, chosen: Sequence[Scenario]) -> Share:

@@ -264,8 +264,8 @@ def run_logged(
     program = Path(arguments[0]).name
     if finished.timed_out:
         raise HarnessError(
-            f"{program} was still running after {time_limit_s:g} s, and was killed; "
-            f"BENCH_SETUP_LIMIT=SECONDS allows more.\nThe end of {log}:\n{tail(log)}"
+            f"{program} was still running after {time_limit_s:g} s, and was killed.\n"
+            f"The end of {log}:\n{tail(log)}"
         )
     complaints = _complaints(log, begun)
     end = tail(log, since=begun)
