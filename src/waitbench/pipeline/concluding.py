@@ -3,10 +3,10 @@
 import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
-from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
 from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import NO_GATE, Gate
@@ -62,25 +62,10 @@ class Output:
     def progress(self) -> Console:
         return make_console(stderr=True) if self.is_silent else self.answers
 
-    def print_scenario(self, comparison: Comparison) -> None:
-        """Prints every figure of one scenario."""
-        table = answering.scenario(findings([comparison]), comparison.scenario)
-        print_tables([table], self.answers)
-
     @property
     def is_silent(self) -> bool:
         """Whether stdout is for something else than tables and sentences."""
         return self.as_json or self.progress_only
-
-
-class UnreadFailure(HarnessError):
-    """A gate failed, and its verdict could not be printed: the exit code says it nevertheless."""
-
-    exit_code = ExitCode.REGRESSION
-
-    def __init__(self, folder: Path) -> None:
-        path = folder / f"{VERDICT_NAME}.json"
-        super().__init__(f"the gate failed, and the output cannot be written: see {path}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +104,9 @@ def say_scenario(contents: Contents, record: Record, more: Sequence[Table], outp
         return
     if output.verbose:
         scenarios = len(contents.comparison.here.of)
-        output.print_scenario(statistics.compare(record, scenarios=scenarios))
+        compared = statistics.compare(record, scenarios=scenarios)
+        table = answering.scenario(findings([compared]), record.scenario)
+        print_tables([table], output.answers)
     print_tables(more, output.answers)
 
 
@@ -161,12 +148,7 @@ def _judge(found: Conclusion, output: Output) -> ExitCode:
         if verdict is not None:
             publish(found, verdict, found.costs(output.price))
     finally:
-        try:
-            _say(found, output)
-        except (OSError, SystemExit) as error:  # rich makes the one of the other
-            if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
-                raise
-            raise UnreadFailure(found.folder) from error
+        _say(found, output)
     if verdict is not None:
         return verdict.exit_code
     return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
@@ -276,36 +258,17 @@ def publish(found: Conclusion, verdict: GateVerdict, more: Sequence[Table] = ())
     junit = of_gate.junit(found.findings, verdict)
     data = of_gate.plain(found.findings, verdict)
     folder = found.folder
-    writes = [
-        partial(formats.write, folder, VERDICT_NAME, data),
-        partial(files.write_text, folder / f"{VERDICT_NAME}.xml", junit),
-    ]
-    publish_markdown(rendered, folder / f"{VERDICT_NAME}.md", writes)
+    formats.write(folder, VERDICT_NAME, data)
+    files.write_text(folder / f"{VERDICT_NAME}.xml", junit)
+    publish_markdown(rendered, folder / f"{VERDICT_NAME}.md")
 
 
-def publish_markdown(
-    rendered: str, path: Path | None, others: Sequence[Callable[[], object]] = ()
-) -> None:
-    """Makes some writes, and those of Markdown: into a file that was named, and the job's summary.
-
-    One after the other, whatever happens to any. Raises ``HarnessError`` that names those that
-    failed.
-    """
-    writes = list(others)
-    if path is not None:
-        writes.append(partial(files.write_text, path, rendered))
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+def publish_markdown(rendered: str, path: Path) -> None:
+    """Writes Markdown into a file, and then into the job's summary. Raises ``HarnessError``."""
+    files.write_text(path, rendered)
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         # Appended, as the runner expects of every step.
-        writes.append(partial(files.append_line, Path(summary), rendered))
-    errors = []
-    for write in writes:
-        try:
-            write()
-        except HarnessError as error:
-            errors.append(str(error))
-    if errors:
-        raise HarnessError("\n".join(errors))
+        files.append_line(Path(summary), rendered)
 
 
 def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
