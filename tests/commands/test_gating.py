@@ -14,16 +14,9 @@ from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
-from waitbench.system.instruments import Counter
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
 GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
-
-
-@pytest.fixture
-def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = Counter(tracepoint=None, reason="it is not mounted", remedy="mount it")
-    monkeypatch.setattr(gating, "find_system_calls", lambda: counter)
 
 
 def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> None:
@@ -39,9 +32,8 @@ def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
     assert replace(GATE, criteria=DEFAULTS).needs == frozenset()
 
 
-@pytest.mark.usefixtures("lacking")
 def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
-    fitting = GATE.supported_by(Instruments(), ())
+    fitting = GATE.supported_by(Instruments(reason="it is not mounted"), ())
     left = {c for c in DEFAULTS if str(c) == "syscalls:5%"}
     assert set(GATE.criteria) - set(fitting.criteria) == left
     assert set(OWN) <= set(fitting.criteria)

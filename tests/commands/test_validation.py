@@ -14,7 +14,6 @@ from waitbench import engines
 from waitbench.engines import selection
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
-from waitbench.system.instruments import Counter
 from waitbench.system.places import ROOT
 
 Refused = Callable[..., str]
@@ -192,9 +191,8 @@ def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
 def test_system_calls_that_cannot_be_counted_are_not_promised(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacking = Counter(tracepoint=None, reason="it is not mounted", remedy="sudo mount it")
-    monkeypatch.setattr("waitbench.pipeline.request.find_system_calls", lambda: lacking)
-    monkeypatch.setattr("waitbench.pipeline.request.find_instruments", Instruments)
+    lacking = Instruments(reason="it is not mounted", remedy="sudo mount it")
+    monkeypatch.setattr("waitbench.pipeline.request.find_instruments", lambda: lacking)
     asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%"]
     monkeypatch.setattr("sys.argv", ["runner.py", *asks])
     assert runner.main() == 2

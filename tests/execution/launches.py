@@ -20,10 +20,10 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.bench import _LAUNCH
 from waitbench.execution.launch_report import PROBES
 from waitbench.model.placeholders import ADDRESSES, INDEX
-from waitbench.system.instruments import find_system_calls
+from waitbench.system.instruments import find_instruments
 from waitbench.system.places import DATAFLOWS, PACKAGE
 
-COUNTER = find_system_calls()
+COUNTER = find_instruments()
 needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 
 WITHOUT_COUNTERS = f"""

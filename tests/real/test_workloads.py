@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from waitbench.system.instruments import find_system_calls
+from waitbench.system.instruments import find_instruments
 
 pytestmark = pytest.mark.integration
 
@@ -45,7 +45,7 @@ def test_the_workloads_run_on_every_generation_of_the_api(
         assert [result["command"] for result in data["results"]] == RELEASES, path.name
         for summary in (result["summary"] for result in data["results"]):
             assert "wakeups" in summary, "of its window"
-            counts_calls = find_system_calls().tracepoint is not None
+            counts_calls = find_instruments().tracepoint is not None
             assert ("system_calls" in summary) is counts_calls
 
 

@@ -9,7 +9,7 @@ import pytest
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.system import instruments
-from waitbench.system.instruments import Counter, find_instruments, find_system_calls
+from waitbench.system.instruments import find_instruments
 
 
 @pytest.fixture
@@ -29,17 +29,17 @@ def test_a_counter_that_can_be_opened_is_taken(
     tracing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(instruments, "open_event", lambda *_event: os.open(tracing, os.O_RDONLY))
-    assert find_system_calls() == Counter(tracepoint=443)
+    assert find_instruments() == Instruments(tracepoint=443)
 
 
 def test_a_tracing_file_system_that_is_not_mounted_can_be(tracing: Path) -> None:
     instruments._MOUNTS.write_text("proc /proc proc rw 0 0\n")
-    found = find_system_calls()
+    found = find_instruments()
     assert found.tracepoint is None
     assert "not mounted" in found.reason
     assert found.remedy.startswith("sudo mount -t tracefs")
     instruments._MOUNTS.unlink()
-    assert "not mounted" in find_system_calls().reason
+    assert "not mounted" in find_instruments().reason
 
 
 @pytest.mark.parametrize("text", [None, "", "garbage"])
@@ -49,7 +49,7 @@ def test_an_event_that_cannot_be_read_is_named(text: str | None, tracing: Path) 
         entry.unlink()
     else:
         entry.write_text(text)
-    found = find_system_calls()
+    found = find_instruments()
     assert found.tracepoint is None
     assert str(entry) in found.reason
     assert found.remedy
@@ -57,19 +57,17 @@ def test_an_event_that_cannot_be_read_is_named(text: str | None, tracing: Path) 
 
 def test_what_is_switched_off_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_INSTRUMENTS", "off")
-    found = find_system_calls()
+    found = find_instruments()
     assert (found.tracepoint, found.reason) == (None, "BENCH_INSTRUMENTS is off")
     assert found.remedy == "unset BENCH_INSTRUMENTS"
-    assert find_instruments() == Instruments()
     monkeypatch.setenv("BENCH_INSTRUMENTS", "of")
     with pytest.raises(UsageError, match="BENCH_INSTRUMENTS=of: must be on or off"):
-        find_system_calls()
+        find_instruments()
 
 
 def test_this_machine_says_one_or_the_other() -> None:
-    found = find_system_calls()
+    found = find_instruments()
     assert (found.tracepoint is None) == bool(found.reason) == bool(found.remedy)
-    assert find_instruments() == Instruments(tracepoint=found.tracepoint)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +84,7 @@ def test_a_refused_counter_names_what_refuses_it(
         raise OSError(refused, os.strerror(refused))
 
     monkeypatch.setattr(instruments, "open_event", refuse)
-    found = find_system_calls()
+    found = find_instruments()
     assert found.tracepoint is None
     assert found.reason.startswith("the kernel does not count for this user: ")
     assert os.strerror(refused) in found.reason

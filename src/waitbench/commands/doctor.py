@@ -20,7 +20,7 @@ from waitbench.model.errors import ExitCode, HarnessError, masked
 from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, tasks, variables
-from waitbench.system.instruments import find_system_calls
+from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 from waitbench.system.processes import ask
 from waitbench.system.watch import Reading
@@ -103,14 +103,14 @@ def _kernel() -> Iterator[Finding]:
         "varies several times as much: --fail-on system:10% stays inconclusive for long."
     )
     yield Finding("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
-    counter = find_system_calls()
+    counted = find_instruments()
     yield _found(
         "system calls",
-        None if counter.tracepoint is None else "counted",
-        counter.reason,
+        None if counted.tracepoint is None else "counted",
+        counted.reason,
         "There is no metric syscalls, and the gate judges no rise of it: what waiting consists of "
         "is known by wakeups and polls only.",
-        counter.remedy,
+        counted.remedy,
     )
     yield _found(
         "threads' CPU",

@@ -135,6 +135,10 @@ class Instruments:
 
     tracepoint: int | None = None
     """What system calls are counted by, as the kernel numbers it; ``None`` where they cannot be."""
+    reason: str = ""
+    """Why they cannot be."""
+    remedy: str = ""
+    """The command that would mend that."""
 
     @property
     def keys(self) -> frozenset[str]:

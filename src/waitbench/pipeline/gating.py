@@ -24,7 +24,6 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
-from waitbench.system.instruments import find_system_calls
 
 
 class Inconclusive(str, Enum):
@@ -68,7 +67,10 @@ class Gate:
             if criterion not in DEFAULTS:
                 continue
             if criterion.metric.key in INSTRUMENTED - instruments.keys:
-                lacking[criterion] = _why_left_out(criterion)
+                lacking[criterion] = (
+                    f"{criterion}: not measured here: {instruments.reason}; {called('doctor')} "
+                    "tells what would mend it."
+                )
             remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):
                 name = criterion.metric.title
@@ -207,11 +209,6 @@ def read_criteria(
 def last_look(most_rounds: int) -> int:
     """The rounds of the last look that so many allow: more would be measured and not looked at."""
     return rule.latest_look(most_rounds) or rule.LOOKS[0]
-
-
-def _why_left_out(criterion: Criterion) -> str:
-    why = find_system_calls().reason
-    return f"{criterion}: not measured here: {why}; {called('doctor')} tells what would mend it."
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]

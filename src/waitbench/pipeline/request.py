@@ -22,7 +22,7 @@ from waitbench.model.share import Shard, Share
 from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
-from waitbench.system.instruments import find_instruments, find_system_calls
+from waitbench.system.instruments import find_instruments
 from waitbench.system.places import RESULTS, Cache
 
 _LONGEST_S = 1e6
@@ -217,10 +217,9 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
 def _instruments(request: Request) -> Instruments:
     found = find_instruments()
     if SYSTEM_CALLS in request.required_metrics - found.keys:
-        counter = find_system_calls()
         raise UsageError(
-            f"System calls cannot be counted here: {counter.reason}. This would mend it: "
-            f"{counter.remedy}"
+            f"System calls cannot be counted here: {found.reason}. This would mend it: "
+            f"{found.remedy}"
         )
     return found
 

@@ -63,7 +63,7 @@ CONTEXT_SWITCHES = (TYPE_SOFTWARE, 3)
 
 
 def hits_of(tracepoint: int) -> tuple[int, int]:
-    """How often a tracepoint is passed, by its number: ``instruments.find_system_calls``."""
+    """How often a tracepoint is passed, by its number: ``instruments.find_instruments``."""
     return TYPE_TRACEPOINT, tracepoint
 
 

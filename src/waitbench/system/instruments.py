@@ -2,7 +2,6 @@
 
 import errno
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.model.errors import UsageError
@@ -20,25 +19,8 @@ _CONTAINER = (
 _LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
 
 
-@dataclass(frozen=True)
-class Counter:
-    """A kernel counter, or why there is none."""
-
-    tracepoint: int | None
-    """What to count, by the kernel's number; ``None`` where it cannot be counted."""
-    reason: str = ""
-    """Why there is none."""
-    remedy: str = ""
-    """The command that would mend that."""
-
-
 def find_instruments() -> Instruments:
-    """What this machine allows, tried on this process."""
-    return Instruments(tracepoint=find_system_calls().tracepoint)
-
-
-def find_system_calls() -> Counter:
-    """The counter of system calls, tried on this process.
+    """What this machine allows, tried on this process.
 
     Raises ``UsageError`` where the setting is neither on nor off.
     """
@@ -46,25 +28,25 @@ def find_system_calls() -> Counter:
     if setting not in ("on", "off"):
         raise UsageError(f"{SETTING}={setting}: must be on or off.")
     if setting == "off":
-        return Counter(None, f"{SETTING} is off", f"unset {SETTING}")
+        return Instruments(reason=f"{SETTING} is off", remedy=f"unset {SETTING}")
     folder = _tracing_folder()
     if folder is None:
         mount = "sudo mount -t tracefs tracefs /sys/kernel/tracing"
-        return Counter(None, "the tracing file system is not mounted", mount)
+        return Instruments(reason="the tracing file system is not mounted", remedy=mount)
     entry = folder / _SYSTEM_CALLS
     try:
         tracepoint = int(entry.read_text())
     except (OSError, ValueError) as error:
         readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
-        return Counter(None, f"{entry} cannot be read: {error}", readable)
+        return Instruments(reason=f"{entry} cannot be read: {error}", remedy=readable)
     try:
         os.close(open_event(*hits_of(tracepoint), INHERIT))
     except OSError as error:
         reason = f"the kernel does not count for this user: {error.strerror}"
         # Another answer than that of the kernel's own level is a container's.
         allowed = _CONTAINER if error.errno == errno.EPERM else _LEVEL
-        return Counter(None, reason, allowed)
-    return Counter(tracepoint)
+        return Instruments(reason=reason, remedy=allowed)
+    return Instruments(tracepoint=tracepoint)
 
 
 def _tracing_folder() -> Path | None:
