@@ -5,12 +5,10 @@ import functools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, ParamSpec
 
-import pytest
-from batching import Board
-from rule import Mode
+from batching import Batcher, Board
+from rule import Rule
 
 Given = ParamSpec("Given")
-BOTH = pytest.mark.parametrize("mode", list(Mode))
 
 
 class Upstream:
@@ -18,6 +16,7 @@ class Upstream:
 
     def __init__(self, *, quick: bool) -> None:
         self.calls: list[list[str]] = []
+        self.given_up: list[list[str]] = []
         self.gate = asyncio.Event()
         if quick:
             self.gate.set()
@@ -25,8 +24,17 @@ class Upstream:
     async def __call__(self, board: Board, _options: bytes) -> Sequence[Any]:
         texts = board()
         self.calls.append(texts)
-        await self.gate.wait()
-        return [["vector of", text] for text in texts]
+        try:
+            await self.gate.wait()
+        except asyncio.CancelledError:
+            self.given_up.append(texts)
+            raise
+        return expected(texts)
+
+
+def batched(rule: Rule, *, quick: bool = False) -> tuple[Batcher, Upstream]:
+    upstream = Upstream(quick=quick)
+    return Batcher(rule, upstream), upstream
 
 
 def looped(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given, None]:
@@ -39,9 +47,12 @@ def looped(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given, 
     return run
 
 
-async def settle() -> None:
+async def begun(*awaited: Coroutine[Any, Any, Any]) -> list["asyncio.Task[Any]"]:
+    """Tasks of these, which are as far as they get by themselves."""
+    tasks = [asyncio.create_task(one) for one in awaited]
     for _ in range(10):
         await asyncio.sleep(0)
+    return tasks
 
 
 def expected(texts: list[str]) -> list[list[str]]:

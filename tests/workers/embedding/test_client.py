@@ -2,19 +2,24 @@
 
 import asyncio
 import re
+from itertools import pairwise
+from unittest.mock import Mock
 
 import client
 import pytest
 import traffic
+from hypothesis import given
+from hypothesis import strategies as st
 from load import figures
 from traffic import KINDS, Load, Questions
 
-from tests.workers.embedding.upstreams import Behaviour, Call, Upstream
+from tests.workers.embedding.batched import begun, looped
+from tests.workers.embedding.upstreams import Behaviour, Call, Upstream, hang_up
 from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
 
-RIGHT = [[1.0, 2.0]]
-QUESTIONS = Questions([["a"]] * KINDS, [RIGHT] * KINDS)
+RIGHT, BODY = [[1.0, 2.0], [3.0, 4.0]], b"[[1.0, 2.0], [3.0, 4.0]]"
+QUESTIONS = Questions([["a", "b"]] * KINDS, [RIGHT] * KINDS)
 
 
 def put(upstream: Upstream, behave: Behaviour, connections: int, duration_s: float) -> Load:
@@ -32,18 +37,41 @@ def one_answer_in_three_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
 
 
-def test_right_answers_are_timed_and_a_part_of_them_is_checked(upstream: Upstream) -> None:
-    load = put(upstream, answering(RIGHT), 2, 0.5)
+async def answer_once(call: Call) -> None:
+    call.writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + BODY)
+    call.close()
+
+
+@pytest.mark.parametrize("behave", [answering(RIGHT), answer_once], ids=["kept", "closed"])
+def test_right_answers_are_timed_and_a_part_of_them_is_checked(
+    behave: Behaviour, upstream: Upstream
+) -> None:
+    load = put(upstream, behave, 2, 0.5)
     assert set(load.statuses) == {"200"}
     assert load.answered == len(load.latencies_s) > 3
     assert load.checked == load.answered // 3
-    assert load.body_bytes == load.answered * len(b"[[1.0, 2.0]]")
+    assert load.body_bytes == load.answered * len(BODY)
     assert load.wrong == 0
 
 
-def test_vectors_of_other_texts_are_counted_as_wrong(upstream: Upstream) -> None:
-    load = put(upstream, answering([[2.0, 1.0]]), 2, 0.5)
-    assert load.wrong == load.checked > 0
+@pytest.mark.parametrize(
+    ("behave", "status"),
+    [
+        (answering([[2.0, 1.0]]), "200"),
+        (answering({"error": "busy"}, 503), "503"),
+        (hang_up, "ConnectionResetError"),
+    ],
+    ids=["wrong", "busy", "hangs up"],
+)
+def test_wrong_vectors_and_failures_are_counted_by_kind(
+    behave: Behaviour, status: str, upstream: Upstream
+) -> None:
+    load = put(upstream, behave, 2, 0.2)
+    assert set(load.statuses) == {status}
+    if status == "200":
+        assert load.wrong == load.checked > 0
+    else:
+        assert (load.latencies_s, load.success_rate) == ([], 0.0)
 
 
 def test_the_rate_is_that_of_the_load_without_what_came_after_it(upstream: Upstream) -> None:
@@ -56,72 +84,84 @@ def test_the_rate_is_that_of_the_load_without_what_came_after_it(upstream: Upstr
     assert 0 < load.late == 3 <= load.answered, "each client's last request is under way then"
     assert 0 < load.drain_s < client.OVERTIME_S
     assert load.requests_per_s == pytest.approx((load.answered - 3) / 0.9)
-    assert load.late_bytes == 3 * len(b"[[1.0, 2.0]]")
+    assert load.late_bytes == 3 * len(BODY)
 
 
-def test_errors_of_the_service_are_counted_by_status_and_not_timed(upstream: Upstream) -> None:
-    load = put(upstream, answering({"error": "busy"}, 503), 2, 0.2)
-    assert set(load.statuses) == {"503"}
-    assert (load.latencies_s, load.success_rate) == ([], 0.0)
-
-
-def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_error(
-    upstream: Upstream,
-) -> None:
-    async def answer_once(call: Call) -> None:
-        call.writer.write(b"HTTP/1.0 200 OK\r\n\r\n[[1.0, 2.0]]")
-        call.close()
-
-    load = put(upstream, answer_once, 1, 0.3)
-    assert set(load.statuses) == {"200"}
-    assert load.answered > 3
-    assert load.wrong == 0
-
-
-@pytest.mark.parametrize("answer", [(b"", 404), ([1], 200), (b"hello", 200)])
-def test_something_else_that_answers_is_named(
-    answer: tuple[object, int], upstream: Upstream
-) -> None:
-    upstream.inform = answering(*answer)
-    said = re.escape(f"{upstream.url}/info does not answer as an embedding service does")
-    with pytest.raises(traffic.ServiceError, match=said):
-        traffic.describe(upstream.url)
-
-
-def test_a_service_that_is_not_there_is_named() -> None:
-    with pytest.raises(traffic.ServiceError, match=r"http://127\.0\.0\.1:9/info does not answer"):
-        traffic.describe("http://127.0.0.1:9")
+def test_something_else_that_answers_and_nothing_at_all_are_named(upstream: Upstream) -> None:
+    for answer, status in ((b"", 404), ([1], 200), (b"hello", 200)):
+        upstream.inform = answering(answer, status)
+        said = re.escape(f"{upstream.url}/info does not answer as an embedding service does")
+        with pytest.raises(traffic.ServiceError, match=said):
+            traffic.describe(upstream.url)
     with pytest.raises(traffic.ServiceError, match=r"http://127\.0\.0\.1:9 does not embed"):
         traffic.embed("http://127.0.0.1:9", ["a"])
 
 
-def test_the_calls_of_a_proxy_are_counted_by_itself(upstream: Upstream) -> None:
-    upstream.inform = answering(b"# HELP\nproxy_upstream_seconds_count 12.0\n")
-    assert traffic.upstream_calls(upstream.url) == 12
-
-
-def a_load() -> Load:
+def test_figures_are_of_right_answers_in_time(upstream: Upstream) -> None:
+    upstream.inform = answering(b"# HELP\nproxy_upstream_seconds_count 2.0\n")
     load = Load(2.0)
     for late in (False, False, False, True):
         load.count_answer(0.5, 100, is_late=late)
     load.count_failure("503", "busy")
-    return load
-
-
-def test_the_rate_is_of_answers_in_time_and_failures_lower_the_success() -> None:
-    found = figures(a_load(), 2)
+    found = figures(load, traffic.upstream_calls(upstream.url))
+    assert found == {
+        "rate": 1.5, "request": [0.5] * 4, "size": 100, "success": 80, "requests-per-call": 2
+    }  # fmt: skip
     assert set(found) == set(worker_file.read(WORKERS / "embedding" / "load.toml").metrics)
-    assert found["rate"] == 1.5
-    assert found["request"] == [0.5] * 4
-    assert found["size"] == 100
-    assert found["success"] == 80
-    assert found["requests-per-call"] == 2
-
-
-def test_wrong_answers_and_no_answers_are_no_measurement() -> None:
-    load = a_load()
     load.checked = load.wrong = 1
     with pytest.raises(SystemExit, match="1 of 1 answers were wrong; failed: 1 × 503: busy"):
         figures(load, 2)
     with pytest.raises(SystemExit, match="0 of 0"):
         figures(Load(2.0), 0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[[3, 4], [1, 2]]",
+        b"[[1.001, 2], [3, 4]]",
+        b"[[1, 2]]",
+        b"[[1, 2], [3, 4], [5, 6]]",
+        b"[[1, 2], [3]]",
+        b"[1, 2]",
+        b'[["a", 2], [3, 4]]',
+        b'{"error": "busy"}',
+        b"[[1, 2], [3",
+        b"\xff",
+    ],
+)
+def test_an_answer_is_right_but_for_rounding_and_anything_else_is_wrong(content: bytes) -> None:
+    assert QUESTIONS.is_answered_by(b"[[1.00001, 2], [3, 4]]", 0)
+    assert not QUESTIONS.is_answered_by(content, 0)
+
+
+ANSWERS = (
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),
+    (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", ("503", b"")),
+    (b"HTTP/1.1 200 OK\r\nCONTENT-LENGTH:4\r\n\r\n\r\n\r\n", ("200", b"\r\n\r\n")),
+    (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"5\r\nhello\r\nA;name=value\r\n, \r\n world\r\n0\r\n\r\n",
+        ("200", b"hello, \r\n world"),
+    ),
+    (b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n", ("200", b"")),
+    (b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", ("200", b"")),
+)
+"""The last is that of a service which will close the connection."""
+
+
+@given(st.lists(st.integers(1, 60), max_size=5))
+@looped
+async def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
+    connection = client.Connection()
+    connection.connection_made(Mock(spec=asyncio.Transport))
+    for data, expected in ANSWERS:
+        assert connection.is_kept
+        (task,) = await begun(connection.exchange(b"request"))
+        for start, end in pairwise(
+            sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+        ):
+            assert not task.done()
+            connection.data_received(data[start:end])
+        assert await task == expected
+    assert not connection.is_kept

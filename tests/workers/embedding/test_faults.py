@@ -19,7 +19,7 @@ from tests.workers.embedding.proxied import (
     counted,
     exchange_together,
 )  # fmt: skip
-from tests.workers.embedding.upstreams import Call, Upstream, hang, hang_up, vector
+from tests.workers.embedding.upstreams import Call, Upstream, hang, vector
 
 pytestmark = pytest.mark.integration
 
@@ -60,40 +60,14 @@ def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(fours
     assert len(upstream.bodies) == 1
 
 
-def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(fours: Before) -> None:
-    url, upstream = fours
-
-    async def know_texts_only(call: Call) -> None:
-        texts, _ = upstreams.split(call.body)
-        if all(isinstance(text, str) for text in texts):
-            await call.answer()
-        else:
-            await call.answer(b"inputs: data did not match any variant", 422)
-
-    upstream.behave = know_texts_only
-    inputs: list[Any] = ["a", [1, 2], "b", "c"]
-    answers = ask_together(url, [{"inputs": each} for each in inputs])
-    status, said = answers.pop(1)
-    assert answers == [(200, [vector(text, {})]) for text in "abc"]
-    assert (status, "did not match any variant" in said["error"]) == (422, True)
-
-
-def test_a_limit_that_is_set_holds_whatever_the_upstream_says(
+def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_is_asked_again_meanwhile(
     serve: Serve, upstream: Upstream
 ) -> None:
-    found = serve({"UPSTREAM_BATCH_LIMIT": "3"})
-    assert ask(found.url, {"inputs": list("abcdefgh")})[0] == 200
-    assert sorted(len(upstreams.split(body)[0]) for body in upstream.bodies) == [2, 3, 3]
-
-
-def test_an_upstream_that_does_not_know_its_limit_yet_is_asked_again(
-    serve: Serve, upstream: Upstream
-) -> None:
-    loading = {"error": "loading", "error_type": "Unhealthy"}
-    upstream.inform = lambda call: call.answer(loading, 503)
+    upstream.inform = hang
     texts = [str(number) for number in range(10)]
-    found = serve({"MODE": "adaptive"})
-    assert ask(found.url, {"inputs": texts})[0] == 200
+    # By far more than a request of ours may take.
+    found = serve({"MODE": "adaptive", "UPSTREAM_TIMEOUT": "600"})
+    assert ask(found.url, {"inputs": texts}) == (200, [vector(text, {}) for text in texts])
     upstream.inform = lambda call: call.answer({"max_client_batch_size": 5})
 
     def is_split() -> bool:
@@ -102,15 +76,6 @@ def test_an_upstream_that_does_not_know_its_limit_yet_is_asked_again(
         return len(upstream.bodies) == 2
 
     until(is_split)
-
-
-def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_delays_no_answer(
-    serve: Serve, upstream: Upstream
-) -> None:
-    upstream.inform = hang
-    # By far more than a request of ours may take.
-    found = serve({"MODE": "adaptive", "UPSTREAM_TIMEOUT": "600"})
-    assert ask(found.url, {"inputs": "a"}) == (200, [vector("a", {})])
 
 
 @pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])
@@ -130,6 +95,9 @@ def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, h
         assert answers == [(200, [vector(text, {})]) for text in "abcd"]
 
 
+BUSY = {"error": "Model is overloaded", "error_type": "Overloaded"}
+
+
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
@@ -139,39 +107,29 @@ def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, h
         (200, b'{"a": 1}', (424, "dict vectors for 4 inputs")),
         (200, b"[[1.0], [2", (424, "not JSON")),
         (500, b"boom", (424, "status 500")),
-        (429, {"error": "Model is overloaded", "error_type": "Overloaded"}, (429, "overloaded")),
+        (429, BUSY, (429, "overloaded")),
+        (503, b"no shape", (503, "status 503")),
+        (None, None, (503, "closed the connection")),
     ],
 )
 def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
-    fours: Before, status: int, body: object, expected: tuple[int, str]
+    fours: Before, status: int | None, body: object, expected: tuple[int, str]
 ) -> None:
     url, upstream = fours
-    upstream.behave = lambda call: call.answer(body, status)
-    for answer in ask_together(url, [{"inputs": text} for text in "abcd"]):
-        assert (answer[0], expected[1] in answer[1]["error"]) == (expected[0], True), answer
-        assert set(answer[1]) == {"error", "error_type"}
 
+    async def misbehave(call: Call) -> None:
+        if status is None:
+            call.close()
+        else:
+            await call.answer(body, status, Retry_After="17")
 
-def test_an_upstream_that_closes_every_connection_is_asked_twice_and_named(fours: Before) -> None:
-    url, upstream = fours
-    upstream.behave = hang_up
-    for status, said in ask_together(url, [{"inputs": text} for text in "abcd"]):
-        assert (status, said["error_type"]) == (503, "Unhealthy")
-        assert "closed the connection" in said["error"]
-    assert upstream.asked == 2
-
-
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [(429, {"error": "Model is overloaded", "error_type": "Overloaded"}), (503, "no shape")],
-)
-def test_when_the_upstream_says_to_come_back_clients_hear_it(
-    fours: Before, status: int, said: object
-) -> None:
-    url, upstream = fours
-    upstream.behave = lambda call: call.answer(said, status, Retry_After="17")
+    upstream.behave = misbehave
     for response in exchange_together(url, [{"inputs": text} for text in "abcd"]):
-        assert (response.status, response.headers["Retry-After"]) == (status, "17")
+        assert (response.status, expected[1] in response.data["error"]) == (expected[0], True)
+        assert set(response.data) == {"error", "error_type"}
+        # When the upstream says to come back, clients hear it.
+        assert response.headers["Retry-After"] == (None if status in (None, 200) else "17")
+    assert upstream.asked == (2 if status is None else 1)
 
 
 def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream(

@@ -24,7 +24,7 @@ from tests.workers.embedding.proxied import (
     counted,
     served,
 )  # fmt: skip
-from tests.workers.embedding.upstreams import Call, Upstream, hang, limited, vector
+from tests.workers.embedding.upstreams import Call, Upstream, hang, limited, split, vector
 
 pytestmark = pytest.mark.integration
 
@@ -98,15 +98,27 @@ def test_a_full_queue_says_when_to_come_back_and_a_terminated_proxy_waits_for_no
             assert answer.result() == (200, [vector("a", options)])
 
 
-def test_who_waits_for_a_turn_in_vain_is_not_told_that_the_upstream_did_not_answer(
+def test_so_many_calls_are_made_at_once_and_who_waits_in_vain_is_told_so(
     serve: Serve, upstream: Upstream
 ) -> None:
+    async def wait_for_company(call: Call) -> None:
+        while upstream.most_together < 2:
+            await asyncio.sleep(0.001)
+        await call.answer()
+
+    upstream.behave = wait_for_company
+    one = {"MAX_BATCH_SIZE": "1", "MAX_UPSTREAM_CALLS": "2", "UPSTREAM_TIMEOUT": "1"}
+    found = serve({"MODE": "adaptive", "UPSTREAM_BATCH_LIMIT": "2", **one})
+    assert ask(found.url, {"inputs": list("abcdef")}) == (
+        200,
+        [vector(text, {}) for text in "abcdef"],
+    )
+    assert sorted(len(split(body)[0]) for body in upstream.bodies) == [2, 2, 2]
+    assert upstream.most_together == 2
     upstream.behave = hang
-    one = {"MAX_BATCH_SIZE": "1", "MAX_UPSTREAM_CALLS": "1", "UPSTREAM_TIMEOUT": "1"}
-    found = serve({"MODE": "adaptive", **one})
     said = sorted(
         (status, said["error"])
-        for status, said in ask_together(found.url, [{"inputs": text} for text in "abc"])
+        for status, said in ask_together(found.url, [{"inputs": text} for text in "abcdefgh"])
     )
     assert said[0] == (429, "the upstream was busy with other calls for 1 s")
     assert said[-1] == (503, "the upstream did not answer within 1 s")
@@ -131,20 +143,3 @@ def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
         finally:
             again.kill()
             again.wait()
-
-
-@pytest.mark.parametrize(("allowed", "most"), [("2", 2), ("0", 6)])
-def test_the_upstream_gets_so_many_calls_at_once_and_no_more(
-    allowed: str, most: int, serve: Serve, upstream: Upstream
-) -> None:
-    async def wait_for_company(call: Call) -> None:
-        while upstream.most_together < most:
-            await asyncio.sleep(0.001)
-        await call.answer()
-
-    upstream.behave = wait_for_company
-    one = {"MAX_BATCH_SIZE": "1", "UPSTREAM_BATCH_LIMIT": "1"}
-    found = serve({**one, "MAX_UPSTREAM_CALLS": allowed})
-    answers = ask_together(found.url, [{"inputs": text} for text in "abcdef"])
-    assert answers == [(200, [vector(text, {})]) for text in "abcdef"]
-    assert upstream.most_together == most
