@@ -31,35 +31,12 @@ def die(guard: Guard) -> None:
     guard._process.wait(10)
 
 
-def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders_go_with_it(
-    guard: Guard, tmp_path: Path
-) -> None:
-    for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
-        guard.clear(folder)
-        folder.mkdir()
-        (folder / "stdout").touch()
-    marked = {**os.environ, **guard.mark()}
-    run, installation, other = sleeping(600, env=marked), sleeping(600, env=marked), sleeping(600)
-    die(guard)
-    assert [run.wait(10), installation.wait(10)] == [-9, -9]
-    assert list(tmp_path.iterdir()) == []
-    assert other.poll() is None
-    other.kill()
-
-
-def test_what_is_about_to_start_as_the_harness_dies_is_killed_too(guard: Guard) -> None:
-    marked = {**os.environ, **guard.mark()}
-    code = (
-        "import os, sys, time; print('up', flush=True); time.sleep(0.1)\n"
-        "os.execve(sys.executable, ['x', '-c', 'import time; time.sleep(600)'], eval(sys.argv[1]))"
-    )
-    late = subprocess.Popen([sys.executable, "-c", code, repr(marked)], stdout=subprocess.PIPE)
-    assert late.stdout is not None
-    assert late.stdout.readline() == b"up\n"
-    die(guard)
-    assert late.wait(10) == -9
-
-
+LATE = """
+import os, sys, time
+print("up", flush=True)
+time.sleep(0.1)
+os.execve(sys.executable, ["x", "-c", "import time; time.sleep(600)"], eval(sys.argv[1]))
+"""
 LAUNCHER = """
 import ctypes, os, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # adopts what its descendants leave
@@ -72,18 +49,41 @@ while True: time.sleep(1)
 """
 
 
-def test_so_is_what_has_a_session_of_its_own_and_no_variables(guard: Guard, tmp_path: Path) -> None:
-    said = tmp_path / "pid"
-    worker = (
-        f"import os, time; open({str(said)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(600)"
+def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders_go_with_it(
+    guard: Guard, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
+        guard.clear(folder)
+        folder.mkdir()
+        (folder / "stdout").touch()
+    marked = {**os.environ, **guard.mark()}
+    # What is about to start another program, and a worker with a session of its own and no
+    # variables.
+    late = [sys.executable, "-c", LATE, repr(marked)]
+    launcher = [
+        sys.executable,
+        "-c",
+        LAUNCHER,
+        "print(__import__('os').getpid(), flush=True); input()",
+    ]
+    other, run, starting, launching = (
+        sleeping(600),
+        sleeping(600, env=marked),
+        *(
+            subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=marked)
+            for words in (late, launcher)
+        ),
     )
-    launcher = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, worker], env={**os.environ, **guard.mark()}
-    )
-    until(lambda: said.exists() and said.read_text().endswith(" "))
+    assert starting.stdout is not None
+    assert launching.stdout is not None
+    assert starting.stdout.readline() == b"up\n"
+    worker = int(launching.stdout.readline())
     die(guard)
-    assert launcher.wait(10) == -9
-    until(lambda: not psutil.pid_exists(int(said.read_text())))
+    assert [one.wait(10) for one in (run, starting, launching)] == [-9] * 3
+    until(lambda: not psutil.pid_exists(worker))
+    assert list(tmp_path.iterdir()) == []
+    assert other.poll() is None
+    other.kill()
 
 
 HARNESS = """

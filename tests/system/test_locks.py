@@ -119,24 +119,16 @@ def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_folder_whose_owner_is_gone_is_cleared_away(tmp_path: Path) -> None:
-    left = tmp_path / "4711-left"
+def test_a_folder_whose_owner_is_gone_is_cleared_away_and_no_other(tmp_path: Path) -> None:
+    left, young = tmp_path / "4711-left", tmp_path / "young"
     left.mkdir()
     (left / "stdout").write_text("half")
     (left / ".lock").touch()
-    with locks.own_folder(tmp_path) as folder:
-        assert [*tmp_path.iterdir()] == [folder]
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_a_folder_that_somebody_holds_is_let_be_and_so_is_one_just_being_made(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "young").mkdir()
+    young.mkdir()
     with locks.own_folder(tmp_path) as held:
         locks.clear_folders(tmp_path)
-        assert held.is_dir()
-    assert (tmp_path / "young").is_dir()
+        assert {*tmp_path.iterdir()} == {held, young}
+    assert [*tmp_path.iterdir()] == [young]
 
 
 def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Code that may do anything: what leaves its group is found, its output has an end."""
+"""Code that may do anything: what leaves its group is found, and what is another's is let be."""
 
 import textwrap
 from pathlib import Path
@@ -37,17 +37,18 @@ def confined(program: str, tmp_path: Path) -> Finished:
     return eval(adopting(runner, tmp_path), {"Finished": Finished})  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("then", "left"), [("time.sleep(600)", 1), ("os._exit(0)", 0)])
-def test_what_leaves_its_session_is_found_and_ended(then: str, left: int, tmp_path: Path) -> None:
+FORKS = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("then", "most"), [("os._exit(0)", 0), ("time.sleep(600)", 1), (FORKS, 301)]
+)
+def test_what_leaves_its_session_is_found_and_ended_with_all_that_it_started(
+    then: str, most: int, tmp_path: Path
+) -> None:
     found = confined(STRAY.format(then=then), tmp_path)
-    assert (found.returncode, found.leftovers) == (0, left)
-
-
-def test_what_a_stray_has_started_is_not_left_to_the_next_run(tmp_path: Path) -> None:
-    more = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
-    found = confined(STRAY.format(then=more), tmp_path)
     assert found.returncode == 0
-    assert 1 <= found.leftovers <= 301
+    assert min(most, 1) <= found.leftovers <= most
 
 
 @pytest.mark.parametrize("own_group", ["", "os.setpgid(0, 0)"])
@@ -82,3 +83,52 @@ def test_output_without_an_end_is_cut_off_and_its_program_killed(
     assert (
         tmp_path / {"stdout": "out", "stderr": "err"}[stream]
     ).stat().st_size <= MOST_OUTPUT + 2**17
+
+
+OUTLASTS = """
+    import os, subprocess, time
+    child = subprocess.Popen(["sleep", "600"])
+    open("other", "w").close()
+    while not os.path.exists("over"):
+        time.sleep(0.01)
+    child.kill()
+    os._exit(3 if child.wait() == -9 else 4)
+"""
+"""Ends when the other is over, with exit code 3 if neither it nor its child was touched."""
+HANGS = """
+    import time
+    while True:
+        time.sleep(600)
+"""
+
+
+def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> tuple[object, object]:
+    """How ``first`` ended, and then the one that outlasts it: exit codes and leftovers."""
+    runner = f"""
+        found = {{}}
+
+        def carry_out(name, program, time_limit_s):
+            with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
+                ended = processes.run_alone(
+                    [sys.executable, "-c", program], stdout=out, stderr=err,
+                    time_limit_s=time_limit_s, env=dict(os.environ), cwd=Path("."),
+                    on_start=lambda _: None,
+                )
+            found[name] = ended.returncode, ended.leftovers
+
+        other = ("other", {textwrap.dedent(OUTLASTS)!r}, 60)
+        thread = threading.Thread(target=carry_out, args=other)
+        thread.start()
+        carry_out("first", {textwrap.dedent(first)!r}, {time_limit_s})
+        open("over", "w").close()
+        thread.join()
+        print(repr((found["first"], found["other"])))
+    """
+    return eval(adopting(runner, tmp_path))  # type: ignore[no-any-return]
+
+
+def test_of_two_at_once_each_is_ended_with_its_own_only(tmp_path: Path) -> None:
+    strays = STRAY.format(then="time.sleep(600)").replace('("burnt"):', '("other"):')
+    assert at_once(strays, tmp_path) == ((0, 1), (3, 0))
+    (tmp_path / "over").unlink()
+    assert at_once(HANGS, tmp_path, time_limit_s=1) == ((None, 1), (3, 0))

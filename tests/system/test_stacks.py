@@ -35,12 +35,9 @@ from waitbench.system.stacks import NotSeen
         ("_RNCNvCslmXHCCPlLca_1b6needle0B3_", "b::needle"),
         ("a::b::_$u7b$$u7b$closure$u7d$$u7d$::_$u7b$$u7b$closure$u7d$$u7d$", "a::b"),
         ("pysleep (inlined)", "pysleep"),
-        ("a::b::{{closure}}", "a::b"),
         ("a::b::{closure#3}", "a::b"),
-        ("poll_once.isra.0", "poll_once"),
         ("poll_once.part.2.cold", "poll_once"),
         ("operator<<", "operator<<"),
-        ("operator->", "operator->"),
         ("main", "main"),
     ],
 )  # fmt: skip
@@ -115,21 +112,6 @@ def python(code: str) -> Iterator[int]:
     finally:
         process.kill()
         process.wait()
-
-
-@pytest.mark.integration
-def test_a_thread_of_python_is_seen_where_it_sleeps() -> None:
-    code = (
-        "import threading, time\ndef needle(): time.sleep(60)\n"
-        "threading.Thread(target=needle, name='sleeper').start()\ntime.sleep(60)"
-    )
-    with python(code) as pid:
-        until(lambda: len(tasks.threads(pid)) == 2)
-        time.sleep(0.1)
-        _, other = tasks.threads(pid)
-        found = stacks.read(pid)
-    assert found[pid][0].name == "<module>"
-    assert found[other][0].name == "needle"
 
 
 @pytest.mark.integration

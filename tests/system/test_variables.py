@@ -29,6 +29,11 @@ def test_what_is_not_listed_is_gone_for_the_time_of_the_block() -> None:
             assert os.environ[name] == before[name]
         os.environ["ADDED"] = "meanwhile"
     assert dict(os.environ) == before
+    # A workload gets less than a build, and a build less than the harness.
+    assert {"https_proxy", "CARGO_HOME", "COLUMNS"}.isdisjoint(variables.of_workload())
+    assert "LC_TIME" in variables.of_workload()
+    assert "https_proxy" in variables.of_setup()
+    assert {CANARY, "COLUMNS", "BENCH_PROGRAM", "GIT_DIR"}.isdisjoint(variables.of_setup())
 
 
 @pytest.mark.parametrize("name", [CANARY, "CARGO_REGISTRY_TOKEN"])
@@ -54,13 +59,6 @@ def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
         assert os.environ[name] == "1"
         assert name not in {**variables.of_setup(), **variables.of_workload()}
     assert name not in os.environ
-
-
-def test_a_workload_gets_less_than_a_build_and_a_build_less_than_the_harness() -> None:
-    assert {"https_proxy", "CARGO_HOME", "COLUMNS"}.isdisjoint(variables.of_workload())
-    assert "LC_TIME" in variables.of_workload()
-    assert "https_proxy" in variables.of_setup()
-    assert {CANARY, "COLUMNS", "BENCH_PROGRAM", "GIT_DIR"}.isdisjoint(variables.of_setup())
 
 
 @pytest.mark.parametrize(
