@@ -1,12 +1,12 @@
 """A scan as a user runs one: each value is measured in turn, and said."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import standin
+from tests.commands.idle_workers import program, worker
 from tests.conftest import Compare
 
 pytestmark = pytest.mark.integration
@@ -35,30 +35,18 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
     assert "partitioned by partitions" in page.read_text("utf-8")
 
 
-POKED = """#!{python}
-import pathlib, time
-print("up", flush=True)
-while not pathlib.Path("go").exists():
-    time.sleep(0.02)
-print("did it", flush=True)
-while True:
-    time.sleep(1)
-"""
+POKE = "[poke]\ncommand = 'touch {folder}/go'\ndone = { log = 'did it' }\n"
 
 
 def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) -> None:
-    path = tmp_path / "poked"
-    path.write_text(POKED.format(python=sys.executable))
-    path.chmod(0o755)
-    worker = tmp_path / "poked.toml"
-    worker.write_text(
-        "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.1 }\n"
-        "window = 0.3\ngate_window = 0.3\n"
-        "[poke]\ncommand = 'touch {folder}/go'\ndone = { log = 'did it' }\n"
+    poked = program(tmp_path, "poked", 1)
+    poked.write_text(
+        "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
     )
-    options = ["--worker", worker, "--scan", "processes=1,2,3", "--rounds", "1"]
-    done = run_compare(path, *options)
+    options = ["--worker", worker(tmp_path, POKE), "--scan", "processes=1,2,3", "--rounds", "1"]
+    done = run_compare(poked, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
     assert scenarios[-1]["topology"] == "cluster, 3 processes"
-    assert (tmp_path / "results/poked-processes-scan.png").exists()
+    assert (tmp_path / "results/mine-processes-scan.png").exists()
+    assert "not answered" not in " ".join(done.stdout.split())

@@ -10,30 +10,13 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.commands.idle_workers import program, worker
 from tests.commands.processes import start
 from tests.conftest import Compare
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 QUICKLY = ("--no-plot", "--rounds", "1")
-
-
-def program(folder: Path, name: str, pause_s: float) -> Path:
-    """A program that says that it is up, and wakes up after each pause."""
-    path = folder / name
-    path.write_text(f"#!/bin/sh\necho up\nwhile :; do sleep {pause_s:g}; done\n")
-    path.chmod(0o755)
-    return path
-
-
-def worker(folder: Path, more: str = "") -> Path:
-    """A worker file for such programs."""
-    path = folder / "mine.toml"
-    path.write_text(
-        "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.2 }\n"
-        f"window = 1\ngate_window = 1\n{more}"
-    )
-    return path
 
 
 def runs_of(results: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -84,9 +67,8 @@ SERVICE = "[services.other]\ncommand = '{}'\nready = {{ command = 'true' }}\n"
 def test_a_service_that_is_not_there_is_no_figure(
     more: str, said: str, run_compare: Compare, tmp_path: Path
 ) -> None:
-    text = worker(tmp_path, more).read_text().replace("window = 1\n", "window = 3\n", 1)
-    (tmp_path / "mine.toml").write_text(text)
-    done = run_compare(program(tmp_path, "a", 1), "--worker", tmp_path / "mine.toml", *QUICKLY)
+    file = worker(tmp_path, more, window_s=3)
+    done = run_compare(program(tmp_path, "a", 1), "--worker", file, *QUICKLY)
     assert done.returncode == 3
     assert said in " ".join((done.stdout + done.stderr).split())
 
@@ -125,8 +107,7 @@ def test_ending_it_leaves_no_worker_and_no_service(
     """As soon as the service is there, or the worker: before anybody was told of it."""
     server = program(tmp_path, "server", 1)
     more = f"[services.other]\ncommand = '{server}'\nready = {{ command = 'true' }}\n"
-    file = worker(tmp_path, more)
-    file.write_text(file.read_text().replace("window = 1\n", "window = 60\n", 1))
+    file = worker(tmp_path, more, window_s=60)
     own = program(tmp_path, "a", 1)
     comparing = start(own, "--worker", file, *QUICKLY, "--results", tmp_path / "results")
     awaited = str({"server": server, "worker": own}[which])

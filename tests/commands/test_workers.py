@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import runner
+from tests.commands.idle_workers import program, worker
 from tests.conftest import Compare
 from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
@@ -17,16 +18,9 @@ EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
 
 
 def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
-    """A worker file, and the program that it measures: it wakes up after each pause."""
-    program = folder / f"{name}.sh"
-    program.write_text(f"#!/bin/sh\necho up\nwhile sleep {pause_s:g}; do :; done\n")
-    program.chmod(0o755)
-    path = folder / f"{name}.toml"
-    path.write_text(
-        f"versions = ['{program}']\ncommand = '{{revision}}'\nready = {{ log = 'up' }}\n"
-        f"settled = {{ seconds = 0.2 }}\nwindow = 1\n{more}"
-    )
-    return path
+    """A worker file with the one program that it measures."""
+    path = program(folder, f"{name}.sh", pause_s)
+    return worker(folder, f"versions = ['{path}']\n{more}", name)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
