@@ -89,23 +89,3 @@ def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
     logs = [run["log"] for run in lines if run["revision"] == "bad"]
     assert "failing on purpose" in logs[0] or behaviour != "fail"
     assert orphans() == []
-
-
-@pytest.mark.parametrize("behaviour", ["fail", "broken"])
-def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
-    behaviour: str, run_compare: Compare, tmp_path: Path
-) -> None:
-    good = standin.revision(tmp_path / "good", label="good")
-    bad = standin.revision(tmp_path / "bad", behaviour, label="bad")
-    options = ["-s", "partitioned", "--fail-on", "cpu:10%", "--no-plot"]
-    done = run_compare(good, bad, *options)
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "NOT MEASURED: 1 of 1 question not measured" in done.stdout
-    results = tmp_path / "results"
-    verdict = json.loads((results / "verdict.json").read_text())
-    assert verdict["outcome"] == "not measured"
-    assert [one["verdict"] for one in verdict["judgements"]] == ["not measured"]
-    assert 'errors="2"' in (results / "verdict.xml").read_text()
-    # The baseline is not measured on, to --rounds, for nothing.
-    measured = [row for row in rows(results) if row["outcome"] == "ok"]
-    assert len(measured) <= 2
