@@ -12,7 +12,6 @@ from tests import standin
 from tests.conftest import Compare
 from waitbench import engines
 from waitbench.engines import selection
-from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.places import ROOT
 
@@ -125,23 +124,6 @@ def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
     out, said = capsys.readouterr()
     assert (out, says in said) == ("", True), said
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_comparison_that_is_refused_late_leaves_no_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def refuse(*_arguments: object) -> None:
-        raise UsageError("not like this")
-
-    monkeypatch.setattr("waitbench.pipeline.comparing.prepare", refuse)
-    monkeypatch.setattr(engines, "DEFAULT", standin.StandIn())
-    wheel = standin.revision(tmp_path / "w")
-    for more in ([], ["--resume"]):
-        results = tmp_path / "a" / "b" / "c"
-        asks = ["compare", wheel, "--results", str(results), *more]
-        monkeypatch.setattr("sys.argv", ["runner.py", *asks])
-        assert runner.main() == 2
-        assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])

@@ -96,10 +96,5 @@ def test_a_python_that_is_not_here_is_fetched_once_into_the_cache(
 def test_a_python_that_cannot_be_fetched_is_a_sentence_that_says_what_to_install(
     downloads: Path, cache: Cache
 ) -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match=r"install it.*pyenv install 3\.10.*\n.*3\.10"):
         find("3.10", cache, lambda _message: None)
-    assert raised.value.reason == (
-        "There is no Python 3.10 here, and it cannot be fetched: install it (uv python install "
-        "3.10, or pyenv install 3.10), or name another one with --python."
-    )
-    assert "3.10" in str(raised.value).splitlines()[1], "uv says why"

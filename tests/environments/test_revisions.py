@@ -99,10 +99,6 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     assert changed != committed, "the same package, however it is spelled"
     (folder / "new.txt").write_text("untracked")
     assert tree() not in (changed, committed)
-    (folder / ".gitignore").write_text("ignored.txt\n")
-    with_ignore = tree()
-    (folder / "ignored.txt").write_text("ignored")
-    assert tree() == with_ignore
 
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
