@@ -1,4 +1,4 @@
-"""The rule: its chances are those of scipy, and of counting all signs."""
+"""The rule: its bounds are those of scipy, and of counting all signs."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import ArrayLike
-from scipy.stats import multinomial, rankdata, wilcoxon
+from scipy.stats import multinomial, wilcoxon
 
 from waitbench.analysis import rule
 from waitbench.analysis.rule import LOOKS, Dear, Finding
@@ -19,23 +19,8 @@ DISTINCT = some.lists(
 ).flatmap(
     lambda sizes: some.tuples(*(some.sampled_from((size, -size)) for size in sizes)).map(np.array)
 )
-TIED = some.lists(some.integers(-3, 3), min_size=1, max_size=9).map(np.array)
+TIED = some.lists(some.integers(-3, 3), min_size=1, max_size=8).map(np.array)
 ERRORS = some.sampled_from((0.0005, 0.01, 0.05, 0.2))
-
-
-@given(DISTINCT)
-def test_the_chance_is_that_of_scipy_without_ties(values: np.ndarray) -> None:
-    expected = wilcoxon(values, alternative="greater", method="exact").pvalue
-    assert rule.chance_above(values) == pytest.approx(expected)
-
-
-@given(TIED)
-def test_the_chance_is_that_of_all_signs_with_ties_and_zeros(values: np.ndarray) -> None:
-    ranks = rankdata(np.abs(values))
-    free = ranks[values != 0]
-    sums = [float(np.dot(signs, free)) for signs in itertools.product((0, 1), repeat=len(free))]
-    expected = np.mean([one >= ranks[values > 0].sum() for one in sums])
-    assert rule.chance_above(values) == pytest.approx(expected)
 
 
 @given(DISTINCT, ERRORS)
@@ -55,11 +40,13 @@ def test_the_bounds_are_where_the_test_of_scipy_turns(values: np.ndarray, error:
 
 
 @given(TIED, ERRORS)
-def test_no_location_outside_of_the_bounds_is_likely(values: np.ndarray, error: float) -> None:
-    found = rule.hodges_lehmann(values, error, error)
-    below, above = found.low - 0.01, found.high + 0.01
-    assert math.isinf(below) or rule.chance_above(values - below) <= error
-    assert math.isinf(above) or rule.chance_above(above - values) <= error
+def test_with_ties_and_zeros_no_more_signs_are_beyond_a_bound_than_is_allowed(
+    values: np.ndarray, error: float
+) -> None:
+    signs = itertools.product((1, -1), repeat=len(values))
+    found = [rule.hodges_lehmann(values * one, error, error) for one in signs]
+    assert np.mean([one.low > 0 for one in found]) <= error
+    assert np.mean([one.high < 0 for one in found]) <= error
 
 
 def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.ndarray:

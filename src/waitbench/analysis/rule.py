@@ -5,9 +5,8 @@ logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) 
 *dear* if it costs more than twice the median of what is allowed.
 
 * *It fails* if the signed-rank test says that t lies above 0 (F. Wilcoxon, "Individual comparisons
-  by ranking methods", Biometrics Bulletin 1, 1945), by the distribution for the mid-ranks at hand:
-  exact with ties and zeros, too (J. Pratt, "Remarks on zeros and ties in the Wilcoxon signed rank
-  procedures", JASA 54, 1959).
+  by ranking methods", Biometrics Bulletin 1, 1945), counted by means of two values: these know
+  neither ties nor zeros.
 * *It fails, too,* at the last look, if it has certainly more dear runs: if one side of a pair is
   dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947).
 * *It is within its margin* if that test says that t lies below 0 where not one side alone is dear,
@@ -25,7 +24,6 @@ disagree.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -158,7 +156,15 @@ def judge(
         if found.low <= high < 0:
             found = replace(found, centre=min(found.centre, high), high=high)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    apart = _apart(logs, ours, theirs, beyond)
+    apart = next(
+        (
+            place
+            for place, own in enumerate(logs.T)
+            if hodges_lehmann(own, 0.0, 0.0).centre > math.log(beyond)
+            or chance_of_so_few(_count(ours[:, place], theirs[:, place]), RARE_ANYWHERE) > ALPHA
+        ),
+        None,
+    )
     rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE
     is_open = means > beyond or apart is not None or chance_of_so_few(dear, rare) > CLEAR
     verdict = Verdict.INCONCLUSIVE
@@ -190,18 +196,6 @@ def _count(ours: Flags, theirs: Flags) -> Dear:
     )
 
 
-def _apart(logs: Floats, ours: Flags, theirs: Flags, beyond: float) -> int | None:
-    """The first scenario that is no part of a pass, by its centre or by its dear runs."""
-    import numpy as np
-
-    for place, own in enumerate(logs.T):
-        dear = _count(ours[:, place], theirs[:, place])
-        is_dearer = np.median(_means_of_two(own)) > math.log(beyond)
-        if is_dearer or chance_of_so_few(dear, RARE_ANYWHERE) > ALPHA:
-            return place
-    return None
-
-
 def chance_of_so_few(dear: Dear, more: float) -> float:
     """The chance of so few dear runs, if the candidate's were so much more frequent.
 
@@ -226,57 +220,27 @@ def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Inter
     """
     import numpy as np
 
-    values = np.round(np.ravel(values).astype(float), _DIGITS)
-    means = _means_of_two(values)
-    distinct = np.unique(means)
+    values = np.ravel(values).astype(float)
+    first, second = np.triu_indices(values.size)
+    means = np.sort(np.round((values[first] + values[second]) / 2, _DIGITS))
+    below, above = (_beyond(values.size, error) for error in (error_low, error_high))
     return Interval(
         centre=float(np.median(means)),
-        low=_lower_bound(values, distinct, error_low),
-        high=-_lower_bound(-values, -distinct[::-1], error_high),
+        low=float(means[below - 1]) if below else -math.inf,
+        high=float(means[-above]) if above else math.inf,
     )
 
 
-def _means_of_two(values: Floats) -> Floats:
-    import numpy as np
+@lru_cache(maxsize=1000)
+def _beyond(count: int, error: float) -> int:
+    """How many means of two values lie beyond a bound that errs with this chance.
 
-    first, second = np.triu_indices(len(values))
-    means: Floats = np.round((values[first] + values[second]) / 2, _DIGITS)
-    return means
-
-
-def _lower_bound(values: Floats, means: Floats, error: float) -> float:
-    """The greatest of the sorted means below which the test rejects every location."""
-    import numpy as np
-
-    # Between two means the test says the same of all locations; they become likelier upwards.
-    between = (np.append(means[0] - 1.0, means[:-1]) + means) / 2
-    rejected = bisect_left(between, True, key=lambda place: chance_above(values - place) > error)
-    return float(means[rejected - 1]) if rejected else -math.inf
-
-
-def chance_above(values: Floats) -> float:
-    """The chance of so great a sum of the positive values' ranks, if signs were fair coins.
-
-    Zeros have ranks, and no sign.
+    So many are above a location as the ranks of the values above it add up to (J. Tukey). If that
+    is the truth, a fair coin takes or leaves each rank: how ties are broken changes no mean.
     """
     import numpy as np
-    from scipy.stats import rankdata
 
-    rounded = np.round(values, _DIGITS)
-    # Twice the mid-ranks are whole numbers.
-    ranks = np.rint(2 * rankdata(np.abs(rounded))).astype(int)
-    chances = _chances_of_sums(tuple(sorted(ranks[rounded != 0].tolist())))
-    return float(min(1.0, chances[ranks[rounded > 0].sum() :].sum()))
-
-
-@lru_cache(maxsize=1000)
-def _chances_of_sums(ranks: tuple[int, ...]) -> Floats:
-    """The chance of each sum of ranks, each of which a fair coin takes or leaves."""
-    import numpy as np
-
-    chances = np.zeros(sum(ranks) + 1)
-    chances[0] = 1.0
-    for rank in ranks:
-        # No sum so far is so great that it would come round.
-        chances = (chances + np.roll(chances, rank)) / 2
-    return chances
+    chances = np.ones(1)
+    for rank in range(1, count + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return int(np.searchsorted(np.cumsum(chances), error, side="right"))
