@@ -156,7 +156,8 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
-    start = Judgement(place="s", scenarios=scenarios, label=label, criterion=CPU, rounds=3)
+    records = tuple(make_record({}, scenario=one) for one in scenarios)
+    start = Judgement(records=records, label=label, criterion=CPU, rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
 
 

@@ -7,13 +7,21 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.records import make_record
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.verdicts import GateOutcome
+from waitbench.model.record import Record
 from waitbench.reporting.answer import findings
 from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
+
+
+def in_scenario(name: str) -> tuple[Record, ...]:
+    return (make_record({}, scenario=name),)
+
+
 FAILED = FailedRuns(label="new", scenario="waiting", count=2, message="exit code 1")
 
 
@@ -45,7 +53,7 @@ def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.Fixture
 def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdict) -> None:
     hostile = "a\x1b[31m\x07\x00\u202eb"
     unclean = tuple(
-        replace(one, place=hostile, label=hostile, why_given_up=hostile)
+        replace(one, records=in_scenario(hostile), label=hostile, why_given_up=hostile)
         for one in crashing.judgements
     )
     verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
@@ -64,7 +72,7 @@ def test_markdown_has_notes_as_text(forgiven: GateVerdict) -> None:
 
 
 def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
-    judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
+    judgement = replace(failing.judgements[0], records=in_scenario("a:b,c%"), label="x\ny\r100%:,")
     (line,) = annotations(findings((), replace(failing, judgements=(judgement,))))
     title = "a%3Ab%2Cc%25%3A x%0Ay%0D100%25%3A%2C system%3A10%25"
     assert line.startswith(f"::error title={title}::x%0Ay%0D100%25:,: system time ")

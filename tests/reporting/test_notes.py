@@ -179,7 +179,8 @@ def test_the_headline_of_a_gate_names_what_failed_and_where() -> None:
     verdict = failing()
     assert of(verdict)[0] == "FAIL: new: system time 1.5× more in waiting"
     first = verdict.judgements[0]
-    places = [replace(first, place=name) for name in ("a", "a", "b", "c", "d", "e")]
+    records = [make_record({}, scenario=name) for name in ("a", "a", "b", "c", "d", "e")]
+    places = [replace(first, records=(record,)) for record in records]
     several = replace(verdict, judgements=tuple(places))
     assert of(several)[0] == "FAIL: new: system time 1.5× more in a; 4 more"
 

@@ -80,35 +80,30 @@ class Criterion:
 
 
 _MIB = 2.0**20
-_DEFAULTS: dict[Scope, tuple[tuple[str, float, float], ...]] = {
-    Scope.WAITING: (
-        ("steady", 0.10, 0.0), ("cpu", 0.10, 0.0),
-        # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
-        ("steady-system", 0.25, 0.025), ("wakeups", 0.05, 0.0), ("syscalls", 0.05, 0.0),
-        ("latency-p50", 0.25, 0.005), ("latency", 0.25, 0.05),
-        ("rss", 0.10, 8 * _MIB), ("memory", 0.10, 8 * _MIB),
-        ("startup", 0.25, 0.1), ("shutdown", 0.25, 0.1), ("stop", 0.25, 0.1),
-        ("foreign-cpu", 0.25, 0.25),
-    ),
-    Scope.LARGE_CHANGES: (("cpu", 1.0, 0.0),),
-    Scope.WORKING: (("cpu", 0.10, 0.0),),
-}  # fmt: skip
-_OF_EACH = (
-    (Scope.WAITING, "steady", 0.25),
-    (Scope.LARGE_CHANGES, "cpu", 1.0),
-    (Scope.WORKING, "cpu", 0.25),
-)
 _KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP)}
-DEFAULTS = (
-    *(
-        Criterion(metric=_KNOWN[name], margin=margin, floor=floor, scope=scope)
-        for scope, asked in _DEFAULTS.items()
-        for name, margin, floor in asked
-    ),
-    *(
-        Criterion(metric=_KNOWN[name], margin=margin, scope=scope, each=True)
-        for scope, name, margin in _OF_EACH
-    ),
+DEFAULTS = tuple(
+    Criterion(metric=_KNOWN[name], margin=margin, floor=floor, each=each, scope=scope)
+    for scope, name, margin, floor, each in (
+        (Scope.WAITING, "steady", 0.10, 0.0, False),
+        (Scope.WAITING, "steady", 0.25, 0.0, True),
+        (Scope.WAITING, "cpu", 0.10, 0.0, False),
+        # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
+        (Scope.WAITING, "steady-system", 0.25, 0.025, False),
+        (Scope.WAITING, "wakeups", 0.05, 0.0, False),
+        (Scope.WAITING, "syscalls", 0.05, 0.0, False),
+        (Scope.WAITING, "latency-p50", 0.25, 0.005, False),
+        (Scope.WAITING, "latency", 0.25, 0.05, False),
+        (Scope.WAITING, "rss", 0.10, 8 * _MIB, False),
+        (Scope.WAITING, "memory", 0.10, 8 * _MIB, False),
+        (Scope.WAITING, "startup", 0.25, 0.1, False),
+        (Scope.WAITING, "shutdown", 0.25, 0.1, False),
+        (Scope.WAITING, "stop", 0.25, 0.1, False),
+        (Scope.WAITING, "foreign-cpu", 0.25, 0.25, False),
+        (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, False),
+        (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, True),
+        (Scope.WORKING, "cpu", 0.10, 0.0, False),
+        (Scope.WORKING, "cpu", 0.25, 0.0, True),
+    )
 )
 """What the gate asks unless told otherwise: of dataflows thirteen, and three
 that only alarm, in each scenario.
@@ -134,30 +129,17 @@ class Question:
     """Whether it is about more scenarios, which are measured elsewhere, so that it only guides."""
 
     @property
-    def place(self) -> str:
-        """Where it is asked, for people."""
-        if len(self.records) == 1:
-            return self.records[0].scenario
-        scope = self.criterion.scope
-        group = "" if scope is Scope.EVERY else f"{scope.value} "
-        return f"{len(self.records)} {group}scenarios together"
+    def scenarios(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(record.scenario for record in self.records)
 
     @property
-    def why_given_up(self) -> str | None:
-        """Why there will be no more rounds; ``None`` while there may be."""
-        sides = [
-            (record, label)
-            for record in self.records
-            for label in (record.context.labels[0], self.label)
-        ]
-        found = (record.why_given_up(label) for record, label in sides)
-        return next((why for why in found if why is not None), None)
-
-    def is_measured(self, record: Record) -> bool:
-        """Whether both revisions have a run in some round, whatever it holds."""
-        sides = (record.of(record.context.labels[0]), record.of(self.label))
-        baseline, candidate = ({run.round for run in runs} for runs in sides)
-        return bool(baseline & candidate)
+    def place(self) -> str:
+        """Where it is asked, for people."""
+        first, *others = self.scenarios
+        scope = self.criterion.scope
+        group = "" if scope is Scope.EVERY else f"{scope.value} "
+        return f"{len(self.records)} {group}scenarios together" if others else first
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
         """The rounds that all scenarios have, and their costs.
@@ -179,14 +161,6 @@ class Question:
             )
             for n in numbers
         )
-
-    def disturbed(self, rounds: Sequence[int]) -> int:
-        """How many of some rounds count although they were disturbed in every attempt.
-
-        On the average of the scenarios: every pair counts alike.
-        """
-        pairs = sum(len(one.disturbed_rounds.intersection(rounds)) for one in self.records)
-        return round(pairs / len(self.records))
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:

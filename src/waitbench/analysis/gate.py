@@ -8,7 +8,7 @@ from waitbench.analysis.acceptance import Acceptance, accepting
 from waitbench.analysis.criteria import Criterion, Question, ask
 from waitbench.analysis.judging import Judgement, judge
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
-from waitbench.analysis.verdicts import GateOutcome
+from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, HARMLESS, NOT_SUPPORTED, UNANSWERED
@@ -78,7 +78,7 @@ class GateVerdict:
 
     @property
     def not_measured(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.is_unmeasured)
+        return tuple(j for j in self.judgements if j.verdict is Verdict.NOT_MEASURED)
 
     @property
     def outcome(self) -> GateOutcome:

@@ -5,7 +5,7 @@ which other programs disturbed let nothing pass, but do not take back an alarm: 
 leaves work behind disturbs the baseline's next run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis import rule
@@ -14,7 +14,7 @@ from waitbench.analysis.criteria import Criterion, Question
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.rule import Finding
 from waitbench.analysis.verdicts import Verdict
-from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
 
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
@@ -22,34 +22,24 @@ _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(Finding):
-    """What is known about one criterion, for one candidate, in the scenarios of its question."""
+class Judgement(Question, Finding):
+    """A question, and what is known of it."""
 
-    place: str
-    """Where, for people: the scenario, or how many of them together."""
-    scenarios: tuple[str, ...]
-    label: str
-    criterion: Criterion
-    cost: Metric | None = None
-    """What the criterion's metric explains, where that was measured and counts."""
     cost_ratio: float | None = None
+    """That of the cost which the criterion's metric explains, where it was measured and counts."""
     disturbed: int = 0
-    """How many of its rounds count although the machine did something else meanwhile."""
+    """How many of its rounds count although the machine did something else meanwhile.
+
+    On the average of the scenarios: every pair counts alike.
+    """
     why_given_up: str | None = None
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
-    is_partial: bool = False
-    """Whether some of its scenarios are measured elsewhere, so that it only guides."""
     accepted: Acceptance | None = None
     """Why its rise is no failure, where the project accepts it for a time."""
 
     @property
     def fails(self) -> bool:
         return self.verdict is Verdict.SLOWER and self.accepted is None
-
-    @property
-    def is_unmeasured(self) -> bool:
-        """Whether there is nothing that an answer could rest on, and there will be nothing."""
-        return self.verdict is Verdict.NOT_MEASURED
 
     @property
     def is_open(self) -> bool:
@@ -74,10 +64,12 @@ class Judgement(Finding):
 
 def judge(question: Question, asked: Sequence[Question]) -> Judgement:
     """Answers one of a comparison's questions, as of the latest look."""
-    criterion, cost = question.criterion, question.criterion.cost
+    criterion, cost, records = question.criterion, question.criterion.cost, question.records
     numbers, pairs = question.pairs(criterion.metric)
-    why_given_up = question.why_given_up
-    if why_given_up is None and not numbers and all(map(question.is_measured, question.records)):
+    sides = (records[0].context.labels[0], question.label)
+    given_up = (one.why_given_up(label) for one in records for label in sides)
+    why_given_up = next(filter(None, given_up), None)
+    if not (why_given_up or numbers) and all(_is_measured(one, sides) for one in records):
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     found, of_cost = Finding(verdict=verdict, rounds=len(numbers)), None
@@ -95,21 +87,22 @@ def judge(question: Question, asked: Sequence[Question]) -> Judgement:
             of_cost = rule.judge(costs[:look], margin=-PAYS, beyond=1.0)
             if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
                 found = replace(found, verdict=Verdict.EXCUSED)
-    disturbed = question.disturbed(numbers[: found.rounds])
-    if mostly_disturbed(disturbed, found.rounds) and found.verdict in (*_PASSES, Verdict.EXCUSED):
-        found = replace(found, verdict=Verdict.INCONCLUSIVE)
-    return Judgement(
+    counted = numbers[: found.rounds]
+    disturbed = sum(len(one.disturbed_rounds.intersection(counted)) for one in records)
+    judged = Judgement(
+        **vars(question),
         **vars(found),
-        place=question.place,
-        scenarios=tuple(record.scenario for record in question.records),
-        label=question.label,
-        criterion=criterion,
-        cost=cost if of_cost else None,
         cost_ratio=of_cost.ratio if of_cost else None,
-        disturbed=disturbed,
+        disturbed=round(disturbed / len(records)),
         why_given_up=why_given_up,
-        is_partial=question.is_partial,
     )
+    is_muted = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXCUSED)
+    return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
+
+
+def _is_measured(record: Record, labels: Iterable[str]) -> bool:
+    """Whether these revisions have a run in some round, whatever it holds."""
+    return bool(set.intersection(*({run.round for run in record.of(one)} for one in labels)))
 
 
 def _part(criterion: Criterion, asked: Sequence[Question], *, by_dear_runs: bool = False) -> float:

@@ -210,7 +210,7 @@ def _of_judgement(found: Judgement) -> MetricResult:
         means=found.means,
         dear=found.dear,
         by_dear_runs=found.by_dear_runs,
-        cost=found.cost.name if found.cost else None,
+        cost=criterion.cost.name if criterion.cost and found.cost_ratio else None,
         cost_ratio=found.cost_ratio,
         why_given_up=found.why_given_up,
         disturbed_rounds=found.disturbed,

@@ -338,10 +338,11 @@ def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tupl
     if found.accepted is not None:
         until, reason = found.accepted.until, found.accepted.reason
         return "accepted", WARNING, f"accepted until {until}: {sentence(shown)}. {reason}"
-    if found.is_unmeasured:
+    if found.verdict is Verdict.NOT_MEASURED:
         return "not-measured", BROKEN, f"no answer for {found.label}: {found.why_given_up}"
-    if found.verdict is Verdict.EXCUSED and found.cost and found.cost_ratio:
-        fell = f"{found.cost.title} {format_change(found.cost_ratio)}"
+    cost = found.criterion.cost
+    if found.verdict is Verdict.EXCUSED and cost and found.cost_ratio:
+        fell = f"{cost.title} {format_change(found.cost_ratio)}"
         return "excused", WARNING, f"{_risen(shown)}, but {fell}: no regression"
     # Why it is open matters only where nothing failed.
     why = _why_open(found) if found.is_open and is_decisive else ""
