@@ -32,7 +32,7 @@ def record_names(console: Console) -> None:
 
 
 def cells(console: Console) -> None:
-    table = Table(HOSTILE, (HOSTILE, HOSTILE), ((HOSTILE, HOSTILE),), (HOSTILE,))
+    table = Table(HOSTILE, [(HOSTILE, [HOSTILE]), (HOSTILE, [HOSTILE])], (HOSTILE,))
     print_tables([table], console)
 
 
@@ -96,7 +96,8 @@ VERDICT = verdict_of(
     criteria=["system:10%", "cpu:50%", "user:12.5%,20ms"],
 )
 MODES = Table(
-    "embedding", ("", "direct", "proxy-fixed"), (("requests per second", "12,345", "6,789"),)
+    "embedding",
+    [("", ["requests per second"]), ("direct", ["12,345"]), ("proxy-fixed", ["6,789"])],
 )
 SHOWN: dict[str, Callable[[Console], None]] = {
     "tables": lambda console: print_tables([scenario(FOUND, "waiting")], console),

@@ -172,23 +172,17 @@ def of_commands(found: Findings) -> list[Table]:
     own = [one for one in found.results if one.metric.is_of_command]
     tables = []
     for place in dict.fromkeys(one.scenario for one in own):
-        cells: dict[str, dict[str, str]] = {}
+        cells: dict[str, dict[str, str]] = {label: {} for label in found.labels}
         for one in (one for one in own if one.scenario == place):
-            row, change = cells.setdefault(one.metric.title, {}), ""
+            title, change = one.metric.title, ""
             if not one.is_alone:
-                row[found.labels[0]] = forest.before_of(one)
+                cells[found.labels[0]][title] = forest.before_of(one)
                 change = f"\n{forest.change_of(one)}" * (one.ratio is not None)
-            row[one.revision] = f"{forest.after_of(one)}{change}"
-        tables.append(
-            Table(
-                title=f"{place} · what the command measured",
-                header=("metric", *(Heading(one, is_left=False) for one in found.labels)),
-                rows=tuple(
-                    (title, *(row.get(label, NOTHING) for label in found.labels))
-                    for title, row in cells.items()
-                ),
-            )
-        )
+            cells[one.revision][title] = f"{forest.after_of(one)}{change}"
+        titles = list(dict.fromkeys(one.metric.title for one in own if one.scenario == place))
+        columns = [(label, [of.get(one, NOTHING) for one in titles]) for label, of in cells.items()]
+        title = f"{place} · what the command measured"
+        tables.append(Table(title, ((Heading("metric"), titles), *columns)))
     return tables
 
 

@@ -85,22 +85,25 @@ def answer(searched: Searched) -> Answer:
 
 
 def _steps(searched: Searched) -> Table:
+    steps = [
+        (f"{number}.{at}", search.labelled((change.good, change.bad)), change)
+        for number, search in enumerate(searched.searches, 1)
+        for at, step in enumerate(search.steps, 1)
+        for change in step.changes
+    ]
+    changes = [change for *_, change in steps]
     return Table(
-        title="",
-        header=(*map(Heading, ("step", "from → to", "change", "bounds")), "rounds"),
-        rows=tuple(
+        "",
+        (
+            (Heading("step"), [step for step, *_ in steps]),
+            (Heading("from → to"), [" → ".join(labels) for _, labels, _ in steps]),
             (
-                f"{number}.{at}",
-                " → ".join(search.labelled((change.good, change.bad))),
-                f"{MARKS[change.verdict]} {format_change(change.ratio)}",
-                format_range(change.ratio),
-                str(change.ratio.count),
-            )
-            for number, search in enumerate(searched.searches, 1)
-            for at, step in enumerate(search.steps, 1)
-            for change in step.changes
+                Heading("change"),
+                [f"{MARKS[change.verdict]} {format_change(change.ratio)}" for change in changes],
+            ),
+            (Heading("bounds"), [format_range(change.ratio) for change in changes]),
+            ("rounds", [str(change.ratio.count) for change in changes]),
         ),
-        names=2,
     )
 
 

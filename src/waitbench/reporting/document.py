@@ -8,9 +8,6 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import Estimate
 from waitbench.reporting.drawing import Axis
 
-_LONG = 10
-"""Five columns with headings of so many characters fit a console."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Word:
@@ -55,56 +52,49 @@ def text_of(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a column; one that is only a text is above numbers, but for the first."""
+    """What stands above a column; one that is only a text is above figures."""
 
     text: str
     short: str | None = None
     """What stands on a console instead."""
     is_left: bool = True
-    """Whether the column is aligned to the left."""
+    """Whether the column is aligned to the left, as names are."""
     axis: Axis | None = None
     """Of a column of dots: on a page, and on a console where it has a short heading."""
     gives_way: bool = False
     """Whether a console leaves the column out where names do not fit beside it."""
 
 
+Column = tuple[str | Heading, Sequence[Cell]]
+"""A heading, and a cell for each row."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, the first of which name the row."""
+    """Columns with as many cells, the first of which name the row."""
 
     title: str
-    header: tuple[str | Heading, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
+    columns: Sequence[Column]
+    notes: Sequence[str] = ()
     """Sentences that stand below it."""
-    names: int = 1
-    """So many columns name a row, and are aligned to the left."""
-    groups: tuple[str, ...] = ()
-    """What each row belongs to, if anything: a console says it once, above them."""
-    group_heading: str = ""
+    groups: Sequence[str] = ()
+    """The scenario of each row, if there are several: a console says it once, above them."""
 
     @property
     def headings(self) -> tuple[Heading, ...]:
-        """The header; of what is only a text, a console folds a long one at its hyphen."""
         return tuple(
-            heading
-            if isinstance(heading, Heading)
-            else Heading(
-                heading,
-                short=heading.replace("-", "-\n", 1) if len(heading) > _LONG else heading,
-                is_left=place < self.names,
-            )
-            for place, heading in enumerate(self.header)
+            one if isinstance(one, Heading) else Heading(one, is_left=False)
+            for one, _ in self.columns
         )
+
+    @property
+    def rows(self) -> tuple[tuple[Cell, ...], ...]:
+        return tuple(zip(*(cells for _, cells in self.columns), strict=True))
 
     def without(self, is_left_out: Callable[[Heading], bool]) -> "Table":
         """The same without some columns."""
-        shown = [place for place, one in enumerate(self.headings) if not is_left_out(one)]
-        return replace(
-            self,
-            header=tuple(self.header[place] for place in shown),
-            rows=tuple(tuple(row[place] for place in shown) for row in self.rows),
-        )
+        known = zip(self.headings, self.columns, strict=True)
+        return replace(self, columns=[one for heading, one in known if not is_left_out(heading)])
 
 
 @dataclass(frozen=True)

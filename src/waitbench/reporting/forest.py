@@ -16,8 +16,8 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_bounds,
     format_limit,
-    format_pair,
     format_rise,
+    format_values,
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
@@ -58,13 +58,18 @@ def cost_of(found: MetricResult) -> str:
 
 
 def before_of(found: MetricResult) -> str:
-    """The baseline's value."""
-    return format_pair(found.before, found.after, found.metric)[0]
+    """The baseline's value, in the unit of both."""
+    return _sides(found)[0]
 
 
 def after_of(found: MetricResult) -> str:
-    """The candidate's value."""
-    return format_pair(found.before, found.after, found.metric)[1]
+    """The candidate's value, in the unit of both."""
+    return _sides(found)[1]
+
+
+def _sides(found: MetricResult) -> list[str]:
+    values = [None if one is None else one.value for one in (found.before, found.after)]
+    return format_values(values, found.metric.unit)
 
 
 def change_of(found: MetricResult) -> str:
@@ -97,7 +102,8 @@ def allowed_of(found: MetricResult) -> str:
     return f"+{found.margin * 100:g} %{floor}"
 
 
-Columns = Sequence[tuple[str, Callable[[MetricResult], str]]]
+Figure = Callable[[MetricResult], str]
+Columns = Sequence[tuple[str, Figure]]
 """Headings, and what stands below each."""
 COLUMNS: Columns = (("change", change_of), ("95 %", interval_of))
 GATE_COLUMNS: Columns = (
@@ -150,33 +156,35 @@ def tabulate(
         for heading, name in _NAMES
         if name is cost_of or len(set(map(name, results))) > 1
     ]
+    dots = [dot_of(one, colours.get(one.revision, "")) or "" for one in results]
+    first = shown[0][1]
     return Table(
-        title=title,
-        header=(
-            *(Heading(heading) for heading, _ in shown),
-            *(Heading(text, is_left=False, gives_way=of in sides) for text, of in columns),
-            *([Heading("ratio", axis=axis)] if axis else []),
+        title,
+        (
+            *(
+                (Heading(heading), [_name(one, name, name is first, colours) for one in results])
+                for heading, name in shown
+            ),
+            *(
+                (
+                    Heading(heading, is_left=False, gives_way=of in sides),
+                    [_figure(one, of) for one in results],
+                )
+                for heading, of in columns
+            ),
+            *([(Heading("ratio", axis=axis), dots)] if axis else []),
         ),
-        rows=tuple(
-            (
-                *(
-                    Word(
-                        text=f"{'' if place else mark_of(one)} {name(one)}".removeprefix(" "),
-                        colour=colours.get(one.revision, "") if name is label_of else "",
-                    )
-                    for place, (_, name) in enumerate(shown)
-                ),
-                *(_figure(one, of) for _, of in columns),
-                *([dot_of(one, colours.get(one.revision, "")) or ""] if axis else []),
-            )
-            for one in results
-        ),
-        groups=tuple(groups),
-        group_heading="scenario",
+        groups=groups,
     )
 
 
-def _figure(found: MetricResult, of: Callable[[MetricResult], str]) -> Word:
+def _name(found: MetricResult, of: Figure, has_mark: bool, colours: Mapping[str, str]) -> Word:
+    mark = mark_of(found) if has_mark else ""
+    colour = colours.get(found.revision, "") if of is label_of else ""
+    return Word(text=f"{mark} {of(found)}" if mark else of(found), colour=colour)
+
+
+def _figure(found: MetricResult, of: Figure) -> Word:
     is_change = of is change_of
     return Word(
         text=of(found),

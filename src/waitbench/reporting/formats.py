@@ -5,7 +5,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
@@ -23,8 +23,6 @@ _WHOLE = 9.95
 """From here on two digits have none after the point."""
 _LITTLE = 0.01
 """What is less of what is allowed is worth no figure."""
-_MANY = 10_000
-"""Counts from here on are said in thousands and millions."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
@@ -59,38 +57,33 @@ def format_number(value: float) -> str:
     return format_digits(value, _DIGITS)
 
 
-def format_quantity(value: float, counted_in: str) -> str:
+def format_values(
+    values: Sequence[float | None], counted_in: str, digits: int = _DIGITS
+) -> list[str]:
+    """Values beside or below each other, in one unit: that of the largest."""
+    unit, scale = _unit_for([value for value in values if value is not None], counted_in)
+    return [
+        NOTHING
+        if value is None
+        else f"{format_digits(value * scale, digits, zeros=bool(unit))} {unit}".rstrip()
+        for value in values
+    ]
+
+
+def format_quantity(value: float, counted_in: str, digits: int = _DIGITS) -> str:
     """A value in the unit that fits."""
-    unit, scale = unit_for([value], counted_in)
-    text = format_digits(value * scale, _DIGITS, zeros=unit not in ("", "B"))
-    return f"{text} {unit}".rstrip()
+    return format_values([value], counted_in, digits)[0]
 
 
-def unit_for(values: Iterable[float], counted_in: str) -> tuple[str, float]:
-    """The unit in which a column of such values is read, and how many of it are one of theirs."""
+def _unit_for(values: Iterable[float], counted_in: str) -> tuple[str, float]:
     most = max(map(abs, values), default=0.0)
     units = _UNITS.get(counted_in, ((0.0, "", 1.0),))
     return next((unit, scale) for least, unit, scale in units if most >= least)
 
 
-def format_pair(before: Estimate | None, after: Estimate | None, metric: Metric) -> tuple[str, str]:
-    """What is compared, in one unit: that of the larger."""
-    unit, scale = unit_for([one.value for one in (before, after) if one is not None], metric.unit)
-
-    def write(one: Estimate | None) -> str:
-        if one is None:
-            return NOTHING
-        value = one.value
-        if not unit and abs(value) >= _MANY:
-            return format_many(value)
-        return f"{format_digits(value * scale, _DIGITS, zeros=bool(unit))} {unit}".rstrip()
-
-    return write(before), write(after)
-
-
 def format_limit(value: float, metric: Metric) -> str:
     """A limit, whose digits are all meant."""
-    unit, scale = unit_for([value], metric.unit)
+    unit, scale = _unit_for([value], metric.unit)
     return f"{value * scale:g} {unit}".rstrip()
 
 
@@ -101,18 +94,6 @@ def format_many(value: float) -> str:
         if abs(rounded) >= size:
             return f"{format_digits(rounded / size, _DIGITS)}{letter}"
     return format_digits(rounded, _DIGITS)
-
-
-def format_spread(mean: Estimate, write: Callable[[float], str]) -> str:
-    """Half of a mean's interval, in per cent of the mean; empty where there is none.
-
-    One that is cut off at zero has no equal halves: it is given by its ends.
-    """
-    if mean.high is None or not mean.value:
-        return ""
-    if not mean.low:
-        return f"(0–{write(mean.high)})"
-    return f"±{(mean.high / mean.value - 1) * 100:.0f} %"
 
 
 def format_change(ratio: Estimate | float) -> str:

@@ -4,14 +4,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from waitbench.analysis.idle import IdleCost, idle_costs
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
-from waitbench.reporting.document import Cell, Dot, Heading, Table, Word
+from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis, colours_of
-from waitbench.reporting.formats import NOTHING, format_digits
+from waitbench.reporting.formats import NOTHING, format_digits, format_quantity
 
 HOURS_A_MONTH = 365.25 * 24 / 12
 """730.5."""
@@ -49,7 +50,7 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
     costs = idle_costs(compared)
     if not costs:
         return []
-    scenarios = tuple(cost.scenario for cost in costs)
+    scenarios = [cost.scenario for cost in costs]
     is_single = len(set(scenarios)) == 1
     title = "what waiting costs, all workers of a run together"
     made = table(
@@ -59,7 +60,7 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
         price,
         colours_of([row.label for row in compared[0].rows]),
     )
-    return [made if is_single else replace(made, groups=scenarios, group_heading="scenario")]
+    return [made if is_single else replace(made, groups=scenarios)]
 
 
 def table(
@@ -71,22 +72,15 @@ def table(
 ) -> Table:
     """A row for each cost behind its name, a column for each figure that one of them has."""
     axis = axis_of(rows)
-    columns: list[tuple[Heading, Sequence[Cell]]] = []
+    columns: list[Column] = [(Heading(who, short=""), [name for name, _ in rows])]
     for heading, value, write in _figures(price):
         values = [None if cost is None else value(cost) for _, cost in rows]
-        cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
         if any(value is not None for value in values):
+            cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
             columns.append((heading, cells))
     dots = [dot_of(cost, axis, colours.get(name, "")) if cost else "" for name, cost in rows]
-    heading = Heading("% of a core, logarithmic", short=_ruler(axis), axis=axis)
-    columns.insert(1, (heading, dots))
-    return Table(
-        title=title,
-        header=(Heading(who, short=""), *(heading for heading, _ in columns)),
-        rows=tuple(
-            (name, *(cells[place] for _, cells in columns)) for place, (name, _) in enumerate(rows)
-        ),
-    )
+    columns.insert(2, (Heading("% of a core, logarithmic", short=_ruler(axis), axis=axis), dots))
+    return Table(title, columns)
 
 
 _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], str]]
@@ -94,23 +88,28 @@ _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], s
 
 
 def _figures(price: Price | None) -> Iterator[_Figure]:
-    cores = Heading(_CORES, short="% core", is_left=False)
-    yield cores, lambda cost: cost.cores.value, write_cores
+    yield _heading(_CORES, "% core"), lambda cost: cost.cores.value, write_cores
     if price is not None:
-        yield Heading("money a month", short="per month", is_left=False), price.of, _write
-    calls = Heading("system calls/s", short="calls/s", is_left=False, gives_way=True)
-    yield Heading("wake-ups/s", short="wakes/s", is_left=False), _of("wakeups"), _write
-    yield calls, _of("syscalls"), _write
-    yield Heading("median lateness", short="late", is_left=False), _of("latency-p50"), _seconds
-    yield Heading("memory", is_left=False), _of("memory"), _mebibytes
-    yield Heading("peak memory", short="peak", is_left=False), _of("rss"), _mebibytes
-    for kind, text, write in (
-        ("requests", "requests/s\nto services", _write),
-        ("bytes", "bytes/s\nservices", _write),
-        ("cpu", "% core\nservices", write_cores),
+        yield _heading("money a month", "per month"), price.of, _write
+    figures = [
+        (_heading("wake-ups/s", "wakes/s"), "wakeups", ""),
+        (replace(_heading("system calls/s", "calls/s"), gives_way=True), "syscalls", ""),
+        (_heading("median lateness", "late"), "latency-p50", "second"),
+        (_heading("memory", "memory"), "memory", "byte"),
+        (_heading("peak memory", "peak"), "rss", "byte"),
+    ]
+    for kind, text, unit in (
+        ("requests", "requests/s\nto services", ""),
+        ("bytes", "bytes/s\nservices", ""),
+        ("cpu", "% core\nservices", "core"),
     ):
-        heading = Heading(text.replace("\n", " "), short=text, is_left=False)
-        yield heading, _of(f"service-{kind}"), write
+        figures.append((_heading(text.replace("\n", " "), text), f"service-{kind}", unit))
+    for heading, metric, unit in figures:
+        yield heading, _of(metric), write_cores if unit == "core" else partial(_write, unit=unit)
+
+
+def _heading(text: str, short: str) -> Heading:
+    return Heading(text, short=short, is_left=False)
 
 
 def _of(metric: str) -> Callable[[IdleCost], float | None]:
@@ -154,13 +153,5 @@ def write_cores(cores: float) -> str:
     return "< .01" if cores < _LEAST else _write(cores * 100)
 
 
-def _write(value: float) -> str:
-    return format_digits(value, 2, zeros=True)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{_write(seconds)} s" if seconds >= 1 else f"{_write(seconds * 1e3)} ms"
-
-
-def _mebibytes(size: float) -> str:
-    return f"{_write(size / 2**20)} MiB"
+def _write(value: float, unit: str = "") -> str:
+    return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)

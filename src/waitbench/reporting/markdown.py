@@ -49,7 +49,7 @@ def _table_lines(table: Table) -> list[str]:
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
     if table.groups:
-        header.insert(0, table.group_heading)
+        header.insert(0, "scenario")
         rows = [[_escape(group), *row] for group, row in zip(table.groups, rows, strict=True)]
         rules = ["---"] * len(header)
     return [_line(header), _line(rules), *map(_line, rows)]

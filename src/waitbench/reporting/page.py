@@ -1,7 +1,7 @@
 """Findings of one comparison, or the history of many -> everything that a page shows."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
@@ -15,15 +15,14 @@ from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
 from waitbench.reporting.answer import Findings, costs
-from waitbench.reporting.document import Heading, Page, Section, Table
+from waitbench.reporting.document import Column, Heading, Page, Section, Table, Word
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import GATE_AXIS, GATE_COLUMNS
 from waitbench.reporting.formats import (
     NOTHING,
     format_count,
-    format_digits,
     format_quantity,
-    unit_for,
+    format_values,
 )
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents
@@ -31,12 +30,7 @@ from waitbench.system.installation import as_called
 
 COSTS = ("steady", "cpu", "system", "real")
 """What a page of many comparisons has the history of."""
-_REVISIONS = (
-    "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
-)  # fmt: skip
 _SHOWN_DIGITS = 12
-_DIGITS = 3
-"""Of a figure of one run."""
 _NAMED = 3
 """So many candidates say in a heading what a scenario comes to."""
 _MOST_FAILURES = 4
@@ -146,43 +140,17 @@ def _runs(record: Record) -> Table:
     runs = sorted(record.measurements, key=lambda run: (run.round, run.position))
     known = {metric.name: metric for metric in record.metrics}
     own = (metric.name for metric in record.metrics if metric.is_own)
-    shown = [
-        known[name]
-        for name in (*FIRST, *own)
-        if name in known and any(known[name].key in run.metrics for run in runs)
+    columns: list[Column] = [
+        (Heading("round"), [f"{run.round}" for run in runs]),
+        (Heading("revision"), [run.label for run in runs]),
     ]
-    units = [unit_for([run.metrics.get(of.key, 0.0) for run in runs], of.unit) for of in shown]
-    return Table(
-        title="Every run",
-        header=(
-            "round",
-            "revision",
-            *(
-                ", ".join(filter(None, (metric.title, unit)))
-                for metric, (unit, _) in zip(shown, units, strict=True)
-            ),
-            "marks",
-        ),
-        rows=tuple(
-            (
-                f"{run.round}",
-                run.label,
-                *(
-                    _figure(run.metrics.get(metric.key), scale)
-                    for metric, (_, scale) in zip(shown, units, strict=True)
-                ),
-                ", ".join(run.marks) or NOTHING,
-            )
-            for run in runs
-        ),
-        names=2,
-    )
-
-
-def _figure(value: float | None, scale: float) -> str:
-    if value is None:
-        return NOTHING
-    return format_digits(value * scale, _DIGITS, zeros=True).replace(",", "")
+    for metric in (known[name] for name in (*FIRST, *own) if name in known):
+        values = [run.metrics.get(metric.key) for run in runs]
+        if any(value is not None for value in values):
+            texts = zip(format_values(values, metric.unit), values, strict=True)
+            columns.append((metric.title, [Word(text=text, sort=it) for text, it in texts]))
+    columns.append((Heading("marks"), [", ".join(run.marks) or NOTHING for run in runs]))
+    return Table("Every run", columns)
 
 
 def compose_history(
@@ -211,7 +179,7 @@ def compose_history(
         axis = forest.axis_of(newest_of)
         tables.append(forest.tabulate(title, newest_of, history.COLUMNS, axis=axis))
     no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
-    failed = Table("Runs", (Heading("what failed"),), tuple((note.text,) for note in failures))
+    failed = Table("Runs", [(Heading("what failed"), [note.text for note in failures])])
     return Page(
         title="What workers cost while they wait: "
         f"{format_count(len(several), 'comparison', 'comparisons')}",
@@ -259,17 +227,14 @@ def moment(iso: str) -> str:
 
 def _sources(several: Sequence[Contents]) -> Table:
     """Which comparisons they are, and how to make them again."""
+    of = [contents.comparison for contents in several]
     return Table(
-        title="Comparisons",
-        header=tuple(map(Heading, ("folder", "begun", "machine", "command"))),
-        rows=tuple(
-            (
-                contents.folder.resolve().name,
-                moment(contents.comparison.started_at),
-                notes.machine_name(contents.comparison.machine),
-                _command(contents),
-            )
-            for contents in several
+        "Comparisons",
+        (
+            (Heading("folder"), [contents.folder.resolve().name for contents in several]),
+            (Heading("begun"), [moment(one.started_at) for one in of]),
+            (Heading("machine"), [notes.machine_name(one.machine) for one in of]),
+            (Heading("command"), [_command(contents) for contents in several]),
         ),
     )
 
@@ -281,10 +246,9 @@ def _command(contents: Contents) -> str:
 def _source(contents: Contents) -> Section:
     """How one comparison was measured."""
     context = contents.comparison
+    facts = [_facts(one) for one in context.revisions]
     revisions = Table(
-        title="Revisions",
-        header=tuple(map(Heading, _REVISIONS)),
-        rows=tuple(map(_texts, context.revisions)),
+        "Revisions", [(Heading(name), [of[name] or NOTHING for of in facts]) for name in facts[0]]
     )
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
@@ -309,17 +273,16 @@ def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), str(value)
 
 
-def _texts(revision: RevisionRecord) -> tuple[str, ...]:
+def _facts(revision: RevisionRecord) -> dict[str, str]:
     facts = revision.facts
     commit = (revision.commit or "")[:_SHOWN_DIGITS]
-    texts: Iterable[str] = (
-        revision.label,
-        revision.text,
-        revision.origin,
-        facts.package_version if facts else "",
-        " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
-        facts.python if facts else "",
-        (facts.compiler if facts else None) or "",
-        facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
-    )
-    return tuple(text or NOTHING for text in texts)
+    return {
+        "revision": revision.label,
+        "asked for": revision.text,
+        "origin": revision.origin,
+        "version": facts.package_version if facts else "",
+        "commit": " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
+        "Python": facts.python if facts else "",
+        "compiler": (facts.compiler if facts else None) or "",
+        "package": facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
+    }

@@ -8,14 +8,13 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Cell, Heading, Table, Word
+from waitbench.reporting.document import Cell, Table, Word
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
     format_count,
     format_number,
     format_range,
-    format_spread,
 )
 from waitbench.reporting.summary import MARKS, STYLES, WARNING
 
@@ -35,36 +34,36 @@ def tables(scanned: Sequence[Scanned]) -> list[Table]:
 
 def _table(scanned: Scanned) -> Table:
     curves, one = scanned.curves, _one(scanned.parameter)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Word(text=format_value(value), sort=value),
-            *(_cost(curve.costs.get(value)) for curve in curves),
-        )
-        for value in scanned.values
+    names: list[Cell] = [
+        *(Word(text=format_value(value), sort=value) for value in scanned.values),
+        "C: without any",
+        f"R: each {one}, µs/s",
     ]
-    rows += [
-        ("C: without any", *(_cost(curve.constant) for curve in curves)),
-        (f"R: each {one}, µs/s", *(_cost(curve.slope, _MICRO) for curve in curves)),
+    columns: list[list[Cell]] = [
+        [
+            *(_cost(curve.costs.get(value)) for value in scanned.values),
+            _cost(curve.constant),
+            _cost(curve.slope, _MICRO),
+        ]
+        for curve in curves
     ]
     if any(curve.slope_ratio for curve in curves):
-        rows.append(("R, relative", *(_ratio(curve.slope_ratio) for curve in curves)))
-    return Table(
-        title=f"{title(scanned)} · steady CPU, % of a core, means",
-        header=(
-            Heading(scanned.parameter, is_left=False),
-            *(Heading(curve.label, is_left=False) for curve in curves),
-        ),
-        rows=tuple(rows),
-    )
+        names.append("R, relative")
+        for column, curve in zip(columns, curves, strict=True):
+            column.append(_ratio(curve.slope_ratio))
+    labels = (scanned.parameter, *(curve.label for curve in curves))
+    title_ = f"{title(scanned)} · steady CPU, % of a core, means"
+    return Table(title_, tuple(zip(labels, (names, *columns), strict=True)))
 
 
 def _cost(cost: Estimate | None, scale: float = 100) -> Cell:
-    """A mean of cores, by default in per cent."""
+    """A mean of cores, by default in per cent, with half of its interval in per cent of it."""
     if cost is None:
         return NOTHING
-    spread = format_spread(cost, lambda cores: format_number(cores * scale))
-    text = f"{format_number(cost.value * scale)} {spread}".rstrip()
-    return Word(text=text, sort=cost.value)
+    # What is cut off at zero has no equal halves.
+    half = (cost.high / cost.value - 1) * 100 if cost.high and cost.low and cost.value else None
+    spread = "" if half is None else f" ±{half:.0f} %"
+    return Word(text=f"{format_number(cost.value * scale)}{spread}", sort=cost.value)
 
 
 def _ratio(ratio: Estimate | None) -> Cell:

@@ -8,7 +8,7 @@ import msgspec
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
 from waitbench.model.why import KERNEL, PYTHON, Frame, Why
-from waitbench.reporting.document import Flame, FlameBox, Table, Word
+from waitbench.reporting.document import Flame, FlameBox, Heading, Table, Word
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING, format_number
 
@@ -41,15 +41,22 @@ def tables(
 def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
     # A line that costs no revision more than next to nothing is not worth a row.
     found = [one for one in lines(shown) if any(_text(c) != NOTHING for c in one.costs)]
-    header = ("who", "from where", *(shorten(why.label, _LABEL_WIDTH) for why in shown))
-    rest = found[_MOST_ROWS:]
-    rows = [_row(line) for line in found[:_MOST_ROWS]]
+    rows = [(who(line), where(line), line.costs) for line in found[:_MOST_ROWS]]
+    rest = [line.costs for line in found[_MOST_ROWS:]]
     if rest:
-        of_rest = list(map(total, zip(*(one.costs for one in rest), strict=True)))
-        rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
+        rows.append((f"{len(rest)} others", "", tuple(map(total, zip(*rest, strict=True)))))
+    costs = zip(*(of for *_, of in rows), strict=True)
+    columns = [
+        (shorten(why.label, _LABEL_WIDTH), [Word(text=_text(c), sort=c.wakeups_per_s) for c in of])
+        for why, of in zip(shown, costs, strict=False)
+    ]
     said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
     title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
-    return Table(title, header, tuple(rows), (*said, *told), names=2)
+    names = (
+        (Heading("who"), [name for name, *_ in rows]),
+        (Heading("from where"), [place for _, place, _ in rows]),
+    )
+    return Table(title, (*names, *columns), (*said, *told))
 
 
 def who(line: Line) -> str:
@@ -74,14 +81,6 @@ def _frame(frame: Frame) -> str:
         # A path of modules does not fit a console.
         return "::".join(frame.name.split("::")[-_PARTS:])
     return f"{frame.name} ({frame.file}{f':{frame.line}' if frame.line else ''})"
-
-
-def _row(line: Line) -> tuple[str | Word, ...]:
-    return (who(line), where(line), *_cells(line.costs))
-
-
-def _cells(costs: Sequence[Cost]) -> tuple[Word, ...]:
-    return tuple(Word(text=_text(cost), sort=cost.wakeups_per_s) for cost in costs)
 
 
 def _text(cost: Cost) -> str:

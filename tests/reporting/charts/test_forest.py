@@ -28,9 +28,10 @@ def row(value: float, *, low: float, high: float, is_open: bool = False) -> Dot:
 
 
 def draw(*dots: Dot, reach: float = 4) -> Axes:
-    header = ("cost", "change", Heading("ratio", axis=Axis.of_ratios(reach)))
-    table = Table("title", header, tuple(("? CPU", "it", dot) for dot in dots))
-    return axes_of(forest.draw(table))
+    names, changes = ["? CPU"] * len(dots), ["it"] * len(dots)
+    ratio = Heading("ratio", axis=Axis.of_ratios(reach))
+    columns = ((Heading("cost"), names), ("change", changes), (ratio, dots))
+    return axes_of(forest.draw(Table("title", columns)))
 
 
 def gate(*asked: MetricResult) -> Axes:
