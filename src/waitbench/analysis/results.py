@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
@@ -23,9 +22,9 @@ FIRST = (
 """The metrics that are looked at before all others, in this order."""
 
 
-_ORDER = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.WITHIN_MARGIN)
-_FORGIVEN, _OPEN, _FELL = 1, 3, 4
-"""Up to where what is urgent is a failure or would be one, is no pass, or fell."""
+_OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
+_URGENCY = (Verdict.SLOWER, Verdict.EXCUSED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)
+"""The order in which a reader looks at the answers of a gate."""
 
 
 class MetricResult(Struct, frozen=True, kw_only=True):
@@ -61,16 +60,9 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """The question of a gate that it answers."""
     margin: float = MARGIN
     floor: float = 0.0
-    means: float | None = None
-    """The ratio of the means, in which rare dear runs count in full."""
     dear: Dear | None = None
     by_dear_runs: bool = False
     """Whether a question fails by the number of dear runs."""
-    cost: str | None = None
-    """The name of the metric that this one explains, with the ratio of that."""
-    cost_ratio: float | None = None
-    why_given_up: str | None = None
-    disturbed_rounds: int = 0
     accepted: bool = False
     """Whether the project accepts that it fails."""
 
@@ -105,15 +97,6 @@ class MetricResult(Struct, frozen=True, kw_only=True):
         most = 1.0 if self.floor else 1 + self.margin
         return most / self.high if self.high else 1e9
 
-    @property
-    def urgency(self) -> int:
-        """The place of an answer of a gate among those that a reader looks at first."""
-        if self.fails:
-            return 0
-        if self.accepted or self.verdict is Verdict.EXCUSED or self.verdict is None:
-            return _FORGIVEN
-        return _FORGIVEN + 1 + _ORDER.index(self.verdict)
-
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One fact that a reader must know beside the figures."""
@@ -143,35 +126,33 @@ def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
     lacks_steady = "steady" not in (row.ratios if "cpu" in row.ratios else known)
     # Where nothing reports the steady phase, or engines have other work in it, total CPU is judged.
     judged_by = "cpu" if lacks_steady else "steady"
+    is_alone = row is of.baseline
     metrics = {metric.name: metric for metric in of.record.metrics}
     for name in dict.fromkeys((*FIRST, *metrics)):
         metric = BY_NAME.get(name, metrics.get(name))
-        is_judged = name == judged_by and row is not of.baseline
-        if metric and not metric.key.startswith("machine_") and (name in known or is_judged):
-            yield _of_metric(of, row, metric, is_judged=is_judged)
-
-
-def _of_metric(of: Comparison, row: Row, metric: Metric, *, is_judged: bool) -> MetricResult:
-    why_not = _why_not(of, row, metric)
-    ratio = None if why_not else row.ratios.get(metric.name)
-    figures: dict[str, Any] = {}
-    if ratio is not None:
-        figures = {name: getattr(ratio, name) for name in ("low", "high", "is_bound", "verdict")}
-        figures |= {"ratio": ratio.value, "rounds": ratio.count}
-    return MetricResult(
-        scenario=of.scenario,
-        scenarios=(of.scenario,),
-        revision=row.label,
-        metric=metric,
-        before=None if row is of.baseline else of.baseline.estimates.get(metric.name),
-        after=row.estimates.get(metric.name),
-        judged=is_judged,
-        is_alone=row is of.baseline,
-        waits=of.record.waits,
-        is_point=of.record.scan is not None,
-        why_not=why_not,
-        **figures,
-    )
+        is_judged = name == judged_by and not is_alone
+        if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
+            continue
+        why_not = _why_not(of, row, metric)
+        ratio = None if why_not else row.ratios.get(name)
+        figures: dict[str, Any] = {}
+        if ratio is not None:
+            figures = {one: getattr(ratio, one) for one in ("low", "high", "is_bound", "verdict")}
+            figures |= {"ratio": ratio.value, "rounds": ratio.count}
+        yield MetricResult(
+            scenario=of.scenario,
+            scenarios=(of.scenario,),
+            revision=row.label,
+            metric=metric,
+            before=None if is_alone else of.baseline.estimates.get(name),
+            after=row.estimates.get(name),
+            judged=is_judged,
+            is_alone=is_alone,
+            waits=of.record.waits,
+            is_point=of.record.scan is not None,
+            why_not=why_not,
+            **figures,
+        )
 
 
 def _why_not(of: Comparison, row: Row, metric: Metric) -> str:
@@ -188,39 +169,32 @@ def _why_not(of: Comparison, row: Row, metric: Metric) -> str:
 
 def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
     """What a gate asked, those about several scenarios first."""
-    return [_of_judgement(one) for one in verdict.judgements]
-
-
-def _of_judgement(found: Judgement) -> MetricResult:
-    criterion = found.criterion
-    return MetricResult(
-        scenario=found.place,
-        scenarios=found.scenarios,
-        revision=found.label,
-        metric=criterion.metric,
-        ratio=found.ratio,
-        low=found.low,
-        high=found.high,
-        rounds=found.rounds,
-        verdict=found.verdict,
-        judged=True,
-        criterion=str(criterion),
-        margin=criterion.margin,
-        floor=criterion.floor,
-        means=found.means,
-        dear=found.dear,
-        by_dear_runs=found.by_dear_runs,
-        cost=criterion.cost.name if criterion.cost and found.cost_ratio else None,
-        cost_ratio=found.cost_ratio,
-        why_given_up=found.why_given_up,
-        disturbed_rounds=found.disturbed,
-        accepted=found.accepted is not None,
-    )
+    return [
+        MetricResult(
+            scenario=found.place,
+            scenarios=found.scenarios,
+            revision=found.label,
+            metric=found.criterion.metric,
+            ratio=found.ratio,
+            low=found.low,
+            high=found.high,
+            rounds=found.rounds,
+            verdict=found.verdict,
+            judged=True,
+            criterion=str(found.criterion),
+            margin=found.criterion.margin,
+            floor=found.criterion.floor,
+            dear=found.dear,
+            by_dear_runs=found.by_dear_runs,
+            accepted=found.accepted is not None,
+        )
+        for found in verdict.judgements
+    ]
 
 
 def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
     """What failed first, then what is open, what fell, and what holds."""
-    return sorted(results, key=lambda one: one.urgency)
+    return sorted(results, key=lambda one: (not one.fails, _URGENCY.index(one.verdict)))
 
 
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
@@ -229,11 +203,12 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
     Of a pass that is what fell, and what is nearest to its limit.
     """
     ordered = by_urgency(results)
-    last = _FORGIVEN if any(one.fails for one in results) else _OPEN
-    decides = [one for one in ordered if one.urgency <= last]
-    if all(one.urgency == _FORGIVEN for one in decides):
-        decides += [one for one in ordered if one.urgency == _FELL]
-        holding = [one for one in ordered if one.urgency > _FELL]
+    has_failed = any(one.fails for one in ordered)
+    shown = _URGENCY[:2] if has_failed else (*_URGENCY[:2], *_OPEN)
+    decides = [one for one in ordered if one.verdict in shown]
+    if not has_failed and not any(one.verdict in _OPEN for one in ordered):
+        holding = [one for one in ordered if one.verdict is Verdict.WITHIN_MARGIN]
+        decides += [one for one in ordered if one.verdict is Verdict.FASTER]
         decides += sorted(holding, key=lambda one: one.headroom)[:1]
     return decides, [one for one in ordered if one not in decides]
 
