@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
+import msgspec
 from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import by_round, kept, mostly_disturbed
@@ -39,7 +40,9 @@ class Entry:
             version = Version(self.version)
         except InvalidVersion:
             version = Version("0")
-        return version, self.commit is not None, _seconds(self.date), self.name
+        # Python 3.10 does not read every date of ISO 8601.
+        date_s = msgspec.convert(self.date, datetime).timestamp() if self.date else 0.0
+        return version, self.commit is not None, date_s, self.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,32 +80,32 @@ def sessions_of(
     """
     if context.mixed_origins:
         return
-    entries = {one.label: entry_of(one) for one in context.revisions}
+    entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
     for record, metric in product(records, metrics):
-        having = {
-            label: entry
+        labels = [
+            label
             for label in kept(record)
-            if (entry := entries.get(label)) is not None
-            and any(metric.key in run.metrics for run in record.of(label))
-        }
-        rounds = by_round([(record, label) for label in having], metric)
+            if label in entries and any(metric.key in run.metrics for run in record.of(label))
+        ]
+        rounds = by_round([(record, label) for label in labels], metric)
         if mostly_disturbed(len(record.disturbed_rounds & rounds.keys()), len(rounds)):
             continue
-        if len(rounds) < FEWEST_ROUNDS or len(set(having.values())) < max(2, len(having)):
+        columns = zip(*rounds.values(), strict=True)
+        logs = {
+            entries[label]: tuple(math.log(max(cost, metric.floor)) for cost in costs)
+            for label, costs in zip(labels, columns, strict=False)
+        }
+        # One revision with two labels is compared with itself.
+        if len(rounds) < FEWEST_ROUNDS or len(logs) < max(2, len(labels)):
             continue
         yield Session(
             folder=folder,
             started=min(run.started_at for run in record.measurements),
             engine=context.engine,
             series=series_of(record),
-            machine=machine_of(record, [r for r in context.revisions if r.label in having]),
+            machine=machine_of(record, [r for r in context.revisions if r.label in labels]),
             metric=metric.name,
-            logs={
-                entry: tuple(math.log(max(cost, metric.floor)) for cost in costs)
-                for entry, costs in zip(
-                    having.values(), zip(*rounds.values(), strict=True), strict=True
-                )
-            },
+            logs=logs,
         )
 
 
@@ -144,25 +147,14 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
     if revision.facts is None:
         return None
+    # As the package says: v0.21 is the wheel of 0.21.0.
     version, commit = revision.facts.package_version, None
-    said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)", revision.text)
-    if revision.origin == "wheel":
-        # As the package says: v0.21 is the wheel of 0.21.0.
-        name = name_of(Source(Origin.WHEEL, version))
-    elif revision.origin == "source" and said:
-        version = said[1].removeprefix("v")
-        name = name_of(Source(Origin.WHEEL, version))
-    elif revision.origin == "source" and revision.commit is not None:
-        commit = revision.commit
-        name = name_of(Source(Origin.SOURCE, commit))
-    else:
+    if revision.origin == Origin.SOURCE:
+        named = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?v?(\d+(?:\.\d+)+\w*)", revision.text)
+        version, commit = (named[1], None) if named else (version, revision.commit)
+        if not named and commit is None:
+            return None
+    elif revision.origin != Origin.WHEEL:
         return None
-    return Entry(name=name, version=version, commit=commit, date=revision.commit_date)
-
-
-def _seconds(date: str | None) -> float:
-    """A date of ISO 8601 as seconds; 0 where there is none."""
-    if date is None:
-        return 0.0
-    # Python 3.10 does not know the letter.
-    return datetime.fromisoformat(re.sub(r"Z$", "+00:00", date)).timestamp()
+    source = Source(Origin.SOURCE, commit) if commit else Source(Origin.WHEEL, version)
+    return Entry(name=name_of(source), version=version, commit=commit, date=revision.commit_date)
