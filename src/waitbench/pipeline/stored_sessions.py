@@ -52,20 +52,14 @@ def metric_named(name: str) -> Metric:
 def anchor_among(named: str, found: Sequence[Session]) -> str:
     """The name of the anchor that somebody typed.
 
-    Raises ``UsageError`` for a revision that no comparison holds, and for the first digits of
-    several.
+    Raises ``UsageError`` for a revision that no comparison holds.
     """
-    entries = {entry.name: entry for one in found for entry in one.entries}
-    meant = [
-        one
-        for one in entries.values()
-        if named == one.name or (named and (one.commit or "").startswith(named))
-    ]
-    if len(meant) == 1:
-        return meant[0].name
-    names = sorted(meant or entries.values(), key=lambda entry: entry.order)
-    why = "may be any of these" if meant else "is in none of these comparisons. There are"
-    raise UsageError(f"--anchor {named!r} {why}: {', '.join(entry.name for entry in names)}.")
+    entries = sorted({entry for one in found for entry in one.entries}, key=lambda one: one.order)
+    for entry in entries:
+        if named in (entry.name, entry.commit):
+            return entry.name
+    names = ", ".join(dict.fromkeys(entry.name for entry in entries))
+    raise UsageError(f"--anchor {named!r} is in none of these comparisons. There are: {names}.")
 
 
 def folders_in(roots: Sequence[Path]) -> list[Path]:
