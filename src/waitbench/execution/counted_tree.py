@@ -133,12 +133,12 @@ class CountedTree:
                 return
         self._counters.clear()
 
-    def signal(self, number: int, *, group: bool = False) -> None:
-        """Sends each command a signal, or its whole process group."""
+    def signal(self, number: int) -> None:
+        """Sends each command a signal."""
         for pid in self.pids:
             if pid not in self.ended:
                 with suppress(ProcessLookupError):
-                    (os.killpg if group else os.kill)(pid, number)
+                    os.kill(pid, number)
 
     def reading(self) -> dict[str, Any]:
         """CPU time in seconds, wake-ups, and where the kernel counts switches and system calls.

@@ -142,7 +142,7 @@ class WorkerLaunch:
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
         number = getattr(signal, f"SIG{self.plain['stop']}")
-        self.tree.signal(number, group=self.plain["stop_group"])
+        self.tree.signal(number)
         within_s = self.plain["stop_within_s"]
         end = time.monotonic() + within_s
         while time.monotonic() < end:

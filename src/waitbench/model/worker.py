@@ -131,8 +131,6 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     metrics: dict[Name, MetricFile] = {}
     stop: str = "TERM"
     """The signal that ends it."""
-    stop_group: bool = False
-    """Whether it goes to the whole process group."""
     stop_within_s: Seconds = 10.0
     services: dict[Name, ServiceFile] = {}
     poke: Poke | None = None

@@ -14,7 +14,7 @@ from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
 _TOLD = (
-    "command", "environment", "ready", "settled", "stop", "stop_group", "stop_within_s", "poke",
+    "command", "environment", "ready", "settled", "stop", "stop_within_s", "poke",
 )  # fmt: skip
 """The keys of a worker file that the launcher is told as they are."""
 
