@@ -48,7 +48,9 @@ class Condition(_Table, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         kinds = [name for name in self.__struct_fields__ if name != "within"]
         if sum(getattr(self, kind) not in (None, ()) for kind in kinds) != 1:
-            raise ValueError(f"needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}")
+            raise ValueError(
+                f"it needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}"
+            )
         try:
             re.compile(self.log or "")
         except re.error as error:

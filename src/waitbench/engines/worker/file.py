@@ -1,14 +1,13 @@
 """TOML -> a ``WorkerFile``, or an error with its table and key."""
 
-import difflib
 import hashlib
 import re
 import shlex
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
@@ -20,13 +19,7 @@ from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import TOPOLOGY
 from waitbench.model.worker import (
     UNTIL_EXIT,
-    Answer,
     Condition,
-    MetricFile,
-    Name,
-    Poke,
-    ServiceFile,
-    Values,
     Words,
     WorkerFile,
     WorkerTable,
@@ -44,24 +37,6 @@ _TAKEN = {REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "f
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
 """What a shell takes as its own: pipes, redirections, ends of commands."""
-_PLACED = re.compile(r"(.*) - at (`key` in )?`\$\.?([^`]*)`", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
-_IN_TOML = {
-    "Expected": "expected", "Invalid enum value": "cannot be", " | null": "", "object": "table",
-    "array": "list", "`str`": "text", "| str`": "| text`",
-}  # fmt: skip
-"""What msgspec calls things, and what worker files do."""
-_TABLES = {
-    "services": ServiceFile, "poke": Poke, "poke.done": Answer, "metrics": MetricFile,
-    "": WorkerTable,
-}  # fmt: skip
-"""The tables by their place; any other is a condition."""
-_NAMED = (
-    ("services", dict[Name, ServiceFile]), ("metrics", dict[Name, MetricFile]),
-    ("scenarios", dict[Name, Any]), ("parameters", Values), ("environment", dict[str, str]),
-)  # fmt: skip
-"""Tables whose entries have names of the user's."""
 
 
 def read(path: Path) -> WorkerFile:
@@ -83,11 +58,11 @@ def read(path: Path) -> WorkerFile:
             "letters, digits and dashes, beginning with a letter."
         )
     try:
-        found = _table(table)
+        found = msgspec.convert(table, WorkerTable, dec_hook=_words)
         _require_sense(found)
         return _located(found, path.resolve(), content)
-    except _WrongError as error:
-        raise UsageError(f"{shown}: {error}{'' if str(error).endswith('?') else '.'}") from error
+    except (_WrongError, msgspec.ValidationError) as error:
+        raise UsageError(f"{shown}: {error}.") from error
 
 
 def portable_files(worker: WorkerFile) -> dict[str, bytes]:
@@ -131,47 +106,12 @@ def _words(kind: type, given: object) -> object:
         try:
             words = shlex.split(given)
         except ValueError as error:
-            raise ValueError(f"is not a command line: {error}") from error
+            raise ValueError(f"it is not a command line: {error}") from error
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError("is neither a text nor a list of texts")
+        raise ValueError("it is neither a text nor a list of texts")
     if not words:
-        raise ValueError("is empty")
+        raise ValueError("it is empty")
     return Words(words)
-
-
-def _table(given: Mapping[str, Any]) -> WorkerTable:
-    """All of it; before that what has a name of its own, which msgspec does not tell."""
-    named: list[tuple[str, Any, Any]] = [(name, kind, given.get(name)) for name, kind in _NAMED]
-    if isinstance(scenarios := given.get("scenarios"), dict):
-        named += [(f"scenarios.{name}", Values, values) for name, values in scenarios.items()]
-    for place, kind, entries in named:
-        for name, entry in entries.items() if isinstance(entries, dict) else ():
-            _converted({name: entry}, kind, f"{place}.{name}")
-    found: WorkerTable = _converted(given, WorkerTable)
-    return found
-
-
-def _converted(given: object, kind: Any, name: str = "") -> Any:
-    """A table, or one that has an entry of this name only. Raises ``_WrongError``."""
-    try:
-        return msgspec.convert(given, kind, dec_hook=_words)
-    except msgspec.ValidationError as error:
-        said, placed = str(error), _PLACED.fullmatch(str(error))
-    why, path = (placed[1], placed[3]) if placed else (said, "")
-    path = path.removeprefix("[...]")
-    at, table = f"{name}{path}", f"{name.partition('.')[0]}{path}"
-    if unknown := _UNKNOWN.match(why):
-        known = _TABLES.get(table, Condition).__struct_encode_fields__
-        close = difflib.get_close_matches(unknown[1], known, 1)
-        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}"
-        _wrong(f"{at}.{unknown[1]}".lstrip("."), f"is not known here. {hint}")
-    if missing := _MISSING.match(why):
-        _wrong(f"{at}.{missing[1]}".lstrip("."), "is missing")
-    if placed and placed[2]:
-        why = "is not lower-case letters, digits and dashes (of a parameter, _), a letter first"
-    for theirs, ours in _IN_TOML.items():
-        why = why.replace(theirs, ours)
-    _wrong(at, why)
 
 
 def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
