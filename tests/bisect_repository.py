@@ -4,16 +4,12 @@ Its commits are of the stand-in, tests/standin.py, and numbered from 0, which is
 release-0.0.0. The same plan always makes the same commits.
 """
 
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tests import standin
 
-FIRST_SECOND = 1_577_836_800
-"""2020-01-01, in UTC; each commit is an hour younger than the one before."""
 PYPROJECT = """\
 [project]
 name = "stand-in"
@@ -70,40 +66,16 @@ class Plan:
 
 
 def write(folder: Path, plan: Plan) -> list[str]:
-    """Makes a bare repository; the ids of its commits, oldest first."""
-    folder.mkdir(parents=True)
-    standin.git(folder, "init", "--quiet", "--bare", "--initial-branch", "main")
-    stream = b"".join(part for number in range(plan.commits) for part in _commit(plan, number))
-    # One process instead of three a commit.
-    importing = ["git", "-C", str(folder), "fast-import", "--quiet"]
-    subprocess.run(importing, input=stream, check=True)
+    """Makes a repository; the ids of its commits, oldest first."""
+    standin.write_package(folder)
+    standin.git(folder, "init", "--quiet", "--initial-branch", "main")
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    for number in range(plan.commits):
+        standin.write_package(folder, f"burn {plan.seconds(number):.6f}")
+        (folder / "number.txt").write_text(f"{number}\n")
+        (folder / "backend.py").write_text(UNBUILDABLE if number in plan.unbuildable else BACKEND)
+        standin.git(folder, "add", "--all")
+        standin.git(folder, "commit", "--quiet", "--message", plan.subject(number), hour=number)
     ids = standin.git(folder, "rev-list", "--reverse", "main").split()
     standin.git(folder, "tag", "release-0.0.0", ids[0])
     return ids
-
-
-def _commit(plan: Plan, number: int) -> Iterator[bytes]:
-    """A commit, as git fast-import takes it."""
-    when = f"A <a@example.org> {FIRST_SECOND + 3600 * number} +0000"
-    yield f"commit refs/heads/main\nauthor {when}\ncommitter {when}\n".encode()
-    yield _data(plan.subject(number).encode())
-    for path, content in _files(plan, number).items():
-        yield f"M 100644 inline {path}\n".encode() + _data(content)
-
-
-def _data(content: bytes) -> bytes:
-    return b"data %d\n%s\n" % (len(content), content)
-
-
-def _files(plan: Plan, number: int) -> dict[str, bytes]:
-    """All files of a commit."""
-    with TemporaryDirectory() as name:
-        standin.write_package(Path(name), f"burn {plan.seconds(number):.6f}")
-        package = Path(name) / "standin"
-        files = {f"standin/{path.name}": path.read_bytes() for path in package.iterdir()}
-    return {
-        **files,
-        "standin/number.txt": f"{number}\n".encode(),
-        "pyproject.toml": PYPROJECT.encode(),
-        "backend.py": (UNBUILDABLE if number in plan.unbuildable else BACKEND).encode(),
-    }

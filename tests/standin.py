@@ -157,14 +157,15 @@ def revision(folder: Path, behaviour: str = "ok", label: str = "") -> str:
     return f"{label}={named}" if label else named
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder: Path, *arguments: str, hour: int = 0) -> str:
     """Runs git with an identity and dates of its own; returns what it prints."""
+    # Old, and equal for all commits, unless an hour of 2020 is given: it misleads cargo.
+    date = f"{1_577_836_800 + 3600 * hour} +0000"
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
         "GIT_COMMITTER_EMAIL": "a@example.org",
-        # Old, and equal for all commits: the very thing that misleads cargo.
-        "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
+        "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date,
     }  # fmt: skip
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(

@@ -22,6 +22,7 @@ from tests.actions import (
 )
 from tests.conftest import Compare
 from tests.faults import clones
+from tests.histories import Upstream
 from waitbench.system.places import ROOT
 
 FIND, COMPARE = "Find what to compare", "Compare"
@@ -103,31 +104,22 @@ def test_a_token_that_may_only_read_suffices_as_none_is_used() -> None:
     assert uses == {"actions/cache/restore", "actions/cache/save", "actions/upload-artifact"}
 
 
-class Pull:
+class Pull(Upstream):
     """A pull request whose base has moved on, and its merge commit."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        folder.mkdir()
-        standin.git(folder, "init", "--quiet", "--initial-branch", "main")
-        self.began = self.commit("began")
-        standin.git(folder, "switch", "--quiet", "--create", BRANCH)
-        self.head = self.commit("changed")
-        standin.git(folder, "switch", "--quiet", "main")
-        self.moved = self.commit("moved")
-        standin.git(folder, "switch", "--quiet", "--detach", "main")
-        standin.git(folder, "merge", "--quiet", "--no-ff", "--message", "merged", self.head)
-        self.merged = standin.git(folder, "rev-parse", "HEAD")
-
-    def commit(self, name: str) -> str:
-        (self.folder / name).write_text(name)
-        standin.git(self.folder, "add", "--all")
-        standin.git(self.folder, "commit", "--quiet", "--message", name)
-        return standin.git(self.folder, "rev-parse", "HEAD")
+        super().__init__(folder)
+        self.began = self.commit("began", "began")
+        self.switch(BRANCH, "main")
+        self.head = self.commit("changed", "changed")
+        self.switch("main")
+        self.moved = self.commit("moved", "moved")
+        self.git("switch", "--quiet", "--detach", "main")
+        self.merged = self.merge(self.head, "merged")
 
     def compared(self, at: str, tmp_path: Path, **event: str) -> tuple[str, str]:
         """The baseline and the candidate, when this is checked out."""
-        standin.git(self.folder, "checkout", "--quiet", at)
+        self.switch(at)
         variables = {"GITHUB_SHA": self.merged, "BASE": "", "BEFORE": "", **event}
         environment = environment_of(step_named(FIND), tmp_path, {"repository": str(self.folder)})
         environment |= {"DEFAULT_BRANCH": "main", **variables}
@@ -146,9 +138,8 @@ def test_what_only_the_base_has_changed_is_in_both_revisions(tmp_path: Path) -> 
         branch = pull.compared(pull.head, tmp_path, BASE=base)
         assert branch == (f"base={pull.began}", f"this={pull.head}")
     # The branch has merged its base itself: that is no merge of the pull request.
-    standin.git(pull.folder, "checkout", "--quiet", pull.head)
-    standin.git(pull.folder, "merge", "--quiet", "--no-ff", "--message", "own", pull.moved)
-    own = standin.git(pull.folder, "rev-parse", "HEAD")
+    pull.switch(pull.head)
+    own = pull.merge(pull.moved, "own")
     assert pull.compared(own, tmp_path, BASE=pull.moved) == (f"base={pull.moved}", f"this={own}")
     # A push is compared with what was there before, if that is known.
     for before in (pull.began, "0" * 40, "1" * 40):

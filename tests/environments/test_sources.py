@@ -1,20 +1,14 @@
 """The files of a checkout: all of them, as they were when they were looked at."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.standin import git
 from waitbench.environments.repository import checkouts, export, read_file, snapshot
 from waitbench.model.environment import SourceTree
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
-
-
-def git(folder: Path, *arguments: str) -> str:
-    options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-    command = ["git", "-C", str(folder), *options, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
@@ -95,7 +89,8 @@ def test_a_checkout_with_a_submodule_is_not_built_without_it(
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "--quiet")
-    git(outer, "submodule", "add", "--quiet", str(folder), "inner")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(outer, *allowed, "submodule", "add", "--quiet", str(folder), "inner")
     git(outer, "commit", "--quiet", "--message", "all")
     git(tmp_path, "clone", "--quiet", str(outer), "without")
     for checkout in (outer, tmp_path / "without"):
