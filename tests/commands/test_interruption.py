@@ -65,17 +65,6 @@ def test_resuming_another_comparison_is_refused_and_nothing_is_lost(
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_two_comparisons_into_one_folder_do_not_mix(run_compare: Compare, tmp_path: Path) -> None:
-    wheel = standin.revision(tmp_path / "w", "sleep 1")
-    results = tmp_path / "results"
-    first = start(wheel, *COMMON, "--rounds", "1000", "--results", results)
-    wait_for_runs(results, "dynamic", 1)
-    second = run_compare(wheel, *COMMON, "--rounds", "1", "--resume")
-    assert (second.returncode, "Another comparison" in second.stderr) == (2, True), second.stderr
-    first.send_signal(signal.SIGTERM)
-    assert first.wait(60) == 130
-
-
 def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
     tmp_path: Path,
 ) -> None:
