@@ -6,7 +6,6 @@ scenario say, is poked, and is told to end.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -42,7 +41,7 @@ class Behaviour:
     """What a worker does, besides what its twin does, too."""
 
     share: float = 1.0
-    """Of the runs in which it does the next two."""
+    """Of the runs in which it does the next two, and leaves something behind."""
     burns_at_its_end_s: float = 0.0
     later_s: float = 0.0
     spins_after_s: float = math.inf
@@ -53,15 +52,16 @@ class Behaviour:
     burns_s: float = 0.0
     has_others_use_s: float = 0.0
     """CPU of programs that are no part of it, such as a broker of the user's."""
+    leaves_s: float = 0.0
+    """CPU of what it leaves behind, which falls into the run after it."""
 
     def used_s(self, at_s: float) -> float:
         """The CPU seconds that it has used so long after its start."""
         waited_s, spun_s = max(0.0, at_s - READY_AFTER_S), max(0.0, at_s - self.spins_after_s)
         return START_CPU_S + CORES * waited_s + spun_s + self.burns_s * (at_s // self.burns_each_s)
 
-    def run(self, window_s: float, random: Random) -> Mapping[str, float]:
+    def run(self, window_s: float, random: Random, *, is_dear: bool) -> dict[str, float]:
         """What a run gives in which it is watched for so long."""
-        is_dear = random.random() < self.share
         late_s = LATE_S + (self.later_s if is_dear else 0.0)
         ends_s = SETTLED_AFTER_S + window_s
         told_s = ends_s + late_s
@@ -108,11 +108,15 @@ def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOu
     gate = gate.supported_by(instruments, [scenario])
     records = {scenario.name: new_record(scenario, context(["base", "new"]))}
 
+    left_s = [0.0]
+
     def run(planned: PlannedRun, _before: int) -> Result:
         does = candidate if planned.label == "new" else Behaviour()
-        return measurement(
-            planned.label, planned.round, does.run(window_s, random), position=planned.position
-        )
+        is_dear = random.random() < does.share
+        found = does.run(window_s, random, is_dear=is_dear)
+        found["machine_foreign_cpu"] += left_s[0]
+        left_s[0] = does.leaves_s if is_dear else 0.0
+        return measurement(planned.label, planned.round, found, position=planned.position)
 
     made = Made(run)
     Session(cast(Measurer, made), records, made).carry_out_until(
