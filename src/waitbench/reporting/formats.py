@@ -99,9 +99,8 @@ def format_many(value: float) -> str:
 def format_change(ratio: Estimate | float) -> str:
     """A ratio as it is said: "13× less", "1.5× more", below that "+4.2 %"; at least, of a bound."""
     if not isinstance(ratio, Estimate):
-        return _change(ratio, in_percent=_is_small(ratio))
-    bound = "≥ " if ratio.is_bound else ""
-    return f"{bound}{_change(ratio.value, in_percent=_is_small(ratio.value))}"
+        return _change(ratio, ratio)
+    return f"{'≥ ' if ratio.is_bound else ''}{_change(ratio.value, ratio.value)}"
 
 
 def format_range(ratio: Estimate) -> str:
@@ -109,37 +108,27 @@ def format_range(ratio: Estimate) -> str:
 
     One that holds 1 is "÷1.2…×3.0". Where only one end is known, and of a bound, it is that.
     """
-    low, high, in_percent = ratio.low, ratio.high, _is_small(ratio.value)
+    low, high, value = ratio.low, ratio.high, ratio.value
     if low is None or high is None:
-        sign, end = ("≤", high) if low is None else ("≥", low)
-        if end is None:
-            return ""
-        text = _change(end, in_percent=in_percent)
+        end = high if low is None else low
+        text = "" if end is None else _change(end, value)
         # The less it is, the greater is the factor by which it is less.
-        return f"{'≥' if (sign == '≤') is text.endswith('less') else '≤'} {text}"
+        is_most = (low is None) is not text.endswith("less")
+        return text and f"{'≤' if is_most else '≥'} {text}"
     if ratio.is_bound and not low <= 1 <= high:
-        return f"≥ {_change(min(low, high, key=_factor), in_percent=in_percent)}"
-    if in_percent:
-        ends, join, unit = [_percent(low), _percent(high)], "…", " %"
-    elif low < 1 < high:
+        return f"≥ {_change(min(low, high, key=_factor), value)}"
+    if _factor(value) < _SHARES_BELOW:
+        return f"{'…'.join(dict.fromkeys(map(_percent, (low, high))))} %"
+    if low < 1 < high:
         return f"÷{_times(1 / max(low, _LEAST))}…×{_times(high)}"
-    else:
-        # Nearest to no change first.
-        ends, join, unit = (
-            [_times(factor) for factor in sorted(map(_factor, (low, high)))],
-            "–",
-            "×",
-        )
-    return f"{ends[0] if ends[0] == ends[1] else join.join(ends)}{unit}"
+    # Nearest to no change first.
+    factors = sorted(map(_factor, (low, high)))
+    return f"{'–'.join(dict.fromkeys(map(_times, factors)))}×"
 
 
-def _is_small(ratio: float) -> bool:
-    """Whether a change is said in per cent, with its interval."""
-    return _factor(ratio) < _SHARES_BELOW
-
-
-def _change(ratio: float, *, in_percent: bool) -> str:
-    if in_percent:
+def _change(ratio: float, like: float) -> str:
+    """A ratio in per cent, or as a factor, as it suits the one that it belongs to."""
+    if _factor(like) < _SHARES_BELOW:
         return f"{_percent(ratio)} %"
     return f"{_times(_factor(ratio))}× {'less' if ratio < 1 else 'more'}"
 

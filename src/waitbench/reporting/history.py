@@ -1,7 +1,5 @@
 """A Trend -> what people and their tools read: a table with sentences, CSV, JSON."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +12,7 @@ from waitbench.reporting import forest
 from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.forest import Columns
-from waitbench.reporting.formats import format_change, format_range
+from waitbench.reporting.formats import NOTHING, format_change, format_range
 from waitbench.reporting.summary import MARKS
 
 COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda one: str(one.rounds)))
@@ -87,23 +85,20 @@ def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
 
     That is scenario and topology, and the parameters and machines in which others of these differ.
     """
-    by_place: dict[tuple[str, str], list[Trend]] = {}
+    found = {}
     for trend in trends:
-        by_place.setdefault((trend.series.scenario, trend.series.topology), []).append(trend)
-    return {
-        ", ".join((*place, *apart)): trend
-        for place, alike in by_place.items()
-        for trend, apart in zip(alike, _apart(alike), strict=True)
-    }
-
-
-def _apart(alike: Sequence[Trend]) -> list[list[str]]:
-    """What tells each of some trends from the others."""
-    facts = [{**trend.series.as_mapping, "on": trend.machine} for trend in alike]
-    known = [{name: str(value) for name, value in own.items()} for own in facts]
-    names = sorted({name for own in known for name in own})
-    telling = [name for name in names if len({own.get(name) for own in known}) > 1]
-    return [[f"{name} {own.get(name, '–')}" for name in telling] for own in known]
+        place = (trend.series.scenario, trend.series.topology)
+        alike = [
+            {**one.series.as_mapping, "on": one.machine}
+            for one in trends
+            if (one.series.scenario, one.series.topology) == place
+        ]
+        own = {**trend.series.as_mapping, "on": trend.machine}
+        names = sorted({name for one in alike for name in one})
+        telling = [name for name in names if len({str(one.get(name)) for one in alike}) > 1]
+        title = ", ".join((*place, *(f"{name} {own.get(name, NOTHING)}" for name in telling)))
+        found[title] = trend
+    return found
 
 
 def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
@@ -126,8 +121,9 @@ def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
             "provisional": step.is_provisional if step else None,
         }
         for trend in trends
+        for steps in [{step.after: step for step in trend.change_points}]
         for place in trend.places
-        for step in [next((s for s in trend.change_points if s.after == place.entry.name), None)]
+        for step in [steps.get(place.entry.name)]
     ]
 
 
@@ -139,11 +135,11 @@ def _plain_ratio(name: str, ratio: Estimate | None) -> dict[str, float | None]:
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """The same rows; empty where there is nothing to say."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0] if rows else (), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    # Here, not above: pandas takes a while, and only this form needs it.
+    import pandas
+
+    text: str = pandas.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Note:
@@ -164,15 +160,10 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> N
     )
 
 
-def change_point(step: ChangePoint, metric: Metric) -> Note:
-    """What a step is, and how certain, where its series is known."""
-    return change_points([("", step)], metric)
-
-
 def sentence(step: ChangePoint, metric: Metric) -> str:
-    """The same in one line."""
-    note = change_point(step, metric)
-    return f"{note.level} {note.text}."
+    """What a step is, and how certain, where its series is known."""
+    note = change_points([("", step)], metric)
+    return f"{note.level} {note.text}"
 
 
 def _text(step: ChangePoint) -> str:

@@ -214,7 +214,7 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     at_steps = {step.after for step in steps}
     return Section(
         title=f"{title}: {metric.title}",
-        brief=", ".join(history.change_point(step, metric).text for step in steps),
+        brief=", ".join(history.sentence(step, metric) for step in steps),
         pictures=(svg.of_trend(places, at_steps, history.axis_of(found)),),
         tables=(history.table(found, title, metric, newest),),
     )
