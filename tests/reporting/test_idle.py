@@ -60,19 +60,19 @@ def test_the_axis_of_a_table_reaches_from_a_hundredth_of_a_per_cent_to_its_deare
     costs = [(name, cost_of(cores)) for name, cores in worst.items()]
     assert lines_of_table(idle.table("title", "worker", [*costs[:3], ("d", None)], None)) == [
         "title",
-        "   % core  .01   .1    1     10",
-        "a     8.0  ·················●",
-        "b    0.14  ·······●",
-        "c   < .01  ◂",
-        "d       –",
+        "worker  % core  .01   .1    1     10",
+        "a          8.0  ·················●",
+        "b         0.14  ·······●",
+        "c        < .01  ◂",
+        "d            –",
         "",
     ]
     spinning = idle.table("title", "worker", costs, None)
     assert lines_of_table(spinning)[1].endswith(".01 .1  1    10  100")
-    assert lines_of_table(spinning)[-2] == "spins     200  " + "·" * 18 + "●"
+    assert lines_of_table(spinning)[-2] == "spins      200  " + "·" * 18 + "●"
     assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
     who, cores, dots = idle.chart_of(spinning).headings
-    assert (who.text, cores.text) == ("worker", "% of a core")
+    assert (who.text, cores.text) == ("worker", "% core")
     assert dots.axis is not None
     assert dots.axis.high == pytest.approx(2)
     assert [text for _, text in dots.axis.ticks] == [".01", ".1", "1", "10", "100"]
@@ -97,7 +97,7 @@ def test_what_services_did_has_columns_in_every_output() -> None:
     found = make_record({label: runs(label, **counted) for label in STEADY_S}, scenario="idle")
     found.metrics = (*METRICS, *WAITING)
     (table,) = idle.tables([statistics.compare(found)])
-    for shown in (markdown.render_table(table), html.render(page_of(found))):
+    for shown in (markdown.render_table(table), " ".join(html.render(page_of(found)).split())):
         assert "requests/s to services" in shown
         assert "bytes/s services" in shown
     assert "| 11 |" in markdown.render_table(table)

@@ -76,6 +76,13 @@ def test_what_ratios_of_several_scenarios_come_to_is_no_interval() -> None:
     ]
 
 
+def test_many_candidates_have_one_line() -> None:
+    costs = {f"v{number}": runs(cost) for number, cost in enumerate((4, 8, 8, 1, 4, 4))}
+    assert headlines(make_record(costs)) == [
+        "▲ of 5 revisions 2 cost more and 1 cost less: see each row"
+    ]
+
+
 def test_what_waits_and_what_does_not_are_said_apart() -> None:
     waiting = make_record({"old": runs(4), "new": runs(2)}, scenario="idle")
     busy = make_record({"old": runs(4), "new": runs(8)}, scenario="busy", waits=False)

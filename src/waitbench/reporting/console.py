@@ -139,7 +139,7 @@ def print_cells(table: Table, console: Console) -> None:
     Columns that give way do so first; then what is aligned to the left is folded, but for dots;
     then figures stand below the others.
     """
-    table = table.without(lambda heading: heading.axis is not None and heading.short is None)
+    table = table.without(lambda heading: heading.axis is not None and not heading.axis.characters)
     widths = [_width(table, place) for place in range(len(table.headings))]
     places: Sequence[int] = range(len(widths))
     if _total(widths) > console.width:
@@ -183,7 +183,7 @@ def _width(table: Table, place: int) -> int:
 
 
 def _title(heading: Heading) -> str:
-    return heading.text if heading.short is None else heading.short
+    return heading.axis.ruler if heading.axis else heading.text
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -55,12 +55,10 @@ class Heading:
     """What stands above a column; one that is only a text is above figures."""
 
     text: str
-    short: str | None = None
-    """What stands on a console instead."""
     is_left: bool = True
     """Whether the column is aligned to the left, as names are."""
     axis: Axis | None = None
-    """Of a column of dots: on a page, and on a console where it has a short heading."""
+    """Of a column of dots: on a page, and on a console where it has a width there."""
     gives_way: bool = False
     """Whether a console leaves the column out where names do not fit beside it."""
 

@@ -36,6 +36,18 @@ class Axis:
     high: float
     ticks: tuple[tuple[float, str], ...]
     """The values that are written at it, and as what."""
+    characters: int = 0
+    """Its width on a console; 0 where it is not drawn there."""
+
+    @property
+    def ruler(self) -> str:
+        """The ticks on a console, each where it is, unless it would touch the one before."""
+        ruler = ""
+        for value, text in self.ticks:
+            place = round(self.place(value) * self.characters)
+            if len(ruler) < place or not ruler:
+                ruler = ruler.ljust(place) + text
+        return ruler
 
     @classmethod
     def of_ratios(cls, reach: float, middle: str = "1") -> "Axis":

@@ -18,8 +18,8 @@ HOURS_A_MONTH = 365.25 * 24 / 12
 """730.5."""
 _LEAST, _USUAL = 1e-4, 0.1
 """Of a core: where the axis begins, and how far it reaches at least."""
-_AXIS_CHARACTERS = 18
-_CORES = "% of a core"
+_CHARACTERS = 18
+_CORES = "% core"
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ def table(
 ) -> Table:
     """A row for each cost behind its name, a column for each figure that one of them has."""
     axis = axis_of(rows)
-    columns: list[Column] = [(Heading(who, short=""), [name for name, _ in rows])]
+    columns: list[Column] = [(Heading(who), [name for name, _ in rows])]
     for heading, value, write in _figures(price):
         values = [None if cost is None else value(cost) for _, cost in rows]
         if any(value is not None for value in values):
             cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
             columns.append((heading, cells))
     dots = [dot_of(cost, axis, colours.get(name, "")) if cost else "" for name, cost in rows]
-    columns.insert(2, (Heading("% of a core, logarithmic", short=_ruler(axis), axis=axis), dots))
+    columns.insert(2, (Heading("% of a core, logarithmic", axis=axis), dots))
     return Table(title, columns)
 
 
@@ -88,28 +88,21 @@ _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], s
 
 
 def _figures(price: Price | None) -> Iterator[_Figure]:
-    yield _heading(_CORES, "% core"), lambda cost: cost.cores.value, write_cores
+    yield Heading(_CORES, is_left=False), lambda cost: cost.cores.value, write_cores
     if price is not None:
-        yield _heading("money a month", "per month"), price.of, _write
-    figures = [
-        (_heading("wake-ups/s", "wakes/s"), "wakeups", ""),
-        (replace(_heading("system calls/s", "calls/s"), gives_way=True), "syscalls", ""),
-        (_heading("median lateness", "late"), "latency-p50", "second"),
-        (_heading("memory", "memory"), "memory", "byte"),
-        (_heading("peak memory", "peak"), "rss", "byte"),
-    ]
-    for kind, text, unit in (
-        ("requests", "requests/s\nto services", ""),
-        ("bytes", "bytes/s\nservices", ""),
-        ("cpu", "% core\nservices", "core"),
-    ):
-        figures.append((_heading(text.replace("\n", " "), text), f"service-{kind}", unit))
-    for heading, metric, unit in figures:
-        yield heading, _of(metric), write_cores if unit == "core" else partial(_write, unit=unit)
-
-
-def _heading(text: str, short: str) -> Heading:
-    return Heading(text, short=short, is_left=False)
+        yield Heading("per month", is_left=False), price.of, _write
+    figures: Sequence[tuple[str, str, Callable[[float], str]]] = (
+        ("wakes/s", "wakeups", _write),
+        ("calls/s", "syscalls", _write),
+        ("late", "latency-p50", partial(_write, unit="second")),
+        ("memory", "memory", partial(_write, unit="byte")),
+        ("peak", "rss", partial(_write, unit="byte")),
+        ("requests/s\nto services", "service-requests", _write),
+        ("bytes/s\nservices", "service-bytes", _write),
+        ("% core\nservices", "service-cpu", write_cores),
+    )
+    for text, metric, write in figures:
+        yield Heading(text, is_left=False, gives_way=metric == "syscalls"), _of(metric), write
 
 
 def _of(metric: str) -> Callable[[IdleCost], float | None]:
@@ -123,29 +116,19 @@ def axis_of(rows: Iterable[tuple[str, IdleCost | None]]) -> Axis:
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
     decades = math.floor(math.log10(high / _LEAST) + 1e-9)
     ticks = [_LEAST * 10**number for number in range(decades + 1)]
-    return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks))
+    return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks), _CHARACTERS)
 
 
 def dot_of(cost: IdleCost, axis: Axis, colour: str = "") -> Dot:
     """What a worker uses on the axis, which a console has as text."""
     place = axis.place(cost.cores.value)
-    text = "◂" if place < 0 else "·" * round(place * _AXIS_CHARACTERS) + "●"
+    text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
     return Dot(cost.cores, None, colour, text=text)
 
 
 def chart_of(made: Table) -> Table:
     """What is drawn of a table: names, dots and shares of a core."""
     return made.without(lambda heading: not (heading.is_left or heading.text == _CORES))
-
-
-def _ruler(axis: Axis) -> str:
-    """The ticks of the axis, each where it is, unless it would touch the one before."""
-    ruler = ""
-    for value, text in axis.ticks:
-        place = round(axis.place(value) * _AXIS_CHARACTERS)
-        if len(ruler) < place or not ruler:
-            ruler = ruler.ljust(place) + text
-    return ruler
 
 
 def write_cores(cores: float) -> str:

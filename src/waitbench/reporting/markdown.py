@@ -45,7 +45,7 @@ def render_table(table: Table) -> str:
 
 def _table_lines(table: Table) -> list[str]:
     table = table.without(lambda heading: heading.axis is not None)
-    header = [heading.text for heading in table.headings]
+    header = [_escape(heading.text) for heading in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
     if table.groups:

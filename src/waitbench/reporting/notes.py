@@ -40,6 +40,8 @@ See docs/trials/counting-cost.txt.
 """
 _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a line."""
+_NAMED = 3
+"""So many candidates have lines of their own."""
 _LISTED = 4
 """So many ratios are listed; of more it says between which they are."""
 _STEAL_WORTH_SAYING = 0.02
@@ -76,6 +78,9 @@ def _note(
 def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
     """What is known of each candidate: a line for each verdict, and what waiting less costs."""
     labels = dict.fromkeys(one.revision for one in found if one.judged)
+    if len(labels) > _NAMED:
+        yield _summary([one for one in found if one.judged], len(labels))
+        return
     for label in labels:
         own = [one for one in found if one.revision == label]
         who = f"{label}: " if len(labels) > 1 else ""
@@ -90,6 +95,19 @@ def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
         for kind, group in groups.items():
             yield from _changes(group, who, kind)
         yield from _prices(own, who)
+
+
+def _summary(judged: Sequence[MetricResult], total: int) -> Note:
+    """Of many candidates how many changed: the table names them."""
+    words = {Verdict.SLOWER: "cost more", Verdict.FASTER: "cost less"}
+    counts = {
+        verdict: len({one.revision for one in judged if one.verdict is verdict})
+        for verdict in words
+    }
+    said = [f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict]]
+    text = f"of {total} revisions {' and '.join(said) or 'none certainly changed'}"
+    mark = next((MARKS[verdict] for verdict in words if counts[verdict]), "")
+    return _note(CHANGE, f"{text}: see each row", mark, count=total)
 
 
 def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Note]:
