@@ -16,7 +16,7 @@ from waitbench.reporting import charts, forest, gate_formats, html, markdown, pa
 from waitbench.reporting.answer import Findings, answer, costs, details
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
-from waitbench.reporting.document import Page, Section, Table
+from waitbench.reporting.document import Page
 from waitbench.reporting.drawing import Axis, colours_of
 from waitbench.reporting.notes import CHANGE, OUTCOME, PRICE
 
@@ -86,14 +86,10 @@ def in_markdown(found: Findings) -> str:
 
 def on_page(found: Findings) -> str:
     colours = colours_of(found.labels)
-    tables: list[Table] = [costs(found, found.results, "costs", colours)]
-    sections: list[Section] = []
+    table = costs(found, found.results, "costs", colours)
     if found.judgements is not None:
-        tables, sections = page._gate(found.judgements, colours)
-    shown = Page(
-        title=found.title, facts=(), notes=found.shown, tables=tuple(tables),
-        sections=tuple(sections),
-    )  # fmt: skip
+        table = page._asked("asked", found.judgements, colours)
+    shown = Page(title=found.title, facts=(), notes=found.shown, tables=[table], sections=())
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 
 

@@ -59,12 +59,12 @@ def test_what_was_not_seen_is_said() -> None:
 
 
 def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
-    wakeups, cpu = flames([BEFORE, AFTER])
-    assert (wakeups.title, cpu.title) == ("v2 against v1, by wake-ups", "v2 against v1, by CPU")
-    assert [(one.depth, one.name) for one in wakeups.boxes[:3]] == [
+    (by_wakeups, wakeups), (by_cpu, cpu) = flames([BEFORE, AFTER])
+    assert (by_wakeups, by_cpu) == ("v2 against v1, by wake-ups", "v2 against v1, by CPU")
+    assert [(one.depth, one.name) for one in wakeups[:3]] == [
         (0, "all"), (1, "child x"), (2, "Thread"),
     ]  # fmt: skip
-    assert cpu.boxes[0].said == "v1 99 % of a CPU, v2 7 % of a CPU"
+    assert cpu[0].said == "v1 99 % of a CPU, v2 7 % of a CPU"
     assert flames([]) == ()
 
 
@@ -73,8 +73,8 @@ def test_a_function_lies_within_its_caller_and_beside_its_like() -> None:
         "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
     )
     after = why("v2", place("main", "park", wakeups=6), place("main", "lock", wakeups=2))
-    wakeups, _ = flames([before, after])
-    boxes = {box.name.partition(" ")[0]: box for box in wakeups.boxes}
+    (_, wakeups), _ = flames([before, after])
+    boxes = {box.name.partition(" ")[0]: box for box in wakeups}
     assert boxes["park"].said == "v1 0 wake-ups a second, v2 6 wake-ups a second"
     assert (boxes["park"].tone, boxes["lock"].tone) == ("more", "same")
     assert boxes["lock"].width == pytest.approx(0.4)
@@ -84,8 +84,8 @@ def test_a_function_lies_within_its_caller_and_beside_its_like() -> None:
 
 
 def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
-    (flame,) = flames([why("v1", place("main", wakeups=2))])
-    assert {box.tone for box in flame.boxes} == {"same"}
+    ((_, boxes),) = flames([why("v1", place("main", wakeups=2))])
+    assert {box.tone for box in boxes} == {"same"}
 
 
 def test_folded_stacks_have_no_separator_within_a_name() -> None:

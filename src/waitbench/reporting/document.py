@@ -112,10 +112,10 @@ class Answer:
     """What was compared with what."""
     basis: str = ""
     """What that rests on."""
-    notes: tuple[Note, ...] = ()
+    notes: Sequence[Note] = ()
     table: Table | None = None
     """A row a scenario, and what else is worth a row."""
-    links: tuple[tuple[str, Command | str], ...] = ()
+    links: Sequence[tuple[str, Command | str]] = ()
     """What is best done now, and where there is more: a word, and a command or a place."""
 
 
@@ -133,12 +133,8 @@ class FlameBox(NamedTuple):
     """Its figures."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flame:
-    """A flame graph, callers above: of two revisions, with what differs."""
-
-    title: str
-    boxes: Sequence[FlameBox]
+Flame = tuple[str, Sequence[FlameBox]]
+"""A flame graph with its title, callers above: of two revisions, with what differs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +144,13 @@ class Section:
     title: str
     brief: str = ""
     """What it comes to, in a line."""
-    pictures: tuple[str, ...] = ()
+    pictures: Sequence[str] = ()
     """SVG that this package has drawn."""
-    tables: tuple[Table, ...] = ()
-    logs: tuple[tuple[str, str], ...] = ()
+    tables: Sequence[Table] = ()
+    logs: Sequence[tuple[str, str]] = ()
     """The ends of logs, each with its title."""
-    flames: tuple[Flame, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
+    flames: Sequence[Flame] = ()
+    facts: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +158,8 @@ class Page:
     """A whole page."""
 
     title: str
-    facts: tuple[str, ...]
+    facts: Sequence[str]
     """What was measured, and when."""
-    notes: tuple[Note, ...]
-    tables: tuple[Table, ...]
-    sections: tuple[Section, ...]
+    notes: Sequence[Note]
+    tables: Sequence[Table]
+    sections: Sequence[Section]

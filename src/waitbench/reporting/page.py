@@ -51,18 +51,25 @@ def compose(
 
     ``reasons`` say who wakes up, by scenario.
     """
-    colours = colours_of(found.labels)
+    colours, records = colours_of(found.labels), contents.records
     title = f"Relative to {found.labels[0]}" if found.labels[1:] else "Means"
     first = costs(found, [one for one in found.results if one.is_main], title, colours)
-    tables: list[Table] = [first]
-    sections: list[Section] = []
+    sections = [
+        Section(title=scan.title(one), pictures=svg.of_scan(one), tables=scan.tables([one]))
+        for one in scans(records)
+    ]
     if found.judgements is not None:
-        tables, sections = _gate(found.judgements, colours)
-        sections.append(Section(title="What each scenario costs", tables=(first,)))
-    of_idle = idle.tables(comparisons, price)
-    if of_idle:
-        sections.append(Section(title="In plain units", tables=tuple(of_idle)))
-    records = contents.records
+        scenarios = Section(title="What each scenario costs", tables=[first])
+        decides, others = decisive(found.judgements)
+        first = _asked("What the gate asked", decides, colours)
+        if others:
+            more = format_count(len(others), "more question", "more questions")
+            sections.append(Section(title=more, tables=[_asked(more, others, colours)]))
+        sections.append(scenarios)
+    in_units = idle.tables(comparisons, price)
+    if in_units:
+        sections.append(Section(title="In plain units", tables=in_units))
+    sections += [_scenario(found, one, colours, reasons.get(one.scenario, ())) for one in records]
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
     return Page(
@@ -74,34 +81,13 @@ def compose(
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=found.shown,
-        tables=tuple(table for table in tables if table.rows),
-        sections=(
-            *(
-                Section(
-                    title=scan.title(one),
-                    pictures=svg.of_scan(one),
-                    tables=tuple(scan.tables([one])),
-                )
-                for one in scans(records)
-            ),
-            *sections,
-            *(_scenario(found, one, colours, reasons.get(one.scenario, ())) for one in records),
-            _source(contents),
-        ),
+        tables=[first] if first.rows else [],
+        sections=[*sections, _source(contents)],
     )
 
 
-def _gate(
-    judgements: Sequence[MetricResult], colours: Mapping[str, str]
-) -> tuple[list[Table], list[Section]]:
-    """What decides, and folded up all else."""
-    decides, others = decisive(judgements)
-    more = format_count(len(others), "more question", "more questions")
-    first, second = (
-        forest.tabulate(title, part, GATE_COLUMNS, axis=GATE_AXIS, colours=colours)
-        for title, part in (("What the gate asked", decides), (more, others))
-    )
-    return [first], [Section(title=more, tables=(second,))] if others else []
+def _asked(title: str, asked: Sequence[MetricResult], colours: Mapping[str, str]) -> Table:
+    return forest.tabulate(title, asked, GATE_COLUMNS, axis=GATE_AXIS, colours=colours)
 
 
 def _scenario(
@@ -131,8 +117,7 @@ def _logs(record: Record) -> Iterator[tuple[str, str]]:
     last = {(one.label, one.reason): one for one in record.outcomes}
     for (label, reason), one in last.items():
         if one.log and reason not in HARMLESS:
-            title = f"The end of the log of {label}, {reason}, round {one.round}"
-            yield title, one.log
+            yield f"The end of the log of {label}, {reason}, round {one.round}", one.log
 
 
 def _runs(record: Record) -> Table:
@@ -166,34 +151,33 @@ def compose_history(
         for name, own in trends.items()
         for title, one in history.titled(own).items()
     ]
-    newest_of = [
-        history.of_place(one.places[-1], one.anchor, title, it) for it, title, one in found
-    ]
+    latest = [history.of_place(one.places[-1], one.anchor, title, it) for it, title, one in found]
     records = [record for contents in several for record in contents.records]
+    scenarios = len({record.scenario for record in records})
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     failures = [*notes.failures(run for record in records for run in failed_runs(record))]
+    sections = [_history(*each, newest) for each in found]
     tables = []
-    if newest_of:
-        labels = dict.fromkeys(one.revision for one in newest_of)
+    if latest:
+        labels = dict.fromkeys(one.revision for one in latest)
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
-        axis = forest.axis_of(newest_of)
-        tables.append(forest.tabulate(title, newest_of, history.COLUMNS, axis=axis))
+        axis = forest.axis_of(latest)
+        tables.append(forest.tabulate(title, latest, history.COLUMNS, axis=axis))
+    if failures:
+        failed = Table("Runs", [(Heading("what failed"), [note.text for note in failures])])
+        sections.append(Section(title="What failed", tables=[failed]))
+    sections.append(Section(title="How it was measured", tables=[_sources(several)]))
     no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
-    failed = Table("Runs", [(Heading("what failed"), [note.text for note in failures])])
+    compared = format_count(len(several), "comparison", "comparisons")
     return Page(
-        title="What workers cost while they wait: "
-        f"{format_count(len(several), 'comparison', 'comparisons')}",
+        title=f"What workers cost while they wait: {compared}",
         facts=(
-            format_count(len({record.scenario for record in records}), "scenario", "scenarios"),
-            begun[0] if begun[0] == begun[-1] else f"{begun[0]} to {begun[-1]}",
+            format_count(scenarios, "scenario", "scenarios"),
+            " to ".join(dict.fromkeys((begun[0], begun[-1]))),
         ),
         notes=(*(_steps(found) or [no_steps]), *failures[:_MOST_FAILURES], *lead),
-        tables=tuple(tables),
-        sections=(
-            *(_history(*each, newest) for each in found),
-            *([Section(title="What failed", tables=(failed,))] if failures else []),
-            Section(title="How it was measured", tables=(_sources(several),)),
-        ),
+        tables=tables,
+        sections=sections,
     )
 
 
@@ -215,8 +199,8 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     return Section(
         title=f"{title}: {metric.title}",
         brief=", ".join(history.sentence(step, metric) for step in steps),
-        pictures=(svg.of_trend(places, at_steps, history.axis_of(found)),),
-        tables=(history.table(found, title, metric, newest),),
+        pictures=[svg.of_trend(places, at_steps, history.axis_of(found))],
+        tables=[history.table(found, title, metric, newest)],
     )
 
 

@@ -95,7 +95,7 @@ def _text(cost: Cost) -> str:
 def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
     """The graphs of each candidate against the baseline; of one alone its own."""
     return tuple(
-        Flame(title=f"{' against '.join(one.label for one in shown[::-1])}, {by}", boxes=boxes)
+        (f"{' against '.join(one.label for one in shown[::-1])}, {by}", boxes)
         for shown in _pairs(several)
         for by, of, unit in (
             ("by wake-ups", attrgetter("wakeups_per_s"), " wake-ups a second"),
