@@ -109,12 +109,11 @@ def held(value: Any) -> Any:
 def figures(found: Mapping[str, Any]) -> str:
     """A result in a line: what it is of, its means, its ratio with bounds, its verdict."""
     what = ("scenario", "revision", "metric", "criterion")
-    known = ("ratio", "low", "high", "rounds", "verdict", "why_not", "fails")
-    means = [
-        None if one is None else held(one["value"]) for one in (found["before"], found["after"])
-    ]
+    known = ("rounds", "verdict", "why_not", "fails")
+    means = [held(found[key] and found[key]["value"]) for key in ("before", "after", "ratio")]
+    bounds = [held(found["ratio"] and found["ratio"][key]) for key in ("low", "high")]
     return " ".join(
-        map(str, [*(found[key] for key in what), *means, *(held(found[k]) for k in known)])
+        map(str, [*(found[key] for key in what), *means, *bounds, *(held(found[k]) for k in known)])
     )
 
 

@@ -1,6 +1,7 @@
 """Every view shows the same results and the same notes: none has figures or words of its own."""
 
 import re
+from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
@@ -31,11 +32,11 @@ RATIOS = {
 
 
 def result(verdict: Verdict | None, place: str, **more: Any) -> MetricResult:
-    ratio, low, high = RATIOS.get(verdict, (None, None, None))  # type: ignore[arg-type]
+    ratio = RATIOS.get(verdict) if verdict else None
     known: dict[str, Any] = {
         "scenario": place, "scenarios": (place,), "revision": "new", "metric": BY_NAME["steady"],
         "before": Estimate(0.5, 0.4, 0.6, 5), "after": Estimate(0.7, 0.6, 0.8, 5),
-        "ratio": ratio, "low": low, "high": high, "rounds": 5, "verdict": verdict, "judged": True,
+        "ratio": ratio and Estimate(*ratio, 5), "rounds": 5, "verdict": verdict, "judged": True,
     }  # fmt: skip
     return MetricResult(**{**known, **more})
 
@@ -136,7 +137,9 @@ def test_junit_and_annotations_have_what_keeps_a_gate_from_a_pass_in_the_same_wo
         assert f"what is said of {kind}" in annotated
     data = gate_formats.plain(found, verdict)
     assert [one["text"] for one in data["notes"]] == [one.text for one in NOTES]
-    assert [one["ratio"] for one in data["judgements"]] == [one.ratio for one in JUDGEMENTS]
+    assert [one["ratio"] for one in data["judgements"]] == [
+        one.ratio and asdict(one.ratio) for one in JUDGEMENTS
+    ]
 
 
 def test_a_gate_has_a_chart_of_what_it_asked(tmp_path: Any) -> None:

@@ -38,13 +38,9 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     before: Estimate | None = None
     """The baseline's mean."""
     after: Estimate | None = None
-    ratio: float | None = None
+    ratio: Estimate | None = None
     """To the baseline; where there is a floor, to the most that is allowed."""
-    low: float | None = None
-    high: float | None = None
     rounds: int = 0
-    is_bound: bool = False
-    """Whether one side is next to nothing: the ratio is at least so far from 1."""
     verdict: Verdict | None = None
     why_not: str = ""
     """Why there is no ratio."""
@@ -65,13 +61,6 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """Whether a question fails by the number of dear runs."""
     accepted: bool = False
     """Whether the project accepts that it fails."""
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """The ratio with its bounds."""
-        if self.ratio is None:
-            return None
-        return Estimate(self.ratio, self.low, self.high, self.rounds, self.is_bound)
 
     @property
     def is_open(self) -> bool:
@@ -95,7 +84,7 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     def headroom(self) -> float:
         """How far below its limit the upper bound lies, as a factor."""
         most = 1.0 if self.floor else 1 + self.margin
-        return most / self.high if self.high else 1e9
+        return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,10 +124,6 @@ def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
             continue
         why_not = _why_not(of, row, metric)
         ratio = None if why_not else row.ratios.get(name)
-        figures: dict[str, Any] = {}
-        if ratio is not None:
-            figures = {one: getattr(ratio, one) for one in ("low", "high", "is_bound", "verdict")}
-            figures |= {"ratio": ratio.value, "rounds": ratio.count}
         yield MetricResult(
             scenario=of.scenario,
             scenarios=(of.scenario,),
@@ -146,12 +131,14 @@ def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
             metric=metric,
             before=None if is_alone else of.baseline.estimates.get(name),
             after=row.estimates.get(name),
+            ratio=ratio,
+            rounds=ratio.count if ratio else 0,
+            verdict=ratio.verdict if ratio else None,
             judged=is_judged,
             is_alone=is_alone,
             waits=of.record.waits,
             is_point=of.record.scan is not None,
             why_not=why_not,
-            **figures,
         )
 
 
@@ -175,9 +162,9 @@ def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
             scenarios=found.scenarios,
             revision=found.label,
             metric=found.criterion.metric,
-            ratio=found.ratio,
-            low=found.low,
-            high=found.high,
+            ratio=None
+            if found.ratio is None
+            else Estimate(found.ratio, found.low, found.high, found.rounds),
             rounds=found.rounds,
             verdict=found.verdict,
             judged=True,

@@ -79,9 +79,9 @@ def change_of(found: MetricResult) -> str:
         return f"{at} {format_limit(found.metric.floor, found.metric)}"
     if found.by_dear_runs and found.dear is not None:
         return f"{found.dear.candidate} of {found.dear.pairs}"
-    if found.estimate is None:
+    if found.ratio is None:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
-    return format_rise(found.estimate, found.floor)
+    return format_rise(found.ratio, found.floor)
 
 
 def interval_of(found: MetricResult) -> str:
@@ -90,10 +90,10 @@ def interval_of(found: MetricResult) -> str:
         return "not compared"
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"
-    if found.estimate is None:
+    if found.ratio is None:
         return NOTHING
     too_few = NOTHING if found.criterion else "too few rounds"
-    return format_bounds(found.estimate, found.floor) or too_few
+    return format_bounds(found.ratio, found.floor) or too_few
 
 
 def allowed_of(found: MetricResult) -> str:
@@ -116,7 +116,7 @@ _NAMES: Columns = (("scenario", place_of), ("cost", cost_of), ("revision", label
 
 def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
     """A ratio, or how far it is from the limit of a gate."""
-    ratio, most = found.estimate, 1 + found.margin
+    ratio, most = found.ratio, 1 + found.margin
     if ratio is None:
         return None
     band = (1 / most, most)
@@ -132,7 +132,7 @@ def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
 
 def axis_of(results: Iterable[MetricResult]) -> Axis:
     """The axis of comparisons."""
-    return Axis.over(one.estimate for one in results if one.estimate is not None)
+    return Axis.over(one.ratio for one in results if one.ratio is not None)
 
 
 def tabulate(
@@ -189,5 +189,5 @@ def _figure(found: MetricResult, of: Figure) -> Word:
     return Word(
         text=of(found),
         style=MARK_STYLES.get(mark_of(found), "") if is_change else "",
-        sort=found.ratio if is_change else None,
+        sort=found.ratio.value if is_change and found.ratio else None,
     )

@@ -133,7 +133,7 @@ def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Not
 def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_all: bool) -> str:
     """What the ratios of one verdict come to, and how sure it is where there is no other."""
     ratios = sorted(
-        (one.estimate for one in found if one.estimate), key=lambda one: -abs(math.log(one.value))
+        (one.ratio for one in found if one.ratio), key=lambda one: -abs(math.log(one.value))
     )
     said = list(dict.fromkeys(map(format_change, ratios)))
     if len(said) > _LISTED:
@@ -165,7 +165,7 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
         and _difference(one) >= _NEXT_TO_NOTHING_S
     ]
     if later:
-        most = max(later, key=lambda one: one.ratio or 0)
+        most = max(later, key=lambda one: one.ratio.value if one.ratio else 0)
         rise = f"{'up to ' if later[1:] else ''}{forest.change_of(most)} in {most.scenario}"
         values = f"{forest.before_of(most)} → {forest.after_of(most)}"
         text = f"{who}{most.metric.title} {rise}: {values}"

@@ -68,7 +68,9 @@ def test_with_a_floor_all_up_to_the_limit_is_shaded() -> None:
 
 
 def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
-    found = msgspec.structs.replace(results.of_verdict(failing())[0], margin=0.25, ratio=1.5)
+    found = msgspec.structs.replace(
+        results.of_verdict(failing())[0], margin=0.25, ratio=Estimate(1.5, 1.4, 1.6, 8)
+    )
     axes = gate(found, msgspec.structs.replace(found, floor=0.1))
     assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
     dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
