@@ -60,10 +60,10 @@ def test_sessions_that_share_the_anchor_are_one_history() -> None:
     all_told = told("1", {"v1.0": 1, "v1.1": 2}) + told("2", {"v1.0": 10, "v1.1": 20, "v1.10": 10})
     all_told += told("3", {"v1.2": 1, "v1.0": 0.5})
     (trend,) = trends(all_told, "v1.0")
-    assert [place.entry.name for place in trend.places] == ["v1.0", "v1.1", "v1.2", "v1.10"]
-    ratios = [place.ratio.value for place in trend.places]
+    assert [entry.name for entry in trend.ratios] == ["v1.0", "v1.1", "v1.2", "v1.10"]
+    ratios = [ratio.value for ratio in trend.ratios.values()]
     assert ratios == pytest.approx([1, 2, 2, 1], rel=0.05)
-    assert [place.ratio.count for place in trend.places] == [3, 2, 1, 1]
+    assert [ratio.count for ratio in trend.ratios.values()] == [3, 2, 1, 1]
     assert [step.after for step in trend.change_points] == ["v1.1", "v1.10"]
     assert [step.is_provisional for step in trend.change_points] == [False, True]
 
@@ -172,7 +172,7 @@ def test_another_machine_kernel_python_or_compiler_is_another_history(
     there = [one for name in "cd" for one in told(name, off, **{"machine": BOX, **changes})]
     found = trends(before + there, "v1")
     # What is measured there says nothing of v3, nor of v2.
-    assert sorted([place.entry.name for place in one.places] for one in found) == [
+    assert sorted([entry.name for entry in one.ratios] for one in found) == [
         ["v1", "v2", "v3"], ["v1", "v4"],
     ]  # fmt: skip
 
@@ -217,7 +217,7 @@ def test_an_earlier_state_of_a_session_is_that_session_and_the_whole_of_it_count
     for parts in ([early, whole], [whole, early]):
         every = [one for number, part in enumerate(parts) for one in told_by(part, f"{number}")]
         (trend,) = trends(every, "v1")
-        assert [one.ratio for one in trend.places] == [one.ratio for one in alone.places]
+        assert [*trend.ratios.values()] == [*alone.ratios.values()]
         assert trend.change_points == alone.change_points
 
 

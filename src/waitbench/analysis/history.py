@@ -15,7 +15,6 @@ point is claimed if the ratio of its two sides lies beyond the margin with its w
 """
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,15 +40,8 @@ _CONFIRMED = 2
 """Sessions on each side of a change point."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """A revision in a history."""
-
-    entry: Entry
-    logs: Mapping[str, float]
-    """The logarithm of its ratio to the anchor in each session that measured it, by folder."""
-    ratio: Estimate
-    """To the anchor; the count is that of sessions."""
+Logs = Mapping[Entry, Mapping[str, float]]
+"""The logarithm of a revision's ratio to the anchor in each session that measured it, by folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +81,8 @@ class Trend:
     series: Series
     machine: str
     anchor: str
-    places: tuple[Place, ...]
-    """In order of history."""
+    ratios: Mapping[Entry, Estimate]
+    """To the anchor, in order of history; a count is that of sessions."""
     change_points: tuple[ChangePoint, ...]
     apart: tuple[Entry, ...]
     """Those that no session measured beside the anchor."""
@@ -132,7 +124,7 @@ def unannounced(
     trends: Sequence[Trend], metric: str, announced: Collection[Announced]
 ) -> list[tuple[Trend, ChangePoint]]:
     """The change points that two sessions confirm and that were not announced."""
-    orders = {one.entry.name: one.entry.order for trend in trends for one in trend.places}
+    orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
 
     def is_at(step: ChangePoint, revision: str) -> bool:
         # With more sessions it may be found a few revisions off; and a new machine, which has
@@ -162,21 +154,17 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
             paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
             logs.setdefault(entry, {})[one.folder] = fmean(paired)
             noise += [variance(paired) / len(paired)] if entry != base else []
-    ordered = sorted(logs, key=attrgetter("order"))
-    neighbours = [log for entry in ordered if entry != base for log in logs[entry].values()]
+    logs = {entry: logs[entry] for entry in sorted(logs, key=attrgetter("order"))}
+    neighbours = [log for entry, own in logs.items() if entry != base for log in own.values()]
     scatter = math.sqrt(_variance(neighbours, fmean(noise)))
     usual = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
-    places = [
-        Place(entry=entry, logs=logs[entry], ratio=_mean(logs[entry], usual * (entry != base)))
-        for entry in ordered
-    ]
     apart = {entry for one in sessions for entry in one.entries} - logs.keys()
     return Trend(
         series=sessions[0].series,
         machine=sessions[0].machine,
         anchor=base.name,
-        places=tuple(places),
-        change_points=tuple(_change_points(places, base, scatter)),
+        ratios={entry: _mean(own, usual * (entry != base)) for entry, own in logs.items()},
+        change_points=tuple(_change_points(logs, base, scatter)),
         apart=tuple(sorted(apart, key=attrgetter("order"))),
     )
 
@@ -195,17 +183,18 @@ def _estimate(log: float, half: float, count: int) -> Estimate:
     return Estimate(math.exp(log), math.exp(log - half), math.exp(log + half), count)
 
 
-def _change_points(places: Sequence[Place], anchor: Entry, scatter: float) -> list[ChangePoint]:
+def _change_points(logs: Logs, anchor: Entry, scatter: float) -> list[ChangePoint]:
     """The change points that certainly exceed the margin."""
-    if len(places) < 2:
+    entries, several = tuple(logs), len(logs) - 1
+    if not several:
         return []
     # How many standard errors are beyond chance at any place; the scatter is known as well as that
     # many differences tell it.
-    certain = t_quantile(1 - ALPHA / 2 / (len(places) - 1), _ASSUMED_COUNT + len(places) - 1)
-    starts = _starts(places, scatter, certain**2)
+    certain = t_quantile(1 - ALPHA / 2 / several, _ASSUMED_COUNT + several)
+    starts = _starts([*logs.values()], scatter, certain**2)
     while starts:
-        parts = [places[a:b] for a, b in pairwise((0, *starts, len(places)))]
-        found = [_change_point(*sides, anchor, scatter * certain) for sides in pairwise(parts)]
+        parts = [entries[a:b] for a, b in pairwise((0, *starts, len(entries)))]
+        found = [_change_point(logs, sides, anchor, scatter * certain) for sides in pairwise(parts)]
         least = [max(one.ratio.low or 0, 1 / (one.ratio.high or 1)) for one in found]
         if min(least) > 1 + MARGIN:
             return found
@@ -214,8 +203,8 @@ def _change_points(places: Sequence[Place], anchor: Entry, scatter: float) -> li
     return []
 
 
-def _starts(places: Sequence[Place], scatter: float, penalty: float) -> list[int]:
-    """The numbers of the places with which PELT begins another part."""
+def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float) -> list[int]:
+    """The numbers of the revisions with which PELT begins another part."""
     import numpy as np
 
     try:
@@ -225,32 +214,28 @@ def _starts(places: Sequence[Place], scatter: float, penalty: float) -> list[int
             "A history needs the package ruptures, which has no release for this Python: "
             "use Python 3.10 to 3.13."
         ) from error
-    numbers = [number for number, place in enumerate(places) for _ in place.logs]
-    signal = np.array([log for place in places for log in place.logs.values()]) / scatter
+    numbers = [number for number, own in enumerate(logs) for _ in own]
+    signal = np.array([log for own in logs for log in own.values()]) / scatter
     # The linear kernel's cost is that of squares; this is compiled, ruptures.Pelt is not.
     search = ruptures.KernelCPD(kernel="linear", min_size=1, jump=1)
     found = search.fit(signal).predict(pen=penalty)
-    # Sessions of one revision are one place.
+    # Sessions of one revision are together.
     return sorted({numbers[end] for end in found[:-1]} - {0})
 
 
 def _change_point(
-    before: Sequence[Place], after: Sequence[Place], anchor: Entry, error: float
+    logs: Logs, sides: tuple[tuple[Entry, ...], tuple[Entry, ...]], anchor: Entry, error: float
 ) -> ChangePoint:
-    """The change from one part to the next; ``error`` is that of a single ratio."""
-    (one, its_share, few), (other, share, many) = (_level(part, anchor) for part in (before, after))
-    return ChangePoint(
-        sides=(tuple(one.entry for one in before), tuple(one.entry for one in after)),
-        ratio=_estimate(other - one, error * math.sqrt(its_share + share), min(few, many)),
-    )
-
-
-def _level(part: Sequence[Place], anchor: Entry) -> tuple[float, float, int]:
-    """The centre of a part, its variance as a share of that of a ratio, and how many sessions.
+    """The change from one part to the next; ``error`` is that of a single ratio.
 
     What costs as much as the anchor has the ratio 1, without an error.
     """
-    if any(one.entry == anchor for one in part):
-        return 0.0, 0.0, sys.maxsize
-    logs = [log for one in part for log in one.logs.values()]
-    return fmean(logs), 1 / len(logs), len({folder for one in part for folder in one.logs})
+    centres, variance, counts = [], 0.0, []
+    for side in sides:
+        own = [log for entry in side for log in logs[entry].values()]
+        centres.append(0.0 if anchor in side else fmean(own))
+        if anchor not in side:
+            variance += error**2 / len(own)
+            counts.append(len({folder for entry in side for folder in logs[entry]}))
+    change, half = centres[1] - centres[0], math.sqrt(variance)
+    return ChangePoint(sides=sides, ratio=_estimate(change, half, min(counts)))

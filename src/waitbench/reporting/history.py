@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from waitbench.analysis.history import ChangePoint, Place, Trend
+from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.sessions import Entry
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
@@ -17,7 +18,7 @@ from waitbench.reporting.summary import MARKS
 
 COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda one: str(one.rounds)))
 _FAR_OUT = 0.1
-"""The share of a history's places that may lie beyond its axis."""
+"""The share of a history's revisions that may lie beyond its axis."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
@@ -28,8 +29,8 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     """
     steps = {step.after: _text(step) for step in trend.change_points}
     shown = newest_of(trend, newest)
-    dates = {place.entry.name: (place.entry.date or "")[:10] for place in shown}
-    left_out = len(trend.places) - len(shown)
+    dates = {entry.name: (entry.date or "")[:10] for entry in shown}
+    left_out = len(trend.ratios) - len(shown)
     apart = ", ".join(entry.name for entry in trend.apart)
     notes = {
         _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
@@ -38,7 +39,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     }
     made = forest.tabulate(
         f"{title}: {metric.title}, relative to {trend.anchor}",
-        [of_place(place, trend.anchor, title, metric) for place in shown],
+        [of_entry(entry, trend, title, metric) for entry in shown],
         (*COLUMNS, ("change point", lambda one: steps.get(one.revision, ""))),
         axis=axis_of(trend),
         names=(("revision", forest.label_of), ("date", lambda one: dates[one.revision])),
@@ -46,14 +47,13 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     return replace(made, notes=tuple(note for note, holds in notes.items() if holds))
 
 
-def of_place(found: Place, anchor: str, title: str, metric: Metric) -> MetricResult:
+def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricResult:
     """One revision of a history, relative to the anchor."""
-    name, ratio = found.entry.name, found.ratio
-    is_anchor = name == anchor
+    ratio, is_anchor = trend.ratios[entry], entry.name == trend.anchor
     return MetricResult(
         scenario=title,
         scenarios=(title,),
-        revision=name,
+        revision=entry.name,
         metric=metric,
         ratio=None if is_anchor else ratio,
         rounds=ratio.count,
@@ -64,17 +64,17 @@ def of_place(found: Place, anchor: str, title: str, metric: Metric) -> MetricRes
 
 def axis_of(found: Trend) -> Axis:
     """The axis of a history: the few that are far out do not flatten the others."""
-    return Axis.over([place.ratio for place in found.places], _FAR_OUT)
+    return Axis.over(found.ratios.values(), _FAR_OUT)
 
 
-def newest_of(trend: Trend, newest: int) -> list[Place]:
+def newest_of(trend: Trend, newest: int) -> list[Entry]:
     """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
     at_steps = {name for step in trend.change_points for name in (step.before, step.after)}
-    late = len(trend.places) - newest if newest else 0
+    late = len(trend.ratios) - newest if newest else 0
     return [
-        place
-        for number, place in enumerate(trend.places)
-        if number >= late or place.entry.name in {trend.anchor, *at_steps}
+        entry
+        for number, entry in enumerate(trend.ratios)
+        if number >= late or entry.name in {trend.anchor, *at_steps}
     ]
 
 
@@ -109,19 +109,19 @@ def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
             "machine": trend.machine,
             "metric": metric.name,
             "anchor": trend.anchor,
-            "revision": place.entry.name,
-            "version": place.entry.version,
-            "commit": place.entry.commit,
-            "date": place.entry.date,
-            **_plain_ratio("ratio", place.ratio),
-            "sessions": place.ratio.count,
+            "revision": entry.name,
+            "version": entry.version,
+            "commit": entry.commit,
+            "date": entry.date,
+            **_plain_ratio("ratio", ratio),
+            "sessions": ratio.count,
             **_plain_ratio("step", step.ratio if step else None),
             "provisional": step.is_provisional if step else None,
         }
         for trend in trends
         for steps in [{step.after: step for step in trend.change_points}]
-        for place in trend.places
-        for step in [steps.get(place.entry.name)]
+        for entry, ratio in trend.ratios.items()
+        for step in [steps.get(entry.name)]
     ]
 
 

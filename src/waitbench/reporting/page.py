@@ -151,7 +151,7 @@ def compose_history(
         for name, own in trends.items()
         for title, one in history.titled(own).items()
     ]
-    latest = [history.of_place(one.places[-1], one.anchor, title, it) for it, title, one in found]
+    latest = [history.of_entry([*one.ratios][-1], one, title, it) for it, title, one in found]
     records = [record for contents in several for record in contents.records]
     scenarios = len({record.scenario for record in records})
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
@@ -194,12 +194,12 @@ def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
 def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     """A cost of all revisions, with its change points; see ``history.newest_of``."""
     steps = found.change_points
-    places = history.newest_of(found, newest)
+    ratios = {one.name: found.ratios[one] for one in history.newest_of(found, newest)}
     at_steps = {step.after for step in steps}
     return Section(
         title=f"{title}: {metric.title}",
         brief=", ".join(history.sentence(step, metric) for step in steps),
-        pictures=[svg.of_trend(places, at_steps, history.axis_of(found))],
+        pictures=[svg.of_trend(ratios, at_steps, history.axis_of(found))],
         tables=[history.table(found, title, metric, newest)],
     )
 

@@ -2,11 +2,11 @@
 
 import io
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from html import escape
 
-from waitbench.analysis.history import Place
 from waitbench.analysis.scan import Scanned
+from waitbench.analysis.statistics import Estimate
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
 from waitbench.system.streams import printable
@@ -60,20 +60,20 @@ def _percent(axis: Axis, ratio: float) -> str:
     return f"{axis.place(axis.clipped(ratio)):.1%}"
 
 
-def of_trend(places: Sequence[Place], at_steps: Collection[str], axis: Axis) -> str:
+def of_trend(ratios: Mapping[str, Estimate], at_steps: Collection[str], axis: Axis) -> str:
     """A history from the left to the right: dots with intervals; change points are shaded."""
-    count = max(len(places), 1)
+    count = max(len(ratios), 1)
     drawn = ['<line x2="100%" y1="50%" y2="50%" class="one"/>']
-    for number, place in enumerate(places):
-        x, ratio = f"{(number + 0.5) / count:.2%}", place.ratio
+    for number, (name, ratio) in enumerate(ratios.items()):
+        x = f"{(number + 0.5) / count:.2%}"
         low, high, middle = (
             _height(axis, one or 1.0) for one in (ratio.low, ratio.high, ratio.value)
         )
-        if place.entry.name in at_steps:
+        if name in at_steps:
             drawn.append(f'<rect x="{number / count:.2%}" width="{1 / count:.2%}" height="100%"/>')
-        if place.entry.name in at_steps or number in (0, count - 1):
-            name = escape(printable(place.entry.name))
-            drawn.append(f'<text x="{x}" y="100%" dy="14" text-anchor="middle">{name}</text>')
+        if name in at_steps or number in (0, count - 1):
+            shown = escape(printable(name))
+            drawn.append(f'<text x="{x}" y="100%" dy="14" text-anchor="middle">{shown}</text>')
         drawn.append(f'<line x1="{x}" x2="{x}" y1="{low}" y2="{high}" class="i"/>')
         at = axis.place(ratio.value)
         arrow = f'<svg x="{x}" y="{middle}"><path d="{_DOWN if at < 0 else _UP}"/></svg>'
