@@ -53,14 +53,12 @@ def test_a_culprit_among_unbuildable_points_is_a_range_that_holds_it(data: st.Da
     assert len(found.steps) <= found.most_steps
 
 
-@pytest.mark.parametrize("faster", [False, True])
-def test_nothing_changed_ends_after_the_ends(faster: bool) -> None:
-    found = search(history(256), faster=faster)
+@pytest.mark.parametrize(("rises", "faster"), [((), False), ((), True), (((7, 0.25),), True)])
+def test_nothing_changed_or_the_other_way_ends_after_the_ends(
+    rises: tuple[tuple[int, float], ...], faster: bool
+) -> None:
+    found = search(history(256, *rises), faster=faster)
     assert (found.end, len(found.steps), found.next()) == (End.NO_CHANGE, 1, None)
-
-
-def test_a_change_the_other_way_is_none() -> None:
-    assert search(history(256, (7, 0.25)), faster=True).end is End.NO_CHANGE
 
 
 @given(st.integers(20, 80))

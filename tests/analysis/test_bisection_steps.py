@@ -41,34 +41,29 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
 
 
 @pytest.mark.parametrize(
-    ("ratio", "left"),
-    [(1.11, (0, 9)), (1.09, ()), (1.0, ()), (0.5, ())],
-)
-def test_two_points_changed_or_are_within_the_margin(ratio: float, left: tuple[int, ...]) -> None:
-    assert answer([logs(ratio)] * 15).left == left
-    # A fall is the mirror image.
-    assert answer([logs(1 / ratio)] * 15, faster=True).left == left
-
-
-@pytest.mark.parametrize(
-    ("middle", "bad", "left"),
+    ("ratios", "left"),
     [
-        (1.0, 1.25, SECOND),
-        (1.05, 1.3, SECOND),
-        (0.8, 1.25, SECOND),
-        (1.25, 1.25, FIRST),
-        (1.25, 1.3, FIRST),
-        (1.25, 1.0, FIRST),
-        (1.25, 1.5625, SECOND),
-        (1.08, 1.16, ()),
-        (1.0, 1.0, ()),
+        # Two points changed, or are within the margin.
+        ([1.11], (0, 9)),
+        ([1.09], ()),
+        ([1.0], ()),
+        ([0.5], ()),
+        # A middle is like good, or like bad.
+        ([1.0, 1.25], SECOND),
+        ([1.05, 1.3], SECOND),
+        ([0.8, 1.25], SECOND),
+        ([1.25, 1.25], FIRST),
+        ([1.25, 1.3], FIRST),
+        ([1.25, 1.0], FIRST),
+        ([1.25, 1.5625], SECOND),
+        ([1.08, 1.16], ()),
+        ([1.0, 1.0], ()),
     ],
 )
-def test_a_middle_is_like_good_or_like_bad(
-    middle: float, bad: float, left: tuple[int, ...]
-) -> None:
-    assert answer([logs(middle, bad)] * 15).left == left
-    assert answer([logs(1 / middle, 1 / bad)] * 15, faster=True).left == left
+def test_the_half_with_the_change_is_left(ratios: list[float], left: tuple[int, ...]) -> None:
+    assert answer([logs(*ratios)] * 15).left == left
+    # A fall is the mirror image.
+    assert answer([logs(*(1 / ratio for ratio in ratios))] * 15, faster=True).left == left
 
 
 @pytest.mark.parametrize("seed", range(5))

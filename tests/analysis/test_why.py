@@ -1,11 +1,13 @@
 """Lines of what changed, by threads."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from tests.reasons import MadeUp, place, python, why
 from waitbench.analysis.why import Cost, Line, lines
-from waitbench.model.why import Why
+from waitbench.model.why import Frame, Why
 
 
 def names(line: Line) -> list[str]:
@@ -119,16 +121,21 @@ def test_cpu_of_both_stands_where_only_one_was_seen_at_work() -> None:
         assert (names(works), works.costs) == (["run", "read"], (Cost(0, 0.04), Cost(0, 0.04)))
 
 
-def test_a_line_number_makes_no_new_place() -> None:
-    before = why("a", place(python("wait", line=3), wakeups=5))
-    after = why("b", place(python("wait", line=30), wakeups=5))
-    (line,) = lines([before, after])
-    assert line.frames[0].line == 30
-
-
-def test_two_places_with_one_innermost_function_stay_two() -> None:
-    both = [place(one, "wait", wakeups=9) for one in ("x", "y")]
-    assert len(lines([why("a", *both), why("b", *both)])) == 2
+@pytest.mark.parametrize(
+    ("stack", "other", "lines_of_both"),
+    [
+        ([python("wait", line=3)], [python("wait", line=30)], 1),
+        # Of a deep stack either end counts.
+        ("abcdef", "abxyef", 1),
+        (["x", "wait"], ["y", "wait"], 2),
+    ],
+)
+def test_a_place_is_its_functions_whatever_the_line(
+    stack: Sequence[str | Frame], other: Sequence[str | Frame], lines_of_both: int
+) -> None:
+    found = lines([why("a", place(*stack, wakeups=5)), why("b", place(*other, wakeups=5))])
+    assert len(found) == lines_of_both
+    assert place(*other).stack.frames in [line.frames for line in found]
 
 
 def test_where_no_function_is_known_a_place_is_a_system_call() -> None:
@@ -146,11 +153,3 @@ def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work(
         waits, works = sorted(lines(shown), key=lambda line: not line.waits)
         assert names(works) == ["run", "once", "poll_the_table"]
         assert names(waits) == ["run", "once", "select", "epoll_wait"]
-
-
-def test_places_of_a_deep_stack_are_told_apart_by_either_end() -> None:
-    one, other = (
-        why(label, place(*stack, wakeups=1)) for label, stack in (("a", "abcdef"), ("b", "abxyef"))
-    )
-    (line,) = lines([one, other])
-    assert names(line) == [*"abxyef"]

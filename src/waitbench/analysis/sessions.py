@@ -150,7 +150,7 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     # As the package says: v0.21 is the wheel of 0.21.0.
     version, commit = revision.facts.package_version, None
     if revision.origin == Origin.SOURCE:
-        named = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?v?(\d+(?:\.\d+)+\w*)", revision.text)
+        named = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
         version, commit = (named[1], None) if named else (version, revision.commit)
         if not named and commit is None:
             return None
