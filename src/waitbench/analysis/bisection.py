@@ -33,6 +33,7 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.model.revision import LoggedCommit, Point, Revision
 
 RELEASES, COMMITS = "releases", "commits"
+_BEYOND = (Verdict.SLOWER, Verdict.FASTER)
 LOOKS = (6, 10, 15, 30)
 """Numbers of rounds after which a step is looked at. A single scenario needs ten."""
 FOR_WITHIN = 0.8
@@ -51,16 +52,10 @@ class Change:
     ratio: Estimate
     """With bounds that have the error of a look; without those that so few rounds do not give."""
     verdict: Verdict
-    """*Slower* or *faster*: certainly beyond the margin, in the direction that is looked for."""
+    """*Slower* or *faster*: certainly beyond the margin, in the direction that is looked for.
 
-    @property
-    def is_within(self) -> bool:
-        """Whether it is certainly not beyond the margin in that direction."""
-        return self.verdict is Verdict.WITHIN_MARGIN
-
-    @property
-    def is_beyond(self) -> bool:
-        return self.verdict in (Verdict.SLOWER, Verdict.FASTER)
+    *Within margin*: certainly not.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,18 +120,16 @@ class Search:
     @property
     def suspects(self) -> tuple[int, int]:
         """The change is after the first of these points, up to and with the second."""
-        good, bad = [(0, len(self.points) - 1), *(step.left for step in self.steps if step.left)][
-            -1
-        ]
+        left = (step.left for step in reversed(self.steps) if step.left)
+        good, bad = next(left, (0, len(self.points) - 1))
         return good, bad
 
     @property
     def proof(self) -> Change | None:
         """The certain change of the whole part that is suspected, if a step has shown one."""
         changes = (change for step in self.steps for change in step.changes)
-        return next(
-            (one for one in changes if one.is_beyond and (one.good, one.bad) == self.suspects), None
-        )
+        whole = (one for one in changes if (one.good, one.bad) == self.suspects)
+        return next((one for one in whole if one.verdict in _BEYOND), None)
 
     @property
     def end(self) -> End:
@@ -241,10 +234,11 @@ def _change(
 
 def _left(changes: Sequence[Change]) -> tuple[int, ...] | None:
     first, last = changes[0], changes[-1]
-    if first.is_within and last.is_within:
+    verdicts = {first.verdict, last.verdict}
+    if verdicts == {Verdict.WITHIN_MARGIN}:
         return ()
     # A half that is certainly within holds no culprit. Where both are beyond, the later is taken,
     # which is what is wrong today; another search finds the earlier one.
-    if last.is_beyond or first.is_within:
+    if last.verdict in _BEYOND or first.verdict is Verdict.WITHIN_MARGIN:
         return last.good, last.bad
-    return (first.good, first.bad) if first.is_beyond or last.is_within else None
+    return None if verdicts == {Verdict.INCONCLUSIVE} else (first.good, first.bad)

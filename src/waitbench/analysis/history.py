@@ -18,8 +18,8 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import attrgetter, itemgetter
+from itertools import groupby, pairwise
+from operator import attrgetter
 from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
@@ -104,20 +104,14 @@ def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]
 
     Without a named anchor that of each engine is the revision that most of its sessions hold.
     """
-    groups: dict[tuple[str, Series, str], list[Session]] = {}
-    for one in independent(sessions):
-        groups.setdefault((one.engine, one.series, one.machine), []).append(one)
-    anchors = {
-        engine: anchor or commonest(one for one in sessions if one.engine == engine)
-        for engine, *_ in groups
-    }
-    return tuple(
-        _trend(group, base)
-        for (engine, *_), group in sorted(groups.items(), key=itemgetter(0))
-        for base in [one for each in group for one in each.entries if one.name == anchors[engine]][
-            :1
-        ]
-    )
+    found = []
+    key = attrgetter("engine", "series", "machine")
+    for (engine, *_), own in groupby(sorted(independent(sessions), key=key), key):
+        group = list(own)
+        name = anchor or commonest(one for one in sessions if one.engine == engine)
+        base = [entry for one in group for entry in one.entries if entry.name == name]
+        found += [_trend(group, entry) for entry in base[:1]]
+    return tuple(found)
 
 
 def unannounced(
