@@ -8,8 +8,7 @@ import msgspec
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Quantity
 
-PROCESSES, WORKERS = "processes", "workers"
-TOPOLOGY = (PROCESSES, WORKERS)
+TOPOLOGY = ("processes", "workers")
 """What is scanned of how a run is started, rather than of a scenario's parameters."""
 
 _SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")

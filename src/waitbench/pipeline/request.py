@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from waitbench import engines
 from waitbench.engines import METRICS, selection
@@ -16,7 +17,7 @@ from waitbench.environments.repository import Repository
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import SYSTEM_CALLS, Instruments
-from waitbench.model.scan import PROCESSES, TOPOLOGY, Scan
+from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Shard, Share
 from waitbench.model.worker import WorkerFile
@@ -258,11 +259,7 @@ def _scenarios(request: Request, engine: Engine, worker: WorkerFile | None) -> t
 def _started(request: Request, scenario: Scenario, scan: Scan, engine: Engine) -> Scenario:
     """A scenario with as many processes or workers as its place on a curve says."""
     assert scenario.scan is not None, "it is one of a scan"
-    count = int(scenario.scan.value)
-    of_processes = scan.parameter == PROCESSES
-    asked = replace(
-        request,
-        processes=count if of_processes else request.processes,
-        workers=request.workers if of_processes else count,
-    )
+    # Named as what is typed for it.
+    count: dict[str, Any] = {scan.parameter: int(scenario.scan.value)}
+    asked = replace(request, **count)
     return replace(scenario, topology=_topology(asked, engine))
