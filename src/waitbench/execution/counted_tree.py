@@ -257,13 +257,6 @@ class CountedTree:
 
     def kill_all(self) -> int:
         """Kills what is left of all that was started; how many these were."""
-        killed: set[int] = set()
-        end = time.monotonic() + _KILLED_WITHIN_S
-        while self.reap() and time.monotonic() < end:
-            left = self.others()
-            for pid in left:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            killed |= left
-            time.sleep(0.005)
-        return len(killed)
+        count = trees.kill(self.processes, _KILLED_WITHIN_S) if self.reap() else 0
+        self.reap()
+        return count
