@@ -17,10 +17,10 @@ from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
-from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.pipeline.explaining import kept_tables
-from waitbench.pipeline.gating import NO_GATE, Gate
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import idle, scan
@@ -77,7 +77,7 @@ class Conclusion:
     compared: Sequence[Comparison]
     """Of each record."""
     verdict: GateVerdict | None
-    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
+    """What its gate says; ``None`` without a gate, and of a share."""
     drawn: Sequence[Path] = ()
     """Its charts."""
 
@@ -122,14 +122,20 @@ def say_scenarios(contents: Contents, output: Output) -> list[Table]:
 
 def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
     """Says what a whole comparison, or a share of one, means. Returns the exit code."""
-    gate = Gate.read_settings(contents.comparison.settings, contents.records)
-    found = _conclusion(contents, gate)
+    found = conclusion_of(contents)
     if plot:
         found = replace(found, drawn=draw(found, ("png",)))
-    code = _judge(found, output)
+    try:
+        # First of all: whoever reads what is printed may have gone.
+        if found.verdict is not None:
+            publish(found, found.verdict, found.costs(output.price))
+    finally:
+        _say(found, output)
     if contents.comparison.share is not None:
         _say_what_is_left(contents, output)
-    return code
+    if found.verdict is not None:
+        return found.verdict.exit_code
+    return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
 
 
 def say_so_far(contents: Contents, output: Output) -> None:
@@ -139,19 +145,6 @@ def say_so_far(contents: Contents, output: Output) -> None:
     output.progress.print("\nInterrupted. What was measured so far says:")
     shown = answer(conclusion_of(contents).findings)
     print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
-
-
-def _judge(found: Conclusion, output: Output) -> ExitCode:
-    verdict = found.verdict
-    try:
-        # First of all: whoever reads what is printed may have gone.
-        if verdict is not None:
-            publish(found, verdict, found.costs(output.price))
-    finally:
-        _say(found, output)
-    if verdict is not None:
-        return verdict.exit_code
-    return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
 
 
 def _say(found: Conclusion, output: Output) -> None:
@@ -194,15 +187,12 @@ def plain(found: Conclusion) -> dict[str, Any]:
 
 
 def conclusion_of(contents: Contents) -> Conclusion:
-    """What a folder of results comes to, which may be a share."""
-    gate = NO_GATE
-    with suppress(UsageError):
-        gate = Gate.read_settings(contents.comparison.settings, contents.records)
-    return _conclusion(contents, gate)
+    """What a folder of results comes to, which may be a share.
 
-
-def _conclusion(contents: Contents, gate: Gate) -> Conclusion:
+    Raises ``UsageError`` where the settings of its gate cannot be read.
+    """
     comparison, records = contents.comparison, contents.records
+    gate = Gate.read_settings(comparison.settings, records)
     return Conclusion(
         folder=contents.folder,
         records=records,
