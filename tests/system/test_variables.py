@@ -1,7 +1,6 @@
 """What other programs get of the caller's environment."""
 
 import os
-import urllib.request
 
 import pytest
 
@@ -59,25 +58,6 @@ def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
         assert os.environ[name] == "1"
         assert name not in {**variables.of_setup(), **variables.of_workload()}
     assert name not in os.environ
-
-
-@pytest.mark.parametrize(
-    ("exempt", "also"), [({}, ()), ({"NO_PROXY": "example.org"}, ("example.org",)),
-                         ({"no_proxy": "*"}, ("example.org",))],
-)  # fmt: skip
-def test_our_own_services_are_never_asked_through_a_proxy(
-    exempt: dict[str, str], also: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    for name, value in exempt.items():
-        monkeypatch.setenv(name, value)
-    assert not urllib.request.proxy_bypass("127.0.0.1:8080") or exempt == {"no_proxy": "*"}
-    with variables.only_listed():
-        for host in ("127.0.0.1:8080", "localhost:8080", *also):
-            assert urllib.request.proxy_bypass(host), host
-        assert bool(urllib.request.proxy_bypass("example.com")) == (exempt == {"no_proxy": "*"})
 
 
 @pytest.mark.parametrize("name", ["NO_SUCH", "OPENBLAS_NUM_THREADS"])

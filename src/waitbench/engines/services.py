@@ -11,6 +11,7 @@ from waitbench.model.placeholders import filled
 from waitbench.model.scenario import Parameters
 from waitbench.model.worker import ServiceFile, WorkerFile
 from waitbench.system.ports import is_listened_to
+from waitbench.system.variables import of_workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,14 @@ class Service:
             return is_listened_to(port)
         words = filled(ready.command, {"port": str(port), "here": self.values["here"]})
         try:
-            asked = subprocess.run(words, capture_output=True, timeout=ready.within, check=False)
+            asked = subprocess.run(
+                words,
+                capture_output=True,
+                timeout=ready.within,
+                check=False,
+                # As the service itself: without a proxy, among others.
+                env=of_workload(),
+            )
         except (OSError, subprocess.TimeoutExpired):
             return False
         return asked.returncode == 0

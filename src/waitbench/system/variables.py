@@ -59,7 +59,7 @@ def only_listed() -> Iterator[None]:
     for name in before:
         if name not in passed and (not _is_listed(name, listed) or name.endswith(_SECRETS)):
             del os.environ[name]
-    os.environ.update({**_loopback_without_proxy(), **_OUR_OWN})
+    os.environ.update(_OUR_OWN)
     try:
         yield
     finally:
@@ -91,16 +91,6 @@ def _chosen(listed: Iterable[str]) -> Mapping[str, str]:
 
 def _passed() -> Sequence[str]:
     return os.environ.get(_NAMED, "").split()
-
-
-def _loopback_without_proxy() -> Mapping[str, str]:
-    """What keeps requests to our own services from going to a proxy of the caller's."""
-    if not any(name.lower() in ("http_proxy", "all_proxy") for name in os.environ):
-        return {}
-    exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    if exempt.strip() != "*":
-        exempt = ",".join(filter(None, (exempt, "127.0.0.1", "localhost")))
-    return {"no_proxy": exempt, "NO_PROXY": exempt}
 
 
 def _is_listed(name: str, patterns: Iterable[str]) -> bool:

@@ -57,8 +57,11 @@ def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
-    (tmp_path / "ready.sh").write_text('test "$1" = 4711\n')
+def test_a_service_is_up_when_its_command_says_so_without_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    (tmp_path / "ready.sh").write_text('test "$1$http_proxy" = 4711\n')
     found = service(tmp_path)
     assert [found.is_up(port) for port in (4711, 4712)] == [True, False]
 
