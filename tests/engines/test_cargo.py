@@ -5,17 +5,11 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines import cargo
-from waitbench.engines.cargo import ReadSource, supports_python
+from waitbench.engines.cargo import supports_python
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 
 RUST = Toolchain("rustc 1.86.0 (05f9846f8 2025-03-31)", "", "stable")
-
-THREE = {
-    "1.74.1-x86_64": "rustc 1.74.1 (a28077b28 2023-12-04)",
-    "stable-x86_64": "rustc 1.86.0 (05f9846f8 2025-03-31)",
-    "1.80.0-x86_64": "rustc 1.80.0 (051478957 2024-07-21)",
-}
 
 
 def write_crate(folder: Path, name: str) -> Path:
@@ -60,77 +54,41 @@ def test_the_toolchain_is_forced_whatever_the_sources_name(tmp_path: Path) -> No
     assert "RUSTUP_TOOLCHAIN" not in cargo.variables(tmp_path, Toolchain("rustc 1.0.0", ""))
 
 
-def tree(**files: str) -> ReadSource:
-    """A source tree with these files; ``_`` stands for a dot or a dash."""
-    names = {"toolchain": "rust-toolchain.toml", "plain": "rust-toolchain", "cargo": "Cargo.toml"}
-    by_path = {names[name]: text for name, text in files.items()}
-    return by_path.get
-
-
-def asks_for(version: str) -> ReadSource:
-    return tree(toolchain=f'[toolchain]\nchannel = "{version}"\n')
-
-
-@pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], str]:
+    """What programs of Rust answer; those that are not there do not."""
+    answers = {
+        ("rustup", "default"): "stable-x86_64 (default)\n",
+        ("rustc", "+stable-x86_64", "--version"): f"{RUST.compiler}\n",
+        ("rustc", "+1.74.1", "--version"): "rustc 1.74.1 (a28077b28 2023-12-04)\n",
+        ("rustc", "--version"): "rustc 1.60.0 (7737e0b5c 2022-04-04)\n",
+    }
     monkeypatch.delenv(cargo.VARIABLE, raising=False)
-    monkeypatch.setattr(cargo, "installed", lambda: THREE)
-    by_name = {name.partition("-")[0]: compiler for name, compiler in THREE.items()}
-    monkeypatch.setattr(cargo, "_ask", lambda name: by_name.get(name or "stable"))
+    monkeypatch.setattr(cargo, "_run", lambda *command: answers.get(command))
+    return answers
 
 
-@pytest.mark.parametrize(
-    ("source", "version"),
-    [
-        (asks_for("1.74.1"), "1.74.1"),
-        (tree(plain="1.70\n"), "1.70"),
-        (tree(cargo='[package]\nname = "x"\nrust-version = "1.60"\n'), "1.60"),
-        (
-            tree(toolchain='[toolchain]\nchannel = "1.74.1"\n',
-                 cargo='[package]\nrust-version = "1.80"\n'), "1.80",
-        ),
-        (asks_for("stable"), None),
-        (tree(toolchain="not = [ toml"), None),
-        (tree(), None),
-    ],
-)  # fmt: skip
-def test_what_a_source_tree_asks_for_is_the_newest_that_its_files_name(
-    source: ReadSource, version: str | None
-) -> None:
-    found = cargo.required(source)
-    assert (found and str(found)) == version
-
-
-def test_all_are_built_by_the_newest_there_is_whatever_each_names() -> None:
-    chosen = cargo.choose([asks_for("1.74.1"), asks_for("1.86.0")])
-    assert chosen.name == "stable-x86_64"
-    assert chosen.compiler.startswith("rustc 1.86.0")
-
-
-def test_a_missing_one_is_said_with_what_installs_it() -> None:
-    with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.90\.0"):
-        cargo.choose([asks_for("1.74.1"), asks_for("1.90.0")])
-
-
-def test_the_user_may_name_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cargo.VARIABLE, "1.74.1")
-    chosen = cargo.choose([asks_for("1.86.0")])
-    assert chosen.name == "1.74.1"
-    assert chosen.compiler.startswith("rustc 1.74.1")
-    monkeypatch.setenv(cargo.VARIABLE, "1.2.3")
-    with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.2\.3"):
-        cargo.choose([])
-
-
-def test_without_rustup_it_is_what_there_is_if_that_is_new_enough(
+@pytest.mark.usefixtures("machine")
+def test_all_are_built_by_the_default_one_or_by_that_of_the_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cargo, "installed", lambda: {})
-    assert cargo.choose([asks_for("1.74.1")]).name is None
-    with pytest.raises(HarnessError, match=r"rustup\.rs"):
-        cargo.choose([asks_for("1.90.0")])
-    monkeypatch.setattr(cargo, "_ask", lambda _name: None)
-    assert cargo.choose([]).compiler == cargo.NONE
+    assert (cargo.choose().name, cargo.choose().compiler) == ("stable-x86_64", RUST.compiler)
+    monkeypatch.setenv(cargo.VARIABLE, "1.74.1")
+    assert cargo.choose().name == "1.74.1"
+    assert cargo.choose().compiler.startswith("rustc 1.74.1")
+    monkeypatch.setenv(cargo.VARIABLE, "1.2.3")
+    with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.2\.3"):
+        cargo.choose()
+
+
+def test_without_rustup_it_is_what_there_is(machine: dict[tuple[str, ...], str]) -> None:
+    machine["rustup", "default"] = "no default toolchain is configured\n"
+    machine["rustup", "toolchain", "list"] = "1.74.1\n1.60.0\n"
+    assert cargo.choose().name == "1.74.1", "one for all, if none is the default"
+    del machine["rustup", "default"], machine["rustup", "toolchain", "list"]
+    assert (cargo.choose().name, cargo.choose().compiler[:12]) == (None, "rustc 1.60.0")
+    machine.clear()
+    assert cargo.choose().compiler == cargo.NONE
 
 
 def supported(files: dict[str, str]) -> list[str]:

@@ -94,11 +94,10 @@ def write_sources_that_name(folder: Path, channel: str) -> None:
 
 @pytest.fixture(scope="module")
 def naming_two(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Repository:
-    """Two commits that name two compilers: an old one, and the newest that is installed."""
-    newest = max(map(cargo.version_of, cargo.installed().values()))
+    """Two commits that name two compilers, of which none is the default one."""
     folder = tmp_path_factory.mktemp("naming")
     standin.git(folder, "init", "--quiet", "--initial-branch", "main")
-    for tag, channel in (("old", "1.60.0"), ("new", str(newest))):
+    for tag, channel in (("old", "1.60.0"), ("new", "1.61.0")):
         write_sources_that_name(folder, channel)
         standin.git(folder, "add", "--all")
         standin.git(folder, "commit", "--quiet", "--message", channel)
@@ -123,8 +122,8 @@ def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_wh
 ) -> None:
     monkeypatch.delenv(cargo.VARIABLE, raising=False)
     made = make("old", "new", repository=naming_two)
-    newest = max(cargo.installed().values(), key=cargo.version_of)
-    assert compilers(made) == {(newest, newest)}
+    default = cargo.choose().compiler
+    assert compilers(made) == {(default, default)}
 
 
 @needs_rustup
@@ -132,12 +131,12 @@ def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
     naming_two: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(cargo.VARIABLE, raising=False)
-    newest = max(cargo.installed().values(), key=cargo.version_of)
+    default = cargo.choose().compiler
     listed = subprocess.run(
         ["rustup", "toolchain", "list"], capture_output=True, text=True, check=True
     )
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    others = {name: said for name in names if (said := says("rustc", f"+{name}")) != newest}
+    others = {name: said for name in names if (said := says("rustc", f"+{name}")) != default}
     if not others:
         pytest.skip("there is one compiler, so no other to ask for")
     name, compiler = others.popitem()

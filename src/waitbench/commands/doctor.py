@@ -148,7 +148,7 @@ def _programs(cache: Cache) -> Iterator[Finding]:
         yield _found("hyperfine", version, "not installed", "The first comparison sets it up.")
     pythons = ", ".join(python.minor_text for python in interpreters.installed(cache))
     yield _found("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
-    compiler = cargo.choose(()).compiler
+    compiler = cargo.choose().compiler
     yield _found(
         "compiler",
         None if compiler == cargo.NONE else compiler,

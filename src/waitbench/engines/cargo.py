@@ -9,13 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
@@ -85,60 +84,28 @@ VARIABLE = "RUSTUP_TOOLCHAIN"
 """What rustup obeys before any file."""
 NONE = "none"
 
-_VERSION = re.compile(r"rustc (\d+\.\d+\.\d+)\b")
 _TIME_LIMIT_S = 60
 
 
-def choose(sources: Sequence[ReadSource]) -> Toolchain:
-    """The newest that is installed, if no source tree asks for a newer one; or that of the user's.
+def choose() -> Toolchain:
+    """The one that the user names, or the default one, whatever the sources name.
 
-    Raises ``HarnessError`` with the command that would install one.
+    Raises ``HarnessError`` with the command that would install the one that the user names.
     """
-    flags = os.environ.get("RUSTFLAGS", "")
-    wanted = os.environ.get(VARIABLE) or None
-    found: Mapping[str | None, str] = {} if wanted else installed()
-    # Without rustup there is one, which has no name.
-    if not found and (compiler := _ask(wanted)):
-        found = {wanted: compiler}
-    if wanted and not found:
+    flags, wanted = os.environ.get("RUSTFLAGS", ""), os.environ.get(VARIABLE)
+    listed = (_run("rustup", *words) or "" for words in (("default",), ("toolchain", "list")))
+    # Of rustup's any, where none is the default: else each source tree would have its own. Without
+    # rustup there is one, which has no name.
+    for name in (wanted,) if wanted else (*(said.split()[0] for said in listed if said), None):
+        said = _run("rustc", *([f"+{name}"] if name else []), "--version")
+        if said and said.startswith("rustc "):
+            return Toolchain(said.strip(), flags, name)
+    if wanted:
         raise HarnessError(
             f"There is no Rust toolchain {wanted!r} here. This would install it: rustup toolchain "
             f"install {wanted}"
         )
-    if not found:
-        return Toolchain(NONE, flags)
-    name, compiler = max(found.items(), key=lambda one: version_of(one[1]))
-    needed = max(filter(None, map(required, sources)), default=None)
-    if not wanted and needed is not None and needed > version_of(compiler):
-        remedy = f"rustup toolchain install {needed}" if name else "https://rustup.rs"
-        raise HarnessError(
-            f"The sources ask for Rust {needed}; the newest here is {compiler}. This would install "
-            f"it: {remedy}"
-        )
-    return Toolchain(compiler, flags, name)
-
-
-def required(read: ReadSource) -> Version | None:
-    """The version that a source tree asks for: the newest that any of its files names."""
-    toolchain = read("rust-toolchain.toml") or read("rust-toolchain") or ""
-    package = _table(_parse(read("Cargo.toml")), "package")
-    channel = str(_table(_parse(toolchain), "toolchain").get("channel", toolchain)).strip()
-    named = (_parsed(channel), _parsed(str(package.get("rust-version", ""))))
-    return max(filter(None, named), default=None)
-
-
-def installed() -> Mapping[str | None, str]:
-    """What rustup has, without nightlies: what each compiler says of itself, by name."""
-    listed = _run("rustup", "toolchain", "list") or ""
-    names = [line.split()[0] for line in listed.splitlines() if line.strip()]
-    asked = {name: _ask(name) for name in names if not name.startswith(("nightly", "beta"))}
-    return {name: compiler for name, compiler in asked.items() if compiler is not None}
-
-
-def _ask(name: str | None) -> str | None:
-    """What a toolchain's compiler says of itself; ``None`` where there is none."""
-    said = _run("rustc", *([f"+{name}"] if name else []), "--version")
-    return said.strip() if said and _VERSION.match(said) else None
+    return Toolchain(NONE, flags)
 
 
 def _run(*command: str) -> str | None:
@@ -149,24 +116,6 @@ def _run(*command: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
-
-
-def version_of(compiler: str) -> Version:
-    """The version that a compiler says it is of; 0 where it says none."""
-    match = _VERSION.match(compiler)
-    return Version(match[1]) if match else Version("0")
-
-
-def _parsed(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None  # such as "stable"
-
-
-def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = data.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def supports_python(python: Interpreter, read: ReadSource) -> bool:

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import installed, uv, wheels
-from waitbench.environments.repository import export, read_file
+from waitbench.environments.repository import export
 from waitbench.model.environment import (
     Environment,
     EnvironmentSpec,
@@ -72,11 +72,9 @@ class Maker:
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
         """What builds those that are to be built."""
-        built = [spec.sources for spec in specs if spec.sources and spec.wheel is None]
-        if not built or not self.engine.uses_cargo:
-            return Toolchain(cargo.NONE, "")
+        is_built = any(spec.sources and spec.wheel is None for spec in specs)
         # One for all of them: two compilers would be two things that differ.
-        return cargo.choose([partial(read_file, one) for one in built])
+        return cargo.choose() if is_built and self.engine.uses_cargo else Toolchain(cargo.NONE, "")
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
         """The same with a wheel, built now or before, where it is built here at all.
