@@ -128,7 +128,6 @@ class WorkersSession:
     rows: list[tuple[str, IdleCost | None]] = field(default_factory=list)
     """A version of a worker each, and what it costs where it was measured."""
     remarks: list[str] = field(default_factory=list)
-    runs: int = 0
 
     def measure(self, worker: WorkerFile) -> None:
         """Measures all versions of one; what goes wrong is a remark."""

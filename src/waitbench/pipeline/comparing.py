@@ -56,7 +56,6 @@ def require_sound(request: Request, gate: Gate) -> None:
 def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidRequest, Gate]:
     """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
     valid = validate(request, say)
-    gate.require_budget(valid)
     return valid, gate.supported_by(valid.instruments, valid.scenarios)
 
 

@@ -22,7 +22,6 @@ from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
 
 
@@ -160,16 +159,6 @@ class Gate:
             left_out=self.left_out,
             acceptances=self.acceptances,
         )
-
-    def require_budget(self, request: ValidRequest) -> None:
-        """Raises ``UsageError`` for a budget in which no verdict can be reached."""
-        if self.is_on and self.budget_s < request.round_s:
-            enough_s = math.ceil(request.round_s * 11 / 10) * 10
-            raise UsageError(
-                f"--budget {self.budget_s:g}: one round of {len(request.here)} scenarios "
-                f"takes about {request.round_s:.0f} s, and a verdict at least four. Allow "
-                f"{enough_s} s or more, or name fewer scenarios."
-            )
 
 
 NO_GATE = Gate()

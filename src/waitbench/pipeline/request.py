@@ -116,11 +116,6 @@ class ValidRequest:
             **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
         }
 
-    @property
-    def round_s(self) -> float:
-        """Roughly how long one round of every scenario measured here takes."""
-        return sum(scenario.expected_s for scenario in self.here) * len(self.specs)
-
 
 def validate(request: Request, say: PreparationLog) -> ValidRequest:
     """Validates and resolves a request.
