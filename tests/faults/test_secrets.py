@@ -159,7 +159,7 @@ def test_a_token_is_not_said_where_something_is_not_found_nor_by_doctor(
     place: str, named: list[str], clone: Clone, private_url: str
 ) -> None:
     url = private_url.replace("engine/.git", place)
-    env = {"BYTEWAX_REPO": url, "SECRET_TOKEN": SECRET, "NO_PROXY": "127.0.0.1"}
+    env = {"STANDIN_REPO": url, "SECRET_TOKEN": SECRET, "NO_PROXY": "127.0.0.1"}
     if named:
         done = clone.run(*named, "--repo", url, "--origin", "source", *QUICK, env=env)
         assert done.returncode == 2, done.stdout + done.stderr
