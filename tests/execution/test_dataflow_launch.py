@@ -1,6 +1,7 @@
 """The launcher of a dataflow: how its processes start and end, and what is counted at the marks."""
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,23 +132,22 @@ probe.end_of_input()
     assert ended_ns <= found.report["marks"]["end"]["monotonic_ns"]
 
 
-def test_when_one_process_dies_the_rest_are_killed_and_its_exit_code_is_passed_on(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("code", "processes", "python", "exit_code", "complaint"),
+    [
+        # The rest are killed, and the exit code of the one that died is passed on.
+        (PEER + "sys.exit(9) if index == 1 else time.sleep(600)", 3, sys.executable, 9, ""),
+        ("import os; os.abort()", 1, sys.executable, 128 + signal.SIGABRT, ""),
+        ("", 1, "/no/such/program", 127, "/no/such/program does not start: No such file"),
+    ],
+    ids=["one dies", "signal", "no program"],
+)
+def test_a_process_that_fails_ends_the_run_with_its_exit_code(
+    code: str, processes: int, python: str, exit_code: int, complaint: str, tmp_path: Path
 ) -> None:
-    code = PEER + "sys.exit(9) if index == 1 else time.sleep(600)"
-    found = dataflow(tmp_path, code, 3)
-    assert (found.exit_code, found.failure, found.report) == (9, "", {})
-
-
-def test_a_signal_that_killed_a_process_is_in_the_exit_code(tmp_path: Path) -> None:
-    found = dataflow(tmp_path, "import os; os.abort()")
-    assert found.exit_code == 128 + signal.SIGABRT
-
-
-def test_a_program_that_is_not_there_fails(tmp_path: Path) -> None:
-    found = dataflow(tmp_path, "", python="/no/such/program")
-    assert found.exit_code == 127
-    assert "/no/such/program does not start: No such file" in found.complaint
+    found = dataflow(tmp_path, code, processes, python=python)
+    assert (found.exit_code, found.failure, found.report) == (exit_code, "", {})
+    assert complaint in found.complaint
 
 
 LEAVES = {
@@ -158,15 +158,15 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("who", LEAVES)
-def test_what_a_process_leaves_behind_is_killed_and_said(who: str, tmp_path: Path) -> None:
-    found = dataflow(tmp_path, LEAVES[who])
+def test_what_a_process_leaves_behind_is_killed_and_said_unless_it_ends_soon(
+    who: str, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / "stays", tmp_path / "ends"):
+        folder.mkdir()
+    found = dataflow(tmp_path / "stays", LEAVES[who])
     assert (found.exit_code, found.report) == (1, {})
     assert found.failure == "1 process still ran after the dataflow's end; killed"
-
-
-def test_what_ends_soon_after_a_process_is_counted_with_it(tmp_path: Path) -> None:
-    code = LEAVES["a daemon"].replace("time.sleep(600)", "time.sleep(0.1)")
-    found = dataflow(tmp_path, code)
+    found = dataflow(tmp_path / "ends", LEAVES[who].replace("(600)", "(0.1)"))
     assert (found.exit_code, found.failure) == (0, "")
     assert list(found.report["marks"]) == ["exit"], "without a probe"
 
@@ -209,10 +209,11 @@ probe.first_poll()
 time.sleep(0.2)
 os.write(begin[1], b"x")
 os.read(done[0], 1)
+os.wait()
 probe.end_of_input()
 time.sleep(0.2)
-os.wait()
 """
+"""Is reaped in the window, where the daemon is not."""
 DAEMON = CHILD.replace(
     "if os.fork() == 0:\n", "if os.fork() == 0:\n    os.setsid()\n    if os.fork(): os._exit(0)\n"
 )
@@ -229,23 +230,6 @@ def test_all_that_ran_before_the_probe_is_counted_and_nothing_of_the_observer(
     assert found.rise("wakeups") >= 90
     if COUNTER.tracepoint is not None:
         assert CALLS + 100 <= found.rise("system_calls") < CALLS + 1000
-
-
-@needs_events
-def test_the_cpu_of_a_child_that_is_reaped_in_the_window_is_in_the_window(tmp_path: Path) -> None:
-    code = """
-import os, time
-from support import probe
-probe.first_poll()
-if os.fork() == 0:
-    while time.process_time() < 0.3: pass
-    os._exit(0)
-os.wait()
-probe.end_of_input()
-time.sleep(0.2)
-"""
-    found = dataflow(tmp_path, code)
-    assert found.rise("cpu_s") >= 0.25
 
 
 FULL = """
