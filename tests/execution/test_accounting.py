@@ -1,7 +1,5 @@
 """What becomes of what the launcher and the probes say."""
 
-from typing import Any
-
 import pytest
 
 from tests.execution.told import at, launched, worker
@@ -9,11 +7,6 @@ from waitbench.execution.accounting import marks_of, metrics_of
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 
 REAL_S = 5.7
-
-
-def without(plain: dict[str, Any], mark: str) -> dict[str, Any]:
-    """What the launcher tells of a run without one of the marks."""
-    return {**plain, "marks": {k: v for k, v in plain["marks"].items() if k != mark}}
 
 
 def test_a_run_gives_every_metric_by_its_key() -> None:
@@ -58,9 +51,7 @@ def test_lateness_is_taken_over_all_workers() -> None:
     # The last of the 99 items that were no later than 1 ms.
     assert metrics["item_latency_p99"] == pytest.approx(0.001)
     assert metrics["item_latency_max"] == pytest.approx(0.0091)
-
-
-def test_how_late_a_poke_was_done_is_its_lateness() -> None:
+    # Of a worker, how late its poke was done.
     told = launched(lateness_ns=[[2_000_000, 1]], lateness_max_ns=2_000_000)
     metrics = metrics_of(REAL_S, told, [])
     assert metrics["item_latency_p99"] == metrics["item_latency_max"] == 0.002
@@ -69,22 +60,21 @@ def test_how_late_a_poke_was_done_is_its_lateness() -> None:
 
 @pytest.mark.parametrize("mark", ["begin", "end"])
 def test_what_never_polled_to_its_end_has_no_window(mark: str) -> None:
-    metrics = metrics_of(REAL_S, without(launched(), mark), [worker(1)])
+    plain = launched()
+    del plain["marks"][mark]
+    metrics = metrics_of(REAL_S, plain, [worker(1)])
     assert metrics["time_cpu"] == pytest.approx(0.95)
     assert not {"time_cpu_steady", "wakeups", "items_out", "time_startup"} & metrics.keys()
 
 
-def test_calls_are_those_of_the_window_where_they_are_counted() -> None:
+def test_calls_are_those_of_the_window_and_a_start_up_ends_when_the_worker_is_ready() -> None:
     marks = {
         "begin": at(0.2, 0.1, system_calls=100),
         "end": at(5.2, 0.6, system_calls=7000),
         "exit": at(5.5, 0.9, system_calls=9000),
     }
-    assert metrics_of(REAL_S, launched(marks=marks), [])["system_calls"] == 6900
-
-
-def test_a_worker_is_started_when_it_is_ready_though_its_window_begins_later() -> None:
-    assert metrics_of(REAL_S, launched(ready_ns=150_000_000), [])["time_startup"] == 0.1
+    metrics = metrics_of(REAL_S, launched(marks=marks, ready_ns=150_000_000), [])
+    assert (metrics["system_calls"], metrics["time_startup"]) == (6900, 0.1)
 
 
 def test_system_time_that_ticks_overestimate_is_no_more_than_the_cpu_time() -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import psutil
 import pytest
@@ -55,34 +55,33 @@ def up(folder: Path, *names: str) -> AbstractContextManager[Running]:
 
 
 def environment_of(port: int) -> Mapping[str, str]:
-    with urlopen(f"http://127.0.0.1:{port}", timeout=30) as response:
+    opener = build_opener(ProxyHandler({}))
+    with opener.open(f"http://127.0.0.1:{port}", timeout=30) as response:
         found: Mapping[str, str] = json.load(response)
         return found
 
 
-def test_services_are_up_in_their_order_each_with_a_port_and_a_folder_until_an_error(
-    tmp_path: Path,
-) -> None:
-    with pytest.raises(ZeroDivisionError), up(tmp_path, "first", "second") as found:
-        assert [server.service.name for server in found.servers] == ["first", "second"]
-        assert len({server.port for server in found.servers}) == 2
-        for name, server in zip(("first", "second"), found.servers, strict=True):
-            assert server.folder == tmp_path / f"service-{name}"
-            assert {*GUARD.mark().items()} <= {*environment_of(server.port).items()}
-        assert found.cpu_s() > 0, "each has started a Python"
-        raise ZeroDivisionError
-    assert not any(psutil.pid_exists(server.pid) for server in found.servers)
-
-
-def test_what_the_callers_shell_holds_does_not_reach_a_service(
+def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_the_user = "http://127.0.0.1:9"
     for name in ("SECRET_TOKEN", "LOG_LEVEL", "PYTHONDONTWRITEBYTECODE", "http_proxy"):
         monkeypatch.setenv(name, of_the_user)
-    with variables.only_listed(), up(tmp_path, "first", "second") as found:
-        for server in found.servers:
-            assert of_the_user not in environment_of(server.port).values()
+    with (
+        pytest.raises(ZeroDivisionError),
+        variables.only_listed(),
+        up(tmp_path, "first", "second") as found,
+    ):
+        assert [server.service.name for server in found.servers] == ["first", "second"]
+        assert len({server.port for server in found.servers}) == 2
+        for name, server in zip(("first", "second"), found.servers, strict=True):
+            assert server.folder == tmp_path / f"service-{name}"
+            environment = environment_of(server.port)
+            assert {*GUARD.mark().items()} <= {*environment.items()}
+            assert of_the_user not in environment.values()
+        assert found.cpu_s() > 0, "each has started a Python"
+        raise ZeroDivisionError
+    assert not any(psutil.pid_exists(server.pid) for server in found.servers)
 
 
 def test_a_service_that_cannot_be_had_is_not_started(tmp_path: Path) -> None:

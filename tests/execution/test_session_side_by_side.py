@@ -109,16 +109,13 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     assert len(made.at_once[2]) == 2 * session.ROUNDS_AT_ONCE
 
 
-def test_runs_take_turns_where_nothing_says_that_they_idle() -> None:
+@pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1)])
+def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
+    side_by_side: Sequence[str], cpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "cpus", lambda: cpus)
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    carry_out(made, 3, side_by_side=())
-    assert not made.at_once
-
-
-def test_runs_take_turns_where_there_is_no_cpu_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "cpus", lambda: 1)
-    made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    carry_out(made, 3)
+    carry_out(made, 3, side_by_side)
     assert not made.at_once
 
 
@@ -131,12 +128,9 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
     made = Together(run)
-    at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2))
+    record = carry_out(made, 2)
     assert made.at_once[-1] == [(2, "a"), (2, "b")]
-    assert records["one"].disturbed_rounds == frozenset()
-    assert records["one"].outcomes == []
+    assert (record.disturbed_rounds, record.outcomes) == (frozenset(), [])
 
 
 def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
