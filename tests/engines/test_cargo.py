@@ -40,13 +40,11 @@ def test_a_build_that_compiled_nothing_of_the_crate_is_refused(tmp_path: Path) -
         cargo.require_compiled(source, log)
     log.write_text("   Compiling tokio v1.0.0\n   Compiling stream v1.0.0 (/source)\n")
     cargo.require_compiled(source, log)
-
-
-def test_sources_without_a_crate_have_nothing_to_recompile(tmp_path: Path) -> None:
-    (tmp_path / "source").mkdir()
-    (tmp_path / "log").write_text("")
-    cargo.before(tmp_path / "source", tmp_path)
-    cargo.require_compiled(tmp_path / "source", tmp_path / "log")
+    # Sources without a crate have nothing to recompile.
+    (tmp_path / "none").mkdir()
+    log.write_text("")
+    cargo.before(tmp_path / "none", tmp_path)
+    cargo.require_compiled(tmp_path / "none", log)
 
 
 def test_the_toolchain_is_forced_whatever_the_sources_name(tmp_path: Path) -> None:

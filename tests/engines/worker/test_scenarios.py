@@ -57,21 +57,18 @@ def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_a_service_is_up_when_its_command_says_so_without_a_proxy(
+def test_a_service_is_up_when_its_command_says_so_or_by_its_port_without_a_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     (tmp_path / "ready.sh").write_text('test "$1$http_proxy" = 4711\n')
-    found = service(tmp_path)
-    assert [found.is_up(port) for port in (4711, 4712)] == [True, False]
-
-
-def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
+    by_command = service(tmp_path)
+    assert [by_command.is_up(port) for port in (4711, 4712)] == [True, False]
     text = "command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n"
-    (found,) = services(read(tmp_path, text))
+    (by_port,) = services(read(tmp_path, text))
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        assert found.is_up(server.getsockname()[1])
+        assert by_port.is_up(server.getsockname()[1])
         with pytest.raises(BlockingIOError):
             server.accept()
 
