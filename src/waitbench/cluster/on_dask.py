@@ -21,6 +21,7 @@ from msgspec import structs
 from waitbench.cluster.on_worker import START, Task, identity, require_same, run_share
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
+from waitbench.environments.virtualenvs import Maker
 from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
@@ -28,7 +29,7 @@ from waitbench.model.share import Shard
 from waitbench.pipeline.comparing import in_folder, require_sound, resolve
 from waitbench.pipeline.concluding import Output, say_scenarios
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import contestant, maker
+from waitbench.pipeline.preparation import contestant
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
@@ -93,7 +94,8 @@ def _command(
         sent["accepted.toml"] = accepted.read_bytes()
         options += ["--accepted", "accepted.toml"]
     with say:
-        specs = maker(valid, say).build_wheels(valid.specs)
+        maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
+        specs = maker.build_wheels(valid.specs)
     named = []
     for spec in specs:
         path = None

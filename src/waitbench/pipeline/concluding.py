@@ -19,7 +19,6 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import gate_formats as of_gate
@@ -114,7 +113,8 @@ def say_scenarios(contents: Contents, output: Output) -> list[Table]:
     """Says what each scenario shows. Returns the tables of what is not in the records."""
     found = []
     for record in contents.records:
-        tables = kept_tables(contents.folder, record.scenario)
+        found_why = why.of(contents.folder, record.scenario)
+        tables = reasons.tables(record.scenario, found_why)
         say_scenario(contents, record, tables, output)
         found += tables
     return found

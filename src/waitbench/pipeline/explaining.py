@@ -20,11 +20,6 @@ def require_possible() -> None:
         raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
 
 
-def kept_tables(folder: Path, scenario: str) -> list[Table]:
-    """Those of what a folder of results has of a scenario besides its record."""
-    return reasons.tables(scenario, why.of(folder, scenario))
-
-
 def explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> list[Table]:
     """Makes one more run of each revision that can run a scenario; what it shows is written.
 

@@ -55,7 +55,6 @@ class GateGuide:
         self._records = tuple(records.values())
         self._elsewhere = tuple(elsewhere)
         self._seen: object = None
-        self._judgements: tuple[Judgement, ...] = ()
         self._unsettled: tuple[Judgement, ...] = ()
 
     def wants_more(self, scenario: str) -> bool:
@@ -79,13 +78,13 @@ class GateGuide:
         seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
         if seen == self._seen:
             return
-        self._judgements = judging.judge_all(
+        judgements = judging.judge_all(
             self._records,
             self._asked.criteria,
             self._elsewhere,
             acceptances=self._asked.acceptances,
         )
-        self._unsettled = judging.unsettled(self._judgements)
+        self._unsettled = judging.unsettled(judgements)
         self._seen = seen
 
 

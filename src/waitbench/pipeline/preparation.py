@@ -94,7 +94,8 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     """Locates or makes everything; what cannot be made is said at once."""
     with say:
         hyperfine = locate(request.cache, say.about)
-        made = maker(request, say).make_all(request.specs)
+        maker = Maker(engine=request.engine, cache=request.cache, say=say)
+        made = maker.make_all(request.specs)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
@@ -121,11 +122,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         errors=errors,
         context=context,
     )
-
-
-def maker(request: ValidRequest, say: PreparationLog) -> Maker:
-    """What makes the environments."""
-    return Maker(engine=request.engine, cache=request.cache, say=say)
 
 
 def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
