@@ -40,25 +40,21 @@ def run_step(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return run_with(tmp_path, tmp_path / "action", **inputs)
 
 
-def run_with(
-    tmp_path: Path,
-    action_path: Path,
-    **inputs: str,
+def run_one(
+    name: str, folder: Path, inputs: dict[str, str], **variables: str
 ) -> subprocess.CompletedProcess[str]:
+    """Runs a step of this name."""
+    known = environment_of(step_named(name), folder, inputs)
+    of_event = {"BASE": "", "BEFORE": "", "DEFAULT_BRANCH": "main"}
+    return run_script(step_named(name), folder, {**known, **of_event, **variables})
+
+
+def run_with(tmp_path: Path, action_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Finds what to compare, and compares."""
-    done: subprocess.CompletedProcess[str] | None = None
-    for name in (FIND, COMPARE):
-        step = step_named(name)
-        environment = {
-            "BASE": "", "BEFORE": "", "DEFAULT_BRANCH": "main",
-            "GITHUB_ACTION_PATH": str(action_path),
-            **environment_of(step, tmp_path, inputs),
-        }  # fmt: skip
-        done = run_script(step, tmp_path, environment)
-        if done.returncode != 0:
-            break
-    assert done is not None
-    return done
+    done = run_one(FIND, tmp_path, inputs, GITHUB_ACTION_PATH=str(action_path))
+    if done.returncode != 0:
+        return done
+    return run_one(COMPARE, tmp_path, inputs, GITHUB_ACTION_PATH=str(action_path))
 
 
 def test_every_input_reaches_a_step_as_a_variable_and_none_as_text() -> None:
@@ -120,10 +116,8 @@ class Pull(Upstream):
     def compared(self, at: str, tmp_path: Path, **event: str) -> tuple[str, str]:
         """The baseline and the candidate, when this is checked out."""
         self.switch(at)
-        variables = {"GITHUB_SHA": self.merged, "BASE": "", "BEFORE": "", **event}
-        environment = environment_of(step_named(FIND), tmp_path, {"repository": str(self.folder)})
-        environment |= {"DEFAULT_BRANCH": "main", **variables}
-        done = run_script(step_named(FIND), tmp_path, environment)
+        inputs = {"repository": str(self.folder)}
+        done = run_one(FIND, tmp_path, inputs, **{"GITHUB_SHA": self.merged, **event})
         assert done.returncode == 0, done.stdout + done.stderr
         found = outputs_in(tmp_path)
         return found["baseline"], found["candidate"]
@@ -152,9 +146,7 @@ def test_what_cannot_be_found_is_an_error_that_says_what_to_do(tmp_path: Path) -
     source = Pull(tmp_path / "repository").folder.as_uri()
     standin.git(tmp_path, "clone", "--quiet", "--depth", "1", source, str(folder))
     for repository, said in ((folder, "fetch-depth: 0"), (tmp_path, "check it out")):
-        environment = environment_of(step_named(FIND), tmp_path, {"repository": str(repository)})
-        environment |= {"BASE": "1" * 40, "BEFORE": "", "DEFAULT_BRANCH": "main"}
-        done = run_script(step_named(FIND), tmp_path, environment)
+        done = run_one(FIND, tmp_path, {"repository": str(repository)}, BASE="1" * 40)
         assert (done.returncode, said in done.stdout) == (3, True), done.stdout
         assert done.stdout.startswith("::error title=waitbench::")
 
@@ -173,19 +165,20 @@ def test_what_cannot_be_found_is_an_error_that_says_what_to_do(tmp_path: Path) -
 def test_only_the_default_branch_fills_the_cache(
     event: str, ref: str, saves: bool, tmp_path: Path
 ) -> None:
-    environment = environment_of(step_named(FIND), tmp_path, {"baseline": "a", "candidate": "b"})
-    environment |= {"BASE": "", "BEFORE": "", "DEFAULT_BRANCH": "main"}
-    environment |= {"GITHUB_EVENT_NAME": event, "GITHUB_REF": ref}
-    environment["GITHUB_ACTION_PATH"] = str(tmp_path)
-    assert run_script(step_named(FIND), tmp_path, environment).returncode == 0
-    found = outputs_in(tmp_path)
+    def find() -> dict[str, str]:
+        known = {"GITHUB_REF": ref, "GITHUB_ACTION_PATH": str(tmp_path)}
+        inputs = {"baseline": "a", "candidate": "b"}
+        done = run_one(FIND, tmp_path, inputs, GITHUB_EVENT_NAME=event, **known)
+        assert done.returncode == 0, done.stderr
+        return outputs_in(tmp_path)
+
+    found = find()
     assert (found.get("save") == "yes") is saves
     assert found["prefix"] + found["week"] == "waitbench-Linux-X64-" + found["week"]
     assert re.fullmatch(r"\d{4}-\d\d", found["week"])
     assert (found["folder"], found["restore"]) == (f"{tmp_path}/.bench", "yes")
     (tmp_path / ".bench" / "environments").mkdir(parents=True)
-    run_script(step_named(FIND), tmp_path, environment)
-    assert outputs_in(tmp_path)["restore"] == "no"
+    assert find()["restore"] == "no"
 
 
 @pytest.mark.integration
