@@ -1,7 +1,5 @@
 """Which rounds the gate still wants, as records grow."""
 
-from collections.abc import Mapping
-
 import pytest
 
 from tests.records import context, make_record, measurement, outcome
@@ -17,35 +15,22 @@ from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side
 from waitbench.pipeline.preparation import new_record
 
 
-def guide(
-    records: Mapping[str, Record],
-    *texts: str,
-    most_rounds: int = 10,
-) -> GateGuide:
-    criteria = parse(texts, METRICS) if texts else DEFAULTS
-    asked = Gate(criteria=criteria, most_rounds=most_rounds)
-    return GateGuide(asked, records)
-
-
-def grow(record: Record, rounds: int, label: str = "new", /, **ratios: float) -> None:
-    """Adds rounds; metrics by name, as the ratio of the candidate to the baseline."""
-    begin = len(record.of(label))
-    keys = {BY_NAME[name.replace("_", "-")].key: ratio for name, ratio in ratios.items()}
-    for number in range(begin + 1, begin + rounds + 1):
-        if not any(run.round == number for run in record.of("base")):
-            record.add(measurement("base", number, dict.fromkeys(keys, 100.0)))
-        wobble = 1 + 0.001 * (number % 3)
-        metrics = {key: 100.0 * ratio * wobble for key, ratio in keys.items()}
-        record.add(measurement(label, number, metrics))
-
-
-@pytest.fixture
-def records() -> dict[str, Record]:
-    """Two scenarios that wait and one that works, without any round."""
+def empty(*names: str) -> dict[str, Record]:
+    """Scenarios without any round; what is called busy works, the others wait."""
     return {
         name: make_record({"base": [], "new": []}, scenario=name, waits=name != "busy")
-        for name in ("one", "two", "busy")
+        for name in names
     }
+
+
+def grow(record: Record, rounds: int, **ratios: float) -> None:
+    """Adds rounds; metrics by name, as the ratio of the candidate to the baseline."""
+    keys = {BY_NAME[name.replace("_", "-")].key: ratio for name, ratio in ratios.items()}
+    for number in range(1, rounds + 1):
+        wobble = 1 + 0.001 * (number % 3)
+        metrics = {key: 100.0 * ratio * wobble for key, ratio in keys.items()}
+        record.add(measurement("base", number, dict.fromkeys(keys, 100.0)))
+        record.add(measurement("new", number, metrics))
 
 
 SAME = dict.fromkeys(
@@ -54,10 +39,9 @@ SAME = dict.fromkeys(
 )  # fmt: skip
 
 
-def test_each_scenario_is_wanted_until_its_questions_are_settled(
-    records: dict[str, Record],
-) -> None:
-    asking = guide(records, most_rounds=30)
+def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
+    records = empty("one", "two", "busy")
+    asking = GateGuide(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert [asking.wants_more(name) for name in records] == [True] * 3
     grow(records["busy"], 16, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
@@ -83,16 +67,12 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
     assert counts_calls(Gate(criteria=parse(texts, METRICS), most_rounds=10)) is counts
 
 
-def elsewhere(*names: str) -> list[Record]:
-    return [make_record({"base": [], "new": []}, scenario=name) for name in names]
-
-
 def test_a_share_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
-    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    records = empty("one")
     alone, shared = (
         GateGuide(Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30), records, others)
-        for others in ([], elsewhere(*map(str, range(1000))))
+        for others in ([], empty(*map(str, range(1000))).values())
     )
     for number, ratio in enumerate((1.2, 1.3, 1.25, 1.22) * 3, 1):
         for label, of in (("base", 1.0), ("new", ratio)):
@@ -103,16 +83,17 @@ def test_a_share_has_the_error_of_all_questions() -> None:
 
 
 def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itself() -> None:
-    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    records = empty("one")
+    elsewhere = empty("two", "three").values()
     criteria = parse(["cpu:10%", "cpu:300%,each"], METRICS)
     grow(records["one"], 22, cpu=3.0)
 
-    def has_failed(others: list[Record]) -> bool:
+    def has_failed(*others: Record) -> bool:
         return any(map(gate.has_failed, gate.judge_all(records.values(), criteria, others)))
 
-    assert has_failed([])
-    assert not has_failed(elsewhere("two", "three"))
-    share = GateGuide(Gate(criteria=criteria, most_rounds=30), records, elsewhere("two", "three"))
+    assert has_failed()
+    assert not has_failed(*elsewhere)
+    share = GateGuide(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
     assert not share.wants_more("one"), "more rounds would not change what is known here"
 
 
