@@ -1,5 +1,6 @@
 """One interpreter and one origin for a comparison."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,30 +64,33 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return made
 
 
-def chosen(
-    texts: list[str],
-    repository: Repository,
-    cache: Cache,
-    choice: OriginChoice = OriginChoice.AUTO,
-    python: str | None = None,
-) -> tuple[EnvironmentSpec, ...]:
-    engine = engines.DEFAULT if texts[0].startswith("v") else standin.StandIn()
-    chooser = Chooser(engine, repository, cache)
-    return chooser.choose(resolve(texts, engine, repository), choice, python)
+Choose = Callable[..., tuple[EnvironmentSpec, ...]]
 
 
-def test_the_newest_python_that_all_wheels_support_is_chosen(
-    repository: Repository, cache: Cache
-) -> None:
-    specs = chosen(["v0.16.0", "v0.16.1"], repository, cache)
+@pytest.fixture
+def chosen(repository: Repository, cache: Cache) -> Choose:
+    """What is chosen of revisions as they are typed."""
+
+    def choose(
+        *texts: str, choice: OriginChoice = OriginChoice.AUTO, python: str | None = None
+    ) -> tuple[EnvironmentSpec, ...]:
+        engine = engines.DEFAULT if texts[0].startswith("v") else standin.StandIn()
+        chooser = Chooser(engine, repository, cache)
+        return chooser.choose(resolve(texts, engine, repository), choice, python)
+
+    return choose
+
+
+def test_the_newest_python_that_all_wheels_support_is_chosen(chosen: Choose) -> None:
+    specs = chosen("v0.16.0", "v0.16.1")
     assert [(r.origin, r.python.minor_text) for r in specs] == [(Origin.WHEEL, "3.10")] * 2
-    assert chosen(["v0.16.1"], repository, cache)[0].python.minor_text == "3.11"
+    assert chosen("v0.16.1")[0].python.minor_text == "3.11"
 
 
 def test_a_commit_among_releases_makes_all_of_them_source_builds(
-    repository: Repository, cache: Cache
+    chosen: Choose, repository: Repository
 ) -> None:
-    specs = chosen(["r0.0.1", "main"], repository, cache)
+    specs = chosen("r0.0.1", "main")
     assert [r.origin for r in specs] == [Origin.SOURCE] * 2
     assert specs[0].commit == repository.find_commit("release-0.0.1")
     assert (specs[0].commit_date or "").startswith("2020-01-01T00:00:00")
@@ -94,66 +98,60 @@ def test_a_commit_among_releases_makes_all_of_them_source_builds(
 
 
 def test_releases_without_a_common_wheel_are_built_if_the_repository_has_them(
-    repository: Repository, cache: Cache
+    chosen: Choose,
 ) -> None:
     with pytest.raises(UsageError, match=r"no commit, branch or tag 'v0\.16\.0'"):
-        chosen(["v0.16.0", "v0.21.1"], repository, cache)
-    assert chosen(["r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
+        chosen("v0.16.0", "v0.21.1")
+    assert chosen("r0.0.1")[0].origin is Origin.SOURCE
 
 
 def test_a_python_that_all_wheels_need_is_fetched_if_none_here_will_do(
-    repository: Repository, cache: Cache, machine: Machine
+    chosen: Choose, machine: Machine
 ) -> None:
     machine.pythons = PYTHONS[:3]
-    specs = chosen(["v0.16.0", "v0.16.1"], repository, cache)
+    specs = chosen("v0.16.0", "v0.16.1")
     assert [(r.origin, r.python.executable) for r in specs] == [
         (Origin.WHEEL, "/fetched/3.10")
     ] * 2, "the newest that both have wheels for"
     machine.pythons = (PYTHONS[-1],)
-    specs = chosen(["v0.16.0", "v0.16.1"], repository, cache)
+    specs = chosen("v0.16.0", "v0.16.1")
     assert specs[0].python == PYTHONS[-1], "one that is here will do"
     assert machine.fetched == ["3.10"]
 
 
 def test_what_the_index_said_before_decides_where_it_cannot_be_reached(
-    repository: Repository, cache: Cache, machine: Machine
+    chosen: Choose, machine: Machine
 ) -> None:
     machine.reaches_index = False
-    assert chosen(["v0.16.0"], repository, cache)[0].python.minor_text == "3.10"
+    assert chosen("v0.16.0")[0].python.minor_text == "3.10"
     with pytest.raises(HarnessError, match="does not answer"):
-        chosen(["v0.16.9"], repository, cache)
+        chosen("v0.16.9")
 
 
-def test_a_mix_of_origins_happens_only_when_asked_for(
-    repository: Repository, cache: Cache, tmp_path: Path
-) -> None:
+def test_a_mix_of_origins_happens_only_when_asked_for(chosen: Choose, tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path)
     with pytest.raises(UsageError, match="--origin mixed"):
-        chosen(["r0.5.0", wheel], repository, cache)
-    specs = chosen(["r0.5.0", wheel], repository, cache, OriginChoice.MIXED)
+        chosen("r0.5.0", wheel)
+    specs = chosen("r0.5.0", wheel, choice=OriginChoice.MIXED)
     assert [r.origin for r in specs] == [Origin.WHEEL, Origin.FILE]
     assert origins.is_mixed(specs)
     # A checkout and a commit are both built here.
     standin.write_repository(tmp_path / "checkout")
-    specs = chosen(["main", str(tmp_path / "checkout")], repository, cache)
+    specs = chosen("main", str(tmp_path / "checkout"))
     assert [r.origin for r in specs] == [Origin.SOURCE, Origin.CHECKOUT]
     assert not origins.is_mixed(specs)
 
 
-def test_origins_that_a_revision_cannot_have_are_refused(
-    repository: Repository, cache: Cache, tmp_path: Path
-) -> None:
+def test_origins_that_a_revision_cannot_have_are_refused(chosen: Choose, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a release"):
-        chosen(["main"], repository, cache, OriginChoice.WHEEL)
+        chosen("main", choice=OriginChoice.WHEEL)
     with pytest.raises(UsageError, match="cannot be built"):
-        chosen([standin.revision(tmp_path)], repository, cache, OriginChoice.SOURCE)
+        chosen(standin.revision(tmp_path), choice=OriginChoice.SOURCE)
 
 
-def test_python_can_be_named_but_must_fit(
-    repository: Repository, cache: Cache, machine: Machine
-) -> None:
-    assert chosen(["v0.16.0"], repository, cache, python="3.9")[0].python.minor_text == "3.9"
-    chosen(["v0.16.0"], repository, cache, python="3.10.9")
+def test_python_can_be_named_but_must_fit(chosen: Choose, machine: Machine) -> None:
+    assert chosen("v0.16.0", python="3.9")[0].python.minor_text == "3.9"
+    chosen("v0.16.0", python="3.10.9")
     assert machine.fetched == ["3.10.9"]
     with pytest.raises(UsageError, match=r"v0\.16\.0"):
-        chosen(["v0.16.0"], repository, cache, OriginChoice.WHEEL, python="3.12")
+        chosen("v0.16.0", choice=OriginChoice.WHEEL, python="3.12")
