@@ -64,17 +64,3 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     code, said = night("main")
     assert code == 3
     assert "made not to build" in " ".join(said)
-
-
-@pytest.mark.long
-def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
-    run_compare: Compare, planned: Planned, tmp_path: Path
-) -> None:
-    folder, ids = planned
-    for branch, newest in ((ids[1], 10), (ids[2], 10), (ids[2], 1)):
-        done = run_compare(
-            branch, "--anchor", ids[0], "--repo", folder,
-            "--newest", str(newest), "--results", tmp_path / "kept", *QUICK, command="track",
-        )  # fmt: skip
-    assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one session says" in done.stdout
-    assert (done.returncode, done.stderr) == (1, "")
