@@ -14,7 +14,7 @@ DOCUMENTS = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "*/README.md") for path in ROOT.glob(pattern)
 )
 WIDEST = 120
-LONGEST_README = 700
+LONGEST_README, LONGEST_SENTENCE = 700, 35
 """In words."""
 
 
@@ -41,6 +41,17 @@ def test_a_document_names_only_files_that_exist_and_is_narrow(document: Path) ->
     wide = [line for line in text.splitlines() if len(line) > WIDEST]
     assert wide == []
     assert "@@" not in text, "a placeholder"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_no_sentence_at_the_front_door_is_long(name: str) -> None:
+    """Nor row, heading or item; without code and targets of links."""
+    text = re.sub(
+        r"^```.*?^```|\]\([^)]*\)", "", (ROOT / name).read_text("utf-8"), flags=re.M | re.S
+    )
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=[*|#\d])", text))
+    found = [one for part in parts for one in re.split(r"(?<=[.!?])\s+", part)]
+    assert [one for one in found if len(one.split()) > LONGEST_SENTENCE] == []
 
 
 def test_the_readme_is_short() -> None:

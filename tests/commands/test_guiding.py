@@ -70,10 +70,9 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
 def test_a_share_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
     records = empty("one")
-    alone, shared = (
-        GateGuide(Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30), records, others)
-        for others in ([], empty(*map(str, range(1000))).values())
-    )
+    asked = Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30)
+    alone = GateGuide(asked, records)
+    shared = GateGuide(asked, records, empty(*map(str, range(1000))).values())
     for number, ratio in enumerate((1.2, 1.3, 1.25, 1.22) * 3, 1):
         for label, of in (("base", 1.0), ("new", ratio)):
             metrics = {BY_NAME["cpu"].key: of}
