@@ -147,7 +147,13 @@ def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
     require_same(tmp_path, asked(), longer)
 
 
-def test_what_could_not_be_built_before_and_is_built_now_is_measured(anew: Record) -> None:
+def test_what_could_not_be_built_before_and_is_built_now_is_measured(
+    anew: Record, tmp_path: Path
+) -> None:
+    now = asked()
+    before = replace(now, revisions=tuple(replace(one, facts=None) for one in now.revisions))
+    require_same(tmp_path, before, now)
+    require_same(tmp_path, now, before)
     earlier = make_record({"a": SAME, "b": []})
     earlier.add(outcome("b", 0, NOT_BUILT))
     go_on(anew, earlier)

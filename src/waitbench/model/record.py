@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -154,9 +154,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         """The engine whose revisions these are."""
         return self.revisions[0].engine if self.revisions else ""
 
-    @property
-    def in_common(self) -> dict[str, Any]:
-        """What its parts have in common, whenever and wherever measured, by what it is called."""
+    def in_common(self, others: Sequence[RevisionRecord]) -> dict[str, Any]:
+        """What its parts have in common, whenever and wherever measured, by what it is called.
+
+        A revision that could not be set up here is taken for what ``others`` have.
+        """
+        facts = {one.label: one.facts for one in (*others, *self.revisions) if one.facts}
         return {
             "topologies": self.topology,
             "revisions": self.labels,
@@ -166,8 +169,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
                 for one in self.scenarios
             },
             **{
-                f"builds of {one.label}": one.facts and (one.facts.package_sha256, one.facts.python)
-                for one in self.revisions
+                f"builds of {label}": (facts[label].package_sha256, facts[label].python)
+                for label in self.labels
+                if label in facts
             },
         }
 

@@ -51,7 +51,7 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
 
     How long it may take and what happens at its end may change.
     """
-    was, wanted = _questions(before), _questions(now)
+    was, wanted = _questions(before, now), _questions(now, before)
     for name in {**was, **wanted}:
         if was.get(name) != wanted.get(name):
             raise UsageError(
@@ -60,11 +60,15 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
             )
 
 
-def _questions(one: Context) -> dict[str, Any]:
+def _questions(one: Context, other: Context) -> dict[str, Any]:
     asked = {**one.settings, **(one.settings.get("gate") or {})}
     # First: another share has other scenarios, too.
     shares = {"shares (--shard)": one.share}
-    return {**shares, **one.in_common, **{name: asked.get(name) for name in _QUESTIONS}}
+    return {
+        **shares,
+        **one.in_common(other.revisions),
+        **{name: asked.get(name) for name in _QUESTIONS},
+    }
 
 
 def go_on(record: Record, earlier: Record) -> list[Outcome]:

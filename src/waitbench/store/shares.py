@@ -115,15 +115,10 @@ def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRec
 
 
 def _in_common(one: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
-    """What shares have in common; what one could not set up is taken for what is known of it."""
-    revisions = tuple(
-        own if own.facts else of for own, of in zip(one.revisions, known, strict=False)
-    )
     return {
         "versions of waitbench": one.waitbench,
         "versions of hyperfine": one.hyperfine_version,
-        **structs.replace(one, revisions=revisions).in_common,
-        "revisions": one.labels,
+        **one.in_common(known),
         **{f"settings {name!r}": value for name, value in one.settings.items()},
     }
 
