@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from tests.records import make_record, times
 from waitbench.analysis import judging
-from waitbench.analysis.criteria import Criterion, ask
-from waitbench.analysis.judging import Judgement
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.judging import Judgement, ask
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.criteria import parse

@@ -1,7 +1,8 @@
 """The questions that criteria make, and the rounds that answer them."""
 
 from tests.records import make_record, measurement, outcome
-from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, ask
+from waitbench.analysis.criteria import DEFAULTS, Criterion
+from waitbench.analysis.judging import Judgement, ask
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.criteria import parse
@@ -16,7 +17,7 @@ def record(name: str = "one", *values: tuple[float, float], waits: bool = True) 
     return make_record({"base": base, "new": new}, scenario=name, waits=waits)
 
 
-def question(*records: Record, criterion: Criterion = TOGETHER) -> Question:
+def question(*records: Record, criterion: Criterion = TOGETHER) -> Judgement:
     (found,) = ask(records, [criterion])
     return found
 
@@ -67,10 +68,6 @@ def test_a_round_in_which_one_revision_lacks_the_metric_does_not_count() -> None
     partly.add(measurement("base", 3, {STEADY.key: 1.0}))
     partly.add(measurement("new", 3, {"time_cpu": 1.0}))
     assert question(partly).pairs(STEADY)[0] == [1, 2]
-
-
-def test_next_to_nothing_counts_as_the_floor_of_the_metric() -> None:
-    assert question(record("one", (0.0, 0.5))).pairs(STEADY)[1] == (((STEADY.floor, 0.5),),)
 
 
 def test_a_question_is_of_the_scenarios_that_both_revisions_can_run() -> None:

@@ -66,6 +66,7 @@ def judge(
         margin=margin,
         floor=floor,
         alarm=rule.ALARM / 2,
+        least=1e-9,
         dear_alarm=is_cost * rule.ALPHA_DEAR / 2,
     )
 
@@ -129,7 +130,7 @@ def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
     found = [judge(pairs[:look]) for look in LOOKS]
-    assert {(one.verdict, one.apart) for one in found} == {(Verdict.INCONCLUSIVE, 4)}
+    assert {(one.verdict, one.apart) for one in found} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 3])
@@ -138,7 +139,7 @@ def test_a_dear_run_of_one_scenario_keeps_six_from_a_pass_after_four_rounds(firs
     pairs = rounds(scenarios=6)
     pairs[first::8, 4, 1] *= 3.0
     found = judge(pairs[:4])
-    assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, 4)
+    assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, (4,))
     assert judge(pairs[:8]).verdict is Verdict.WITHIN_MARGIN
 
 
@@ -207,7 +208,7 @@ def test_dear_runs_that_are_more_frequent_are_missed_hardly_more_often_than_is_a
         (ours, theirs, pairs - ours - theirs)
         for ours in range(pairs + 1)
         for theirs in range(pairs + 1 - ours)
-        if rule.chance_of_so_few(Dear(candidate=ours, baseline=theirs, pairs=pairs), rule.RARE)
+        if Dear(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(rule.RARE)
         <= rule.CLEAR
     ]
     assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.CLEAR

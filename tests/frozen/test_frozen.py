@@ -83,7 +83,7 @@ def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
     base = rounds(1, 0.5)
     names = ("wakeups", "syscalls", "steady", "cpu_running", "cpu", "startup", "shutdown")
-    same = dict.fromkeys((*names, "latency", "rss"), 1.0)
+    same = dict.fromkeys((*names, "latency", "rss", "foreign_cpu"), 1.0)
     waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
         "fail": gate_runs.failing(),

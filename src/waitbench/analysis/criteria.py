@@ -1,21 +1,13 @@
-"""What a candidate must not do, and the questions that this makes of a comparison.
-
-A criterion is one of the gate's defaults, or what users write, as ``system:10%``; a question asks
-it of one candidate, over all scenarios of a group together or, with ``each``, of every one. All
-pairs of a group are judged as one sample: rule.py.
-"""
+"""What a candidate must not do: the gate's defaults, or what users write, as ``system:10%``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
-from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.rule import Pairs
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, STOP, Metric
-from waitbench.model.record import Record
-from waitbench.model.run import NOT_SUPPORTED
+from waitbench.model.record import ScenarioFacts
+from waitbench.model.scenario import Scenario
 
 FLOORS = {"second": ("ms", 1e-3), "byte": ("MiB", 2.0**20)}
 """The unit in which a floor is written for a metric of this unit; others have a bare number."""
@@ -32,9 +24,10 @@ class Scope(str, Enum):
     LARGE_CHANGES = "large-changes-only"
     """What costs a multiple if it breaks: see ``Scenario.large_changes_only``."""
 
-    def holds(self, record: Record) -> bool:
-        own = Scope.WAITING if record.mostly_waits else Scope.WORKING
-        return self in (Scope.EVERY, Scope.LARGE_CHANGES if record.large_changes_only else own)
+    def holds(self, one: Scenario | ScenarioFacts) -> bool:
+        """Whether a criterion with this scope is about a scenario."""
+        own = Scope.WAITING if one.waits and not one.works else Scope.WORKING
+        return self in (Scope.EVERY, Scope.LARGE_CHANGES if one.large_changes_only else own)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,102 +105,3 @@ What waiting costs is asked first, in the window and in all; then what it consis
 change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
 for it, such as a broker or the kernel.
 """
-_OF_ONE = 0.15
-"""The least margin of CPU where a group is a single scenario, as that of a worker file: less cannot
-be told apart in minutes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """One criterion, asked of one candidate in one scenario, or in several together."""
-
-    criterion: Criterion
-    label: str
-    records: tuple[Record, ...]
-    """Those of the scenarios."""
-    is_partial: bool = False
-    """Whether it is about more scenarios, which are measured elsewhere, so that it only guides."""
-
-    @property
-    def scenarios(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(record.scenario for record in self.records)
-
-    @property
-    def place(self) -> str:
-        """Where it is asked, for people."""
-        first, *others = self.scenarios
-        scope = self.criterion.scope
-        group = "" if scope is Scope.EVERY else f"{scope.value} "
-        return f"{len(self.records)} {group}scenarios together" if others else first
-
-    def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
-        """The rounds that all scenarios have, and their costs.
-
-        In the order in which they were measured: a round that is made again when a comparison is
-        resumed comes last, so that what was looked at stays as it was. What is next to nothing
-        counts as ``Metric.floor``.
-        """
-        found = [paired_by_round(one, self.label, metric) for one in self.records]
-        begun: dict[int, str] = {}
-        for run in (run for record in self.records for run in record.measurements):
-            begun[run.round] = max(begun.get(run.round, ""), run.started_at)
-        shared = set(found[0]).intersection(*found[1:])
-        numbers = sorted(shared, key=lambda number: (begun[number], number))
-        least = metric.floor
-        return numbers, tuple(
-            tuple(
-                (max(theirs, least), max(ours, least)) for theirs, ours in (of[n] for of in found)
-            )
-            for n in numbers
-        )
-
-
-def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
-    """Every question of a comparison, those about each scenario last.
-
-    Nothing is asked of a scenario whose runs cannot have the metric, or that a revision cannot run.
-    """
-    known = tuple(records)
-    candidates = dict.fromkeys(label for one in known for label in one.context.labels[1:])
-    asked = [
-        question
-        for label in candidates
-        for criterion in criteria
-        for question in _questions(criterion, label, known)
-    ]
-    return tuple(sorted(asked, key=lambda one: one.criterion.each))
-
-
-def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
-    about = [one for one in known if label in one.context.labels[1:]]
-    about = [one for one in about if _is_about(criterion, one, label)]
-    if criterion in DEFAULTS and len(about) == 1:
-        if criterion.each:
-            return []  # of a single scenario it is asked already
-        if criterion.can_fail_by_dear_runs:
-            criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
-    having = [one for one in about if not _lacks(one, criterion.metric)] or about
-    groups = [[one] for one in about] if criterion.each else [having]
-    return [Question(criterion=criterion, label=label, records=(*of,)) for of in groups if of]
-
-
-def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
-    metric, keys = criterion.metric, {one.key for one in record.metrics}
-    both = (record.context.labels[0], label)
-    if any(one.label in both and one.reason == NOT_SUPPORTED for one in record.outcomes):
-        return False
-    if criterion in DEFAULTS:
-        # What is told to end has had one item, the poke: its lateness at p99 is its median.
-        if metric.name == "latency" and STOP.key in keys:
-            return False
-        # Some systems do not say what other programs use.
-        if metric.name == "foreign-cpu" and _lacks(record, metric):
-            return False
-    return criterion.scope.holds(record) and metric.key in keys
-
-
-def _lacks(record: Record, metric: Metric) -> bool:
-    """Whether no run has the metric, of those that were made."""
-    runs = record.measurements
-    return bool(runs) and not any(metric.key in run.metrics for run in runs)

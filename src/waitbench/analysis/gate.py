@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance, accepting
-from waitbench.analysis.criteria import Criterion, Question, ask
-from waitbench.analysis.judging import Judgement, judge
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.judging import Judgement, ask, judge
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
@@ -122,7 +122,7 @@ def judge_all(
     )
 
 
-def _questions_about(known: Sequence[Record], asked: Iterable[Question]) -> Iterator[Question]:
+def _questions_about(known: Sequence[Record], asked: Iterable[Judgement]) -> Iterator[Judgement]:
     """The same questions, of those of their scenarios that are measured here."""
     scenarios = {record.scenario for record in known}
     for question in asked:

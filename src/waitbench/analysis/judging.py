@@ -1,30 +1,45 @@
-"""A Question and the rounds so far -> a Judgement, by the rule.
+"""Records and criteria -> questions; a question and the rounds so far -> its answer, by the rule.
 
 What explains a cost fails only where that cost did not certainly fall by a tenth. Rounds most of
 which other programs disturbed let nothing pass, but do not take back an alarm: a candidate that
 leaves work behind disturbs the baseline's next run.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from waitbench.analysis import rule
 from waitbench.analysis.acceptance import Acceptance
-from waitbench.analysis.criteria import Criterion, Question
-from waitbench.analysis.rounds import mostly_disturbed
-from waitbench.analysis.rule import Finding
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
+from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
+from waitbench.analysis.rule import Finding, Pairs
 from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
+from waitbench.model.run import NOT_SUPPORTED
 
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
+_OF_ONE = 0.15
+"""The least margin of CPU where a group is a single scenario, as that of a worker file: less cannot
+be told apart in minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(Question, Finding):
-    """A question, and what is known of it."""
+class Judgement(Finding):
+    """One criterion, asked of one candidate in one scenario or several, and what is known of it.
 
+    All pairs of several scenarios are one sample.
+    """
+
+    criterion: Criterion
+    label: str
+    records: tuple[Record, ...]
+    """Those of the scenarios."""
+    is_partial: bool = False
+    """Whether it is about more scenarios, which are measured elsewhere, so that it only guides."""
     cost_ratio: float | None = None
     """That of the cost which the criterion's metric explains, where it was measured and counts."""
     disturbed: int = 0
@@ -36,6 +51,19 @@ class Judgement(Question, Finding):
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
     accepted: Acceptance | None = None
     """Why its rise is no failure, where the project accepts it for a time."""
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(record.scenario for record in self.records)
+
+    @property
+    def place(self) -> str:
+        """Where it is asked, for people."""
+        first, *others = self.scenarios
+        scope = self.criterion.scope
+        group = "" if scope is Scope.EVERY else f"{scope.value} "
+        return f"{len(self.records)} {group}scenarios together" if others else first
 
     @property
     def fails(self) -> bool:
@@ -61,36 +89,98 @@ class Judgement(Question, Finding):
             return self.accepted.stands(None if self.criterion.floor else self.high)
         return not self.is_open
 
+    def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
+        """The rounds that all scenarios have, and their costs.
 
-def judge(question: Question, asked: Sequence[Question]) -> Judgement:
+        In the order in which they were measured: a round that is made again when a comparison is
+        resumed comes last, so that what was looked at stays as it was.
+        """
+        found = [paired_by_round(one, self.label, metric) for one in self.records]
+        runs = (run for record in self.records for run in record.measurements)
+        begun = {run.round: run.started_at for run in sorted(runs, key=lambda run: run.started_at)}
+        shared = set(found[0]).intersection(*found[1:])
+        numbers = sorted(shared, key=lambda number: (begun[number], number))
+        return numbers, tuple(tuple(of[number] for of in found) for number in numbers)
+
+
+def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judgement, ...]:
+    """Every question of a comparison, without an answer; those about each scenario last.
+
+    Nothing is asked of a scenario whose runs cannot have the metric, or that a revision cannot run.
+    """
+    known = tuple(records)
+    labels = dict.fromkeys(label for one in known for label in one.context.labels[1:])
+    asked = (_questions(criterion, label, known) for label in labels for criterion in criteria)
+    return tuple(sorted(chain.from_iterable(asked), key=lambda one: one.criterion.each))
+
+
+def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Iterator[Judgement]:
+    about = [one for one in known if _is_about(criterion, one, label)]
+    if criterion in DEFAULTS and len(about) == 1:
+        if criterion.each:
+            return  # of a single scenario it is asked already
+        if criterion.can_fail_by_dear_runs:
+            criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
+    key = criterion.metric.key
+    lacking = [
+        one.scenario
+        for one in about
+        if one.measurements and not any(key in run.metrics for run in one.measurements)
+    ]
+    together = [one for one in about if one.scenario not in lacking] or about
+    for records in ([one] for one in about) if criterion.each else (together,):
+        if records:
+            yield Judgement(criterion=criterion, label=label, records=tuple(records))
+
+
+def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
+    baseline, *candidates = record.context.labels
+    unable = {one.label for one in record.outcomes if one.reason == NOT_SUPPORTED}
+    keys = {metric.key for metric in record.metrics}
+    # What is told to end has had one item, the poke: its lateness at p99 is its median.
+    is_twice = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
+    return (
+        label in candidates
+        and unable.isdisjoint((baseline, label))
+        and criterion.metric.key in keys
+        and criterion.scope.holds(record)
+        and not is_twice
+    )
+
+
+def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions, as of the latest look."""
     criterion, cost, records = question.criterion, question.criterion.cost, question.records
     numbers, pairs = question.pairs(criterion.metric)
     sides = (records[0].context.labels[0], question.label)
     given_up = (one.why_given_up(label) for one in records for label in sides)
     why_given_up = next(filter(None, given_up), None)
-    if not (why_given_up or numbers) and all(_is_measured(one, sides) for one in records):
+    rounds = ([{run.round for run in one.of(label)} for label in sides] for one in records)
+    if not (why_given_up or numbers) and all(theirs & ours for theirs, ours in rounds):
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     found, of_cost = Finding(verdict=verdict, rounds=len(numbers)), None
     if look := rule.latest_look(len(numbers)):
+        criteria = [one.criterion for one in asked]
+        costs = [one for one in criteria if one.can_fail_by_dear_runs]
         found = rule.judge(
             pairs[:look],
             margin=criterion.margin,
             floor=criterion.floor,
-            alarm=rule.ALARM * _part(criterion, asked),
-            dear_alarm=rule.ALPHA_DEAR * _part(criterion, asked, by_dear_runs=True),
+            least=criterion.metric.floor,
+            alarm=rule.ALARM * _part(criterion, criteria),
+            dear_alarm=rule.ALPHA_DEAR * _part(criterion, costs) if criterion in costs else 0.0,
         )
-        costs = question.pairs(cost)[1] if cost else ()
-        if len(costs) >= look:
+        explained = question.pairs(cost)[1] if cost else ()
+        if cost and len(explained) >= look:
             # What fell in one scenario pays for no rise in another.
-            of_cost = rule.judge(costs[:look], margin=-PAYS, beyond=1.0)
+            of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.floor, beyond=1.0)
             if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
                 found = replace(found, verdict=Verdict.EXCUSED)
     counted = numbers[: found.rounds]
     disturbed = sum(len(one.disturbed_rounds.intersection(counted)) for one in records)
-    judged = Judgement(
-        **vars(question),
+    judged = replace(
+        question,
         **vars(found),
         cost_ratio=of_cost.ratio if of_cost else None,
         disturbed=round(disturbed / len(records)),
@@ -100,22 +190,12 @@ def judge(question: Question, asked: Sequence[Question]) -> Judgement:
     return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 
-def _is_measured(record: Record, labels: Iterable[str]) -> bool:
-    """Whether these revisions have a run in some round, whatever it holds."""
-    return bool(set.intersection(*({run.round for run in record.of(one)} for one in labels)))
-
-
-def _part(criterion: Criterion, asked: Sequence[Question], *, by_dear_runs: bool = False) -> float:
-    """The part of an error that a question about this criterion has; 0 where it cannot make it.
+def _part(criterion: Criterion, asked: Sequence[Criterion]) -> float:
+    """The part of an error that a question has, among those with these criteria.
 
     The first criterion has a half, by default what waiting costs; the others have equal parts of
     the rest. Candidates, and the scenarios of a criterion that is asked of each, divide theirs.
     """
-    able = [one for one in asked if one.criterion.can_fail_by_dear_runs or not by_dear_runs]
-    count = sum(one.criterion == criterion for one in able)
-    if not count:
-        return 0.0
-    first, *others = dict.fromkeys(one.criterion for one in able)
-    if not others:
-        return 1 / count
-    return 1 / count / 2 / (1 if criterion == first else len(others))
+    first, *others = dict.fromkeys(asked)
+    of_others = 2 if criterion == first else 2 * len(others)
+    return 1 / asked.count(criterion) / (of_others if others else 1)

@@ -2,11 +2,9 @@
 
 A *pair* is what the baseline and the candidate cost in one round of one scenario; ``t`` is the
 logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) + floor``. A run is
-*dear* if it costs more than twice the median of what is allowed.
+*dear* if it costs more than ``DEAR`` times the median of what is allowed.
 
-* *It fails* if the signed-rank test says that t lies above 0 (F. Wilcoxon, "Individual comparisons
-  by ranking methods", Biometrics Bulletin 1, 1945), counted by means of two values: these know
-  neither ties nor zeros.
+* *It fails* if the signed-rank test says that t lies above 0.
 * *It fails, too,* at the last look, if it has certainly more dear runs: if one side of a pair is
   dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947).
 * *It is within its margin* if that test says that t lies below 0 where not one side alone is dear,
@@ -14,11 +12,8 @@ logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) 
   ``RARE_ANYWHERE``; plain means, or the centre of one scenario, above ``BEYOND``.
 * *Else it is inconclusive.*
 
-The latest look counts. Numbers of rounds after which one looks are fixed, and errors are divided
-over looks and questions (Bonferroni), so that nothing need be known of how these depend on each
-other. Estimate and bounds are those of the same test (J. Hodges and E. Lehmann, "Estimates of
-location based on rank tests", Annals of Mathematical Statistics 34, 1963): verdict and table cannot
-disagree.
+The latest look counts. Looks are fixed, and errors are divided over looks and questions
+(Bonferroni), so that nothing need be known of how these depend on each other.
 """
 
 from __future__ import annotations
@@ -35,10 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 Pairs = tuple[tuple[tuple[float, float], ...], ...]
-"""Costs above 0, of each round, of each scenario: the baseline's and the candidate's."""
+"""Costs of each round, of each scenario: the baseline's and the candidate's."""
 
 ALPHA = 0.05
 """The chance that a comparison without any regression fails at all.
@@ -89,6 +83,27 @@ class Dear:
     baseline: int
     pairs: int
 
+    @classmethod
+    def of(cls, sides: NDArray[np.int_]) -> Dear:
+        """Counts pairs: 1 where the candidate's run alone is dear, -1 for the baseline's."""
+        ours, theirs = int((sides > 0).sum()), int((sides < 0).sum())
+        return cls(candidate=ours, baseline=theirs, pairs=sides.size)
+
+    def chance_of_so_few(self, more: float) -> float:
+        """The chance of so few, if the candidate's were so much more frequent.
+
+        T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
+        """
+        from scipy import special
+
+        n, ours, theirs = self.pairs, self.candidate, self.baseline
+        # The likeliest rate of the baseline's, given the difference.
+        linear = (2 * n - ours + theirs) * more - ours - theirs
+        root = math.sqrt(linear**2 + 8 * n * theirs * more * (1 - more))
+        rate = (root - linear) / (4 * n)
+        deviation = math.sqrt(n * (2 * rate + more * (1 - more)))
+        return float(special.ndtr((ours - theirs - n * more) / deviation))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
@@ -112,8 +127,8 @@ class Finding:
     """Whether it fails by these."""
     is_mean_beyond: bool = False
     """Whether the means are, which keeps it from being within its margin."""
-    apart: int | None = None
-    """The scenario, by its place, whose own centre or dear runs are, which does so too."""
+    apart: tuple[int, ...] = ()
+    """Scenarios, by their place, whose own centre or dear runs are, which does so too."""
 
 
 def latest_look(rounds: int) -> int:
@@ -127,46 +142,45 @@ def judge(
     *,
     margin: float,
     floor: float = 0.0,
+    least: float,
     alarm: float = ALARM,
     dear_alarm: float = 0.0,
     beyond: float = BEYOND,
 ) -> Finding:
     """Judges the rounds of one look; this is asked after each run, and answered once.
 
-    It fails without a reason by a chance of ``alarm``, and of ``dear_alarm`` by dear runs.
+    It fails without a reason by a chance of ``alarm``, and of ``dear_alarm`` by dear runs. What is
+    next to nothing counts as ``least``.
     """
     import numpy as np
     from scipy.stats import binom
 
-    baseline, candidate = np.moveaxis(np.array(pairs, dtype=float), -1, 0)
+    baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + floor
     logs = np.log(candidate / allowed)
     # By the baseline's median alone: no candidate moves what is dear.
     limit = DEAR * np.median(allowed, axis=0)
-    ours, theirs = candidate > limit, allowed > limit
-    dear = _count(ours, theirs)
+    sides = (candidate > limit).astype(int) - (allowed > limit)
+    dear = Dear.of(sides)
     heads = float(binom.sf(dear.candidate - 1, dear.candidate + dear.baseline, 0.5))
     is_dear_worse = len(pairs) == LOOKS[-1] and heads <= dear_alarm
     found = hodges_lehmann(logs, alarm, CLEAR)
     # Dear runs have tests of their own. Whether one side is dear does not depend on which one is
     # the candidate's, if it costs what is allowed, so that the test of the others is exact, too.
-    others = logs[ours == theirs]
+    others = logs[sides == 0]
     if 0 < others.size < logs.size:
         high = hodges_lehmann(others, alarm, CLEAR).high
         if found.low <= high < 0:
             found = replace(found, centre=min(found.centre, high), high=high)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    apart = next(
-        (
-            place
-            for place, own in enumerate(logs.T)
-            if hodges_lehmann(own, 0.0, 0.0).centre > math.log(beyond)
-            or chance_of_so_few(_count(ours[:, place], theirs[:, place]), RARE_ANYWHERE) > ALPHA
-        ),
-        None,
-    )
+    apart = [
+        place
+        for place, own in enumerate(logs.T)
+        if hodges_lehmann(own, 0.0, 0.0).centre > math.log(beyond)
+        or Dear.of(sides[:, place]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
+    ]
     rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE
-    is_open = means > beyond or apart is not None or chance_of_so_few(dear, rare) > CLEAR
+    is_open = means > beyond or apart or dear.chance_of_so_few(rare) > CLEAR
     verdict = Verdict.INCONCLUSIVE
     if found.low > 0 or is_dear_worse:
         verdict = Verdict.SLOWER
@@ -186,34 +200,16 @@ def judge(
         dear=dear,
         by_dear_runs=is_dear_worse and found.low <= 0,
         is_mean_beyond=means > beyond,
-        apart=apart,
+        apart=tuple(apart),
     )
-
-
-def _count(ours: Flags, theirs: Flags) -> Dear:
-    return Dear(
-        candidate=int((ours & ~theirs).sum()), baseline=int((theirs & ~ours).sum()), pairs=ours.size
-    )
-
-
-def chance_of_so_few(dear: Dear, more: float) -> float:
-    """The chance of so few dear runs, if the candidate's were so much more frequent.
-
-    T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
-    """
-    from scipy import special
-
-    n, ours, theirs = dear.pairs, dear.candidate, dear.baseline
-    # The likeliest rate of the baseline's, given the difference.
-    linear = (2 * n - ours + theirs) * more - ours - theirs
-    root = math.sqrt(linear**2 + 8 * n * theirs * more * (1 - more))
-    rate = (root - linear) / (4 * n)
-    deviation = math.sqrt(n * (2 * rate + more * (1 - more)))
-    return float(special.ndtr((ours - theirs - n * more) / deviation))
 
 
 def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
     """The median of all means of two values, and the bounds that invert the signed-rank test.
+
+    The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
+    1945), the inversion J. Hodges' and E. Lehmann's ("Estimates of location based on rank tests",
+    Annals of Mathematical Statistics 34, 1963): verdict and table cannot disagree.
 
     The truth lies below ``low`` with a chance of at most ``error_low``, above ``high`` of
     ``error_high``, if values are symmetric about it. Takes one value at least, in any shape.

@@ -86,13 +86,11 @@ class Gate:
         What mostly waits comes first: there most regressions show soonest, and little more is
         measured of who has failed. What is judged together is measured together.
         """
-        large = [one for one in scenarios if one.large_changes_only]
-        others = [one for one in scenarios if one not in large]
-        waiting = [one for one in others if one.waits and not one.works]
-        working = [one for one in others if one not in waiting]
         if any(one.scope is Scope.EVERY and not one.each for one in self.criteria):
             return [scenarios]
-        return [group for group in (waiting, large, working) if group]
+        order = (Scope.WAITING, Scope.LARGE_CHANGES, Scope.WORKING)
+        groups = ([one for one in scenarios if scope.holds(one)] for scope in order)
+        return [group for group in groups if group]
 
     def validate(self) -> None:
         """Raises ``UsageError`` for what could not be heeded, before anything is measured."""

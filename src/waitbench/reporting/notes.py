@@ -380,8 +380,8 @@ def _why_open(found: Judgement) -> str:
     if is_within and found.is_mean_beyond and found.means is not None:
         means = format_rise(found.means, floor)
         reasons.append(f"{means} by the means, as some runs cost much more")
-    elif is_within and found.apart is not None and len(found.scenarios) > 1:
-        reasons.append(f"{found.scenarios[found.apart]} by itself seems to cost much more")
+    elif is_within and found.apart and len(found.scenarios) > 1:
+        reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
     elif found.high is not None and found.high < most and found.dear is not None:
         dear, pairs = found.dear.candidate, found.dear.pairs
         reasons.append(f"{dear} of {pairs} runs cost more than twice what is usually allowed")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.records import context
-from waitbench.analysis.criteria import DEFAULTS, ask
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.judging import ask
 from waitbench.engines import selection
 from waitbench.engines.services import Service, services_of
 from waitbench.engines.worker import file as worker_file
