@@ -254,3 +254,16 @@ def test_a_night_that_is_off_is_never_confirmed_by_the_next_ones() -> None:
     (trend,) = trends([one for night in nights for one in night], "v1")
     assert {one.is_provisional for one in trend.change_points} == {True}
     assert {one.after for one in trend.change_points} == {"v8", "v9"}
+
+
+def test_counts_that_are_equal_in_all_runs_have_a_history() -> None:
+    night = [told(f"{n:02}", {"v1": 1.0, f"v{n}": 1.0}) for n in range(2, 14)]
+    for cost, steps in ((0.0, []), (1.0, ["v8", "v9"])):
+        nights = [
+            dataclasses.replace(
+                one, logs={entry: (cost * (entry.name == "v8"),) * 3 for entry in one.entries}
+            )
+            for (one,) in night
+        ]
+        (trend,) = trends(nights, "v1")
+        assert [step.after for step in trend.change_points] == steps

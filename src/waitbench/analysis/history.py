@@ -6,7 +6,7 @@ the anchor, which every session measures too. Each machine has a history of its 
 
 How far a ratio is off is one figure a history: the noise of the rounds, which is known, and what
 differs between sessions. That is estimated from how neighbours in the history differ: by the
-median, which a few steps do not move, drawn towards what is assumed as long as there are few.
+median, which a few steps do not move, among some that are as assumed.
 
 PELT finds the change points for which the squares around the mean of each part, and a penalty for
 each, are the least (R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with
@@ -166,7 +166,9 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
 def _variance(logs: Sequence[float], noise: float) -> float:
     """The variance of a ratio's logarithm, of ratios in order of history with known noise."""
     apart = [(later - earlier) ** 2 / 2 / _MEDIAN_OF_SQUARE for earlier, later in pairwise(logs)]
-    return max(noise, median([*apart, *[noise + _ASSUMED] * _ASSUMED_COUNT]))
+    # Counts may be equal in all runs of all sessions, and another day all the same.
+    least = noise + _ASSUMED * _ASSUMED_COUNT / (_ASSUMED_COUNT + len(apart))
+    return max(least, median([*apart, *[noise + _ASSUMED] * _ASSUMED_COUNT]))
 
 
 def _mean(logs: Mapping[str, float], error: float) -> Estimate:
@@ -179,12 +181,10 @@ def _estimate(log: float, half: float, count: int) -> Estimate:
 
 def _change_points(logs: Logs, anchor: Entry, scatter: float) -> list[ChangePoint]:
     """The change points that certainly exceed the margin."""
-    entries, several = tuple(logs), len(logs) - 1
-    if not several:
-        return []
-    # How many standard errors are beyond chance at any place; the scatter is known as well as that
-    # many differences tell it.
-    certain = t_quantile(1 - ALPHA / 2 / several, _ASSUMED_COUNT + several)
+    entries, between = tuple(logs), len(logs) - 1
+    # How many standard errors are beyond chance anywhere between two of them; the scatter is known
+    # as well as that many differences tell it.
+    certain = t_quantile(1 - ALPHA / 2 / between, _ASSUMED_COUNT + between)
     starts = _starts([*logs.values()], scatter, certain**2)
     while starts:
         parts = [entries[a:b] for a, b in pairwise((0, *starts, len(entries)))]
