@@ -91,13 +91,21 @@ def functions(line: Line) -> list[str]:
     return [frame.name for frame in line.frames if frame.kind != KERNEL]
 
 
-def changed(idle: Why, folder: Path, name: str) -> Line:
-    return lines([idle, record(folder, f"{IDLE}\nbegin({name!r})")])[0]
-
-
 @pytest.mark.integration
-def test_a_thread_that_wakes_up_often_is_named_with_its_function(idle: Why, tmp_path: Path) -> None:
-    line = changed(idle, tmp_path, "needle")
+def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_once(
+    idle: Why, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = count()
+
+    def at_second(pid: int, read: Any = stacks.read) -> Any:
+        if next(tries) == 0:
+            raise NotSeen("its functions cannot be read (for once)")
+        return read(pid)
+
+    monkeypatch.setattr(stacks, "read", at_second)
+    found = record(tmp_path, f"{IDLE}\nbegin('needle')")
+    assert found.remarks == ()
+    line = lines([idle, found])[0]
     assert line.waits
     assert functions(line)[-1] == "needle"
     assert line.process == "worker"
@@ -109,7 +117,7 @@ def test_a_thread_that_wakes_up_often_is_named_with_its_function(idle: Why, tmp_
 
 @pytest.mark.integration
 def test_who_works_is_named_although_it_waits_elsewhere(idle: Why, tmp_path: Path) -> None:
-    line = changed(idle, tmp_path, "burning")
+    line = lines([idle, record(tmp_path, f"{IDLE}\nbegin('burning')")])[0]
     assert not line.waits
     assert functions(line)[-1] == "burn"
 
@@ -180,23 +188,6 @@ def test_where_nobody_may_read_stacks_it_is_said_why(
     assert all(not thread.asleep for thread in found.threads)
     assert max(sum(thread.wakeups_per_s) for thread in found.threads) > 10
     assert found.remarks == ("worker: its functions cannot be read (Operation not permitted).",)
-
-
-@pytest.mark.integration
-def test_a_stack_that_cannot_be_read_once_is_read_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tries = count()
-
-    def at_second(pid: int, read: Any = stacks.read) -> Any:
-        if next(tries) == 0:
-            raise NotSeen("its functions cannot be read (for once)")
-        return read(pid)
-
-    monkeypatch.setattr(stacks, "read", at_second)
-    found = record(tmp_path, f"{IDLE}\nbegin('needle')")
-    assert "needle" in {one.frames[0].name for thread in found.threads for one in thread.asleep}
-    assert found.remarks == ()
 
 
 @pytest.mark.integration
