@@ -67,12 +67,8 @@ def record(base: dict[str, float], new: dict[str, float]) -> Record:
         ("wakeups", (WAITING,), "0 1"),
         ("wakeups", (WORKING,), "0 0"),
         ("thread", (WORKING,), "1 1"),
-        ("syscalls", (WORKING,), "1 1"),
-        ("memory", (WORKING,), "1 1"),
         ("silence", (WORKING,), "0 1"),
         ("late-busy", (WORKING,), "0 1"),
-        ("late", (WORKING,), "0 0"),
-        ("startup", (WORKING,), "0 0"),
         ("child-reaped", (WORKING,), "0 0"),
         ("one-of-two", (WAITING,), "0 0"),
         ("one-of-two", (WAITING, "-i", "0"), "0 0"),
@@ -118,8 +114,6 @@ def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:
     (rise,) = doctored.realised([one] for one in records)
     assert (rise.metric, rise.ratio.count) == ("wakeups", 4)
     assert rise.ratio.value == pytest.approx((1.10 * 1.21) ** 0.5)
-
-
-def test_scenarios_that_work_are_no_part_of_the_realised_rise() -> None:
+    # Scenarios that work are no part of it.
     runs = [{"wakeups": 100.0}] * 2
     assert doctored.realised([[make_record({"base": runs, "new": runs})]]) == []

@@ -41,18 +41,13 @@ def marks(folder: Path, workload: str, *, read: bool = True) -> list[str]:
         os.close(pipe)
 
 
-@pytest.mark.parametrize("sources", [0, 3])
+# What declares no source may end several times: the last one counts.
+@pytest.mark.parametrize(("sources", "ends"), [(0, 3), (3, 1), (4, 0)])
 def test_the_first_poll_and_the_end_of_the_last_source_are_told(
-    sources: int, tmp_path: Path
+    sources: int, ends: int, tmp_path: Path
 ) -> None:
     told = marks(tmp_path, POLLS.format(sources=sources))
-    # What declares no source may end several times: the last one counts.
-    assert told[0] == "begin"
-    assert told.count("end") == (1 if sources else 3)
-
-
-def test_a_source_that_has_not_ended_keeps_the_window_open(tmp_path: Path) -> None:
-    assert "end" not in marks(tmp_path, POLLS.format(sources=4))
+    assert (told[0], told.count("end")) == ("begin", ends)
 
 
 def test_where_nobody_reads_the_marks_a_workload_runs_all_the_same(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from waitbench.model.scan import Scan
         ("partitions=1:100", "partitions", (1, 2, 4, 8, 16, 32, 64, 100)),
         ("partitions=3:20", "partitions", (3, 6, 12, 20)),
         ("interval=0.5,0.25,4", "interval", (0.25, 0.5, 4)),
-        ("processes=16,1,4", "processes", (1, 4, 16)),
     ],
 )
 def test_a_range_is_doubled_and_ends_with_its_end_and_a_list_is_sorted(
@@ -28,13 +27,10 @@ def test_a_range_is_doubled_and_ends_with_its_end_and_a_list_is_sorted(
     ("text", "says"),
     [
         ("partitions", "is not NAME=VALUES, such as --scan partitions=1:4096"),
-        ("=1:4", "is not NAME=VALUES"),
         ("partitions=1:2", "has 2 values: a curve takes 3 to 64"),
-        ("partitions=1,2", "has 2 values"),
         ("partitions=0:8", "the first value must be above zero"),
         ("partitions=8:1", "below the last"),
         ("partitions=1,two,3", "'two' is not a number above zero"),
-        ("partitions=1,0,3", "'0' is not a number above zero"),
         ("partitions=1,2,2", "names a value twice"),
         ("processes=1,1.5,3", "processes are whole numbers"),
     ],

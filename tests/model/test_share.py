@@ -16,19 +16,22 @@ def test_every_scenario_is_in_exactly_one_share(number: int) -> None:
     assert [share.is_whole for share in shares] == [number == 1] * number
 
 
-def test_shares_take_about_equally_long_and_keep_the_order_of_the_comparison() -> None:
-    shares = [Shard(index=one, number=2).of(FOUR).scenarios for one in (1, 2)]
-    assert shares == [("a", "b"), ("c", "d")]
-
-
-def test_scenarios_that_take_as_long_are_dealt_in_turn() -> None:
-    alike = dict.fromkeys("abcde", 1.0)
-    shares = [Shard(index=one, number=2).of(alike).scenarios for one in (1, 2)]
-    assert shares == [("a", "c", "e"), ("b", "d")]
-    nothing = dict.fromkeys("abc", 0.0)
-    assert [Shard(index=one, number=3).of(nothing).scenarios for one in (1, 2, 3)] == [
-        ("a",), ("b",), ("c",),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("lengths", "shares"),
+    [
+        # About equally long, and in the order of the comparison.
+        (FOUR, [("a", "b"), ("c", "d")]),
+        # Those that take as long are dealt in turn.
+        (dict.fromkeys("abcde", 1.0), [("a", "c", "e"), ("b", "d")]),
+        (dict.fromkeys("abc", 0.0), [("a",), ("b",), ("c",)]),
+    ],
+)
+def test_shares_take_about_equally_long(
+    lengths: dict[str, float], shares: list[tuple[str, ...]]
+) -> None:
+    number = len(shares)
+    found = [Shard(index=one, number=number).of(lengths) for one in range(1, number + 1)]
+    assert [share.scenarios for share in found] == shares
 
 
 @pytest.mark.parametrize(
