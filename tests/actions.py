@@ -1,6 +1,5 @@
 """Runs steps of the composite actions and the examples as a runner would run them."""
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from tests.running import run
 from waitbench.system.places import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -41,15 +41,7 @@ def run_script(
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         "RUNNER_TEMP": str(folder / "temp"),
     }
-    return subprocess.run(
-        command,
-        env={**os.environ, **RUNNER, **files, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return run(*command, cwd=folder, env={**RUNNER, **files, **environment})
 
 
 def outputs_in(folder: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import bisect_repository, standin
+from tests.running import run
 from waitbench.environments.repository import Repository
 from waitbench.system.places import ROOT, Cache
 
@@ -76,19 +77,12 @@ def run_compare(tmp_path: Path) -> Compare:
     The results of ``compare`` go into the test's own folder ``results``.
     """
 
-    def run(
+    def run_command(
         *arguments: object, command: str = "compare", timeout: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        given = [command, *map(str, arguments)]
+        given = [command, *arguments]
         if command == "compare" and "--results" not in given:
-            given[1:1] = ["--results", str(tmp_path / "results")]
-        return subprocess.run(
-            [*PROGRAM, *given],
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            env={**os.environ, "COLUMNS": "80"},
-        )
+            given[1:1] = ["--results", tmp_path / "results"]
+        return run(*PROGRAM, *given, timeout_s=timeout, env={"COLUMNS": "80"})
 
-    return run
+    return run_command

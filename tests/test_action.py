@@ -23,6 +23,7 @@ from tests.actions import (
 from tests.conftest import Compare
 from tests.faults import clones
 from tests.histories import Upstream
+from tests.running import run
 from waitbench.system.places import ROOT
 
 FIND, COMPARE = "Find what to compare", "Compare"
@@ -335,10 +336,7 @@ class GitHub:
             "RESULTS": str(self.results), "STATE": str(self.state),
             "PATH": f"{self.programs}:{os.environ['PATH']}",
         }  # fmt: skip
-        return subprocess.run(
-            [ROOT / "comment" / "comment.sh"], env={**os.environ, **RUNNER, **known, **variables},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        return run(ROOT / "comment" / "comment.sh", env={**RUNNER, **known, **variables})
 
     def calls(self) -> list[list[str]]:
         return [json.loads(line) for line in (self.state / "calls").read_text().splitlines()]
@@ -394,8 +392,6 @@ def test_the_scripts_of_the_steps_are_sound(tmp_path: Path) -> None:
         (tmp_path / f"{number}.sh").write_text(script)
     shellcheck = Path(sys.executable).with_name("shellcheck")
     # Below a warning it takes the variables of the step for misspelt ones of its own.
-    done = subprocess.run(
-        [shellcheck, "--shell", "bash", "--severity", "warning", *tmp_path.glob("*.sh")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    options = ("--shell", "bash", "--severity", "warning")
+    done = run(shellcheck, *options, *tmp_path.glob("*.sh"))
     assert done.returncode == 0, done.stdout

@@ -1,13 +1,13 @@
 """What the documents promise is there."""
 
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from tests.running import run
 from waitbench.system.places import ROOT
 
 DOCUMENTS = sorted(
@@ -21,13 +21,7 @@ LONGEST_README, LONGEST_SENTENCE = 700, 35
 def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:
     text = (ROOT / "docs" / "results.md").read_text("utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(example)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
+    done = run(sys.executable, "-c", textwrap.dedent(example), cwd=ROOT)
     assert "partitioned-long-input" in done.stdout
     assert len(done.stdout.splitlines()) == 1 + 1 + 8
 

@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 from packaging.requirements import Requirement
 
-from tests import standin
+from tests import running, standin
 from waitbench.execution import hyperfine
 from waitbench.system import installation
 from waitbench.system.places import DATAFLOWS, PACKAGE, ROOT, WORKERS, Cache
@@ -28,11 +28,8 @@ Installed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def build(folder: Path) -> Path:
     """Builds the wheel of this clone. Skips where the index cannot be reached."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", str(ROOT)]
-    done = subprocess.run(
-        [*command, "--wheel-dir", str(folder)], capture_output=True, text=True, check=False,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1600000000"},
-    )  # fmt: skip
+    command = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", ROOT)
+    done = running.run(*command, "--wheel-dir", folder, env={"SOURCE_DATE_EPOCH": "1600000000"})
     if re.search(r"Max retries|NewConnectionError|ConnectTimeout", done.stderr):
         pytest.skip("the index cannot be reached")
     assert done.returncode == 0, done.stderr
@@ -83,11 +80,8 @@ def run(program: Path, tmp_path: Path) -> Installed:
 
 def names_below(*folders: Path) -> set[str]:
     """Files that are kept in git, relative to the clone."""
-    names = [str(one.relative_to(ROOT)) for one in folders]
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *names],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    listing = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    listed = running.run(*listing, *folders, cwd=ROOT)
     return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
 
 

@@ -10,17 +10,13 @@ from textwrap import dedent
 import pytest
 
 import runner
+from tests.running import run
 from waitbench.system.places import ROOT, Cache
 
 SAMPLE = ROOT / "docs" / "samples" / "input"
 
 
-def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
-    """The program with these changes of its environment."""
-    return subprocess.run(
-        [sys.executable, str(ROOT / "runner.py"), *map(str, arguments)],
-        capture_output=True, text=True, check=False, env={**os.environ, **changes},
-    )  # fmt: skip
+RUNNER = (sys.executable, ROOT / "runner.py")
 
 
 def fail(*_arguments: object) -> None:
@@ -59,11 +55,7 @@ def test_details_that_cannot_be_written_are_said(
 
 @pytest.mark.parametrize("command", [["scenarios"], ["report", str(SAMPLE)]])
 def test_output_that_cannot_be_written_is_exit_3(command: list[str]) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "runner.py"), *command],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
+    done = run("sh", "-c", '"$@" >/dev/full', "sh", *RUNNER, *command)
     assert done.returncode == 3
     assert "No space left on device" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -82,7 +74,7 @@ def test_a_reader_that_has_read_enough_hears_no_complaint(how: tuple[str, ...]) 
 
 
 def test_a_terminal_of_ascii_alone_shows_figures_nevertheless() -> None:
-    done = run("report", SAMPLE, PYTHONIOENCODING="ascii")
+    done = run(*RUNNER, "report", SAMPLE, env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
     assert "partitioned-long-input" in done.stdout
     assert done.stdout.isascii()
@@ -90,9 +82,8 @@ def test_a_terminal_of_ascii_alone_shows_figures_nevertheless() -> None:
 
 def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
     (tmp_path / "repository").mkdir()
-    done = run(
-        "compare", "main", "--repo", tmp_path / "repository", PATH=str(tmp_path), BENCH_PROGRAM="me"
-    )
+    arguments = ("compare", "main", "--repo", tmp_path / "repository")
+    done = run(*RUNNER, *arguments, env={"PATH": str(tmp_path), "BENCH_PROGRAM": "me"})
     assert (done.returncode, done.stderr) == (
         3, "me: git is not installed here. Install it (apt-get install git).\n",
     )  # fmt: skip
@@ -109,10 +100,8 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
         late = Late()
         endings.own_signals()
         """
-    done = subprocess.run(
-        ["env", f"--default-signal={number.name[3:]}", sys.executable, "-c", dedent(code)],
-        capture_output=True, text=True, check=False, cwd=ROOT / "src",
-    )  # fmt: skip
+    program = ("env", f"--default-signal={number.name[3:]}", sys.executable)
+    done = run(*program, "-c", dedent(code), cwd=ROOT / "src")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -122,10 +111,7 @@ def test_an_interrupt_before_anything_is_imported_ends_it_silently(
 ) -> None:
     strike = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
     (tmp_path / f"{imported}.py").write_text(strike)
-    done = subprocess.run(
-        # As from a terminal, whatever started these tests has it ignore.
-        ["env", "--default-signal=INT", ROOT / "waitbench", "scenarios"],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-    )  # fmt: skip
+    # As from a terminal, whatever started these tests has it ignore.
+    program = ("env", "--default-signal=INT", ROOT / "waitbench", "scenarios")
+    done = run(*program, env={"PYTHONPATH": str(tmp_path)})
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.running import run
 from waitbench.system.places import ROOT
 
 
@@ -22,15 +23,8 @@ def make_venv(tmp_path: Path, refused: str) -> subprocess.CompletedProcess[str]:
     python.chmod(0o755)
     functions = (ROOT / "src" / "setup.sh").read_text().rpartition("\nbench_setup ")[0]
     script = f'{functions}\nset -euo pipefail\nBENCH_PROGRAM=test bench_make_venv "$1" "$2"'
-    command = ["bash", "-c", script, "bash", str(python), str(tmp_path / "venv")]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"PATH": "/usr/bin:/bin"},
-    )
+    bare = ("env", "-i", "PATH=/usr/bin:/bin", "bash")
+    return run(*bare, "-c", script, "bash", python, tmp_path / "venv")
 
 
 @pytest.mark.parametrize(

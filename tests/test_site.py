@@ -1,21 +1,21 @@
 """The documents as a site: built without a network, and every link within it leads somewhere."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from tests.running import run
 from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
 
 
 def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path)
+    done = run(*command, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     contents = (ROOT / "mkdocs.yml").read_text("utf-8")
     documents = {path.name for path in (ROOT / "docs").glob("*.md")}

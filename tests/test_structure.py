@@ -1,12 +1,12 @@
 """The rooms of the package: what may know what."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.running import run
 from waitbench import engines
 from waitbench.system.places import PACKAGE, ROOT
 
@@ -34,11 +34,10 @@ def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a new interpreter has loaded then."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-        env={"PYTHONPATH": str(PACKAGE.parent)},
-    )  # fmt: skip
+    code = f"import sys; {code}; print(*sys.modules)"
+    python = ("env", "-i", f"PYTHONPATH={PACKAGE.parent}", sys.executable)
+    done = run(*python, "-c", code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
 
