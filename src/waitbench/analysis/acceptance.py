@@ -26,29 +26,13 @@ class Acceptance:
     def __str__(self) -> str:
         return f"{self.criterion} in {self.scenario}"
 
-    def covers(self, criterion: Criterion, scenarios: Sequence[str]) -> bool:
-        """Whether it is about a question, whatever the answer."""
-        is_meant = self.criterion in (str(criterion), criterion.metric.name)
-        return is_meant and all(fnmatchcase(one, self.scenario) for one in scenarios)
-
-    def allows(self, low: float | None) -> bool:
+    def accepts(self, criterion: Criterion, scenarios: Sequence[str], low: float | None) -> bool:
         """Whether it accepts a rise whose ratio has this lower bound."""
-        if self.is_over:
-            return False
-        return self.at_most is None or (low is not None and low <= 1 + self.at_most)
+        is_meant = self.criterion in (str(criterion), criterion.metric.name)
+        is_small = self.at_most is None or (low is not None and low <= 1 + self.at_most)
+        is_there = all(fnmatchcase(one, self.scenario) for one in scenarios)
+        return is_meant and is_small and is_there and not self.is_over
 
     def stands(self, high: float | None) -> bool:
         """Whether it accepts a rise whose ratio has this upper bound, whatever else is measured."""
         return self.at_most is None or (high is not None and high <= 1 + self.at_most)
-
-
-def accepting(
-    acceptances: Sequence[Acceptance],
-    criterion: Criterion,
-    scenarios: Sequence[str],
-    low: float | None,
-) -> Acceptance | None:
-    """The first that accepts a rise with this lower bound of its ratio, if any does."""
-    return next(
-        (one for one in acceptances if one.covers(criterion, scenarios) and one.allows(low)), None
-    )

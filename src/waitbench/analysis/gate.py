@@ -1,17 +1,17 @@
 """Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
-from waitbench.analysis.acceptance import Acceptance, accepting
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement, ask, judge
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, HARMLESS, NOT_SUPPORTED, UNANSWERED
+from waitbench.model.run import HARMLESS, NOT_SUPPORTED, UNANSWERED
 
 _UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
@@ -48,14 +48,10 @@ class GateVerdict:
     """``label in scenario`` for what the baseline supports, and the candidate does not."""
     unsupported: tuple[str, ...] = ()
     """The same for what the baseline does not support either: nothing is asked of it."""
-    disturbed_runs: int = 0
-    """Runs that were repeated because the machine did something else."""
     disturbed_rounds: int = 0
     """Rounds that count although it did so in every attempt; of all scenarios together."""
     rounds: int = 0
     """All rounds of all scenarios."""
-    foreign_cores: float = 0.0
-    """What others used on the average of the disturbed rounds that count."""
     steal_share: float = 0.0
     """What a hypervisor took, as a share of the CPU that was asked for."""
     left_out: tuple[str, ...] = ()
@@ -95,11 +91,6 @@ class GateVerdict:
             return ExitCode.OK
         return self.outcome.exit_code
 
-    @property
-    def is_disturbed(self) -> bool:
-        """Whether others used the machine in most rounds."""
-        return mostly_disturbed(self.disturbed_rounds, self.rounds)
-
 
 def judge_all(
     records: Iterable[Record],
@@ -113,22 +104,18 @@ def judge_all(
     have their part of the allowed error, and no answer here.
     """
     known = tuple(records)
+    here = {record.scenario for record in known}
     asked = ask((*known, *elsewhere), criteria)
-    judgements = (judge(one, asked) for one in _questions_about(known, asked))
+    found = []
+    for whole in asked:
+        measured = tuple(record for record in whole.records if record.scenario in here)
+        if measured:
+            is_partial = len(measured) < len(whole.records)
+            question = replace(whole, records=measured, is_partial=is_partial)
+            found.append(_accepted(judge(question, asked), acceptances))
     return tuple(
-        _accepted(judgement, acceptances)
-        for judgement in judgements
-        if judgement.fails or not judgement.criterion.only_alarms
+        one for one in found if one.verdict is Verdict.SLOWER or not one.criterion.only_alarms
     )
-
-
-def _questions_about(known: Sequence[Record], asked: Iterable[Judgement]) -> Iterator[Judgement]:
-    """The same questions, of those of their scenarios that are measured here."""
-    scenarios = {record.scenario for record in known}
-    for question in asked:
-        here = tuple(record for record in question.records if record.scenario in scenarios)
-        if here:
-            yield replace(question, records=here, is_partial=len(here) < len(question.records))
 
 
 def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
@@ -142,8 +129,8 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     elif low is not None and criterion.floor:
         # What is allowed is the margin more than the baseline at least.
         low *= 1 + criterion.margin
-    found = accepting(acceptances, criterion, judgement.scenarios, low)
-    return replace(judgement, accepted=found)
+    found = (one for one in acceptances if one.accepts(criterion, judgement.scenarios, low))
+    return replace(judgement, accepted=next(found, None))
 
 
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -202,17 +189,16 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    lacking = {
-        (o.label, record.scenario, _supports(record, record.context.labels[0]))
-        for record in known
-        for o in record.outcomes
-        if o.reason == NOT_SUPPORTED
-    }
-    named = sorted((f"{label} in {scenario}", lost) for label, scenario, lost in lacking)
-    disturbed = [run for record in known for run in record.measurements if DISTURBED in run.marks]
-    real_s = math.fsum(run.metrics.get("time_wall_clock", 0.0) for run in disturbed)
-    used = [run.metrics for record in known for run in record.measurements]
-    steal_s = math.fsum(metrics.get("machine_steal", 0.0) for metrics in used)
+    lost, unsupported = [], []
+    for record in known:
+        unable = {one.label for one in record.outcomes if one.reason == NOT_SUPPORTED}
+        of = unsupported if record.context.labels[0] in unable else lost
+        of += [f"{label} in {record.scenario}" for label in unable]
+    runs = [run.metrics for record in known for run in record.measurements]
+    # Exact sums: the same in whatever order scenarios came.
+    steal_s, cpu_s = (
+        math.fsum(run.get(key, 0.0) for run in runs) for key in ("machine_steal", "time_cpu")
+    )
     return GateVerdict(
         criteria=tuple(criteria),
         judgements=judge_all(known, criteria, acceptances=acceptances),
@@ -220,28 +206,14 @@ def conclude(
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
-        lost=tuple(name for name, lost in named if lost),
-        unsupported=tuple(name for name, lost in named if not lost),
-        disturbed_runs=sum(
-            outcome.reason == DISTURBED for record in known for outcome in record.outcomes
-        ),
+        lost=tuple(sorted(lost)),
+        unsupported=tuple(sorted(unsupported)),
         disturbed_rounds=sum(len(record.disturbed_rounds) for record in known),
-        rounds=_rounds_of(known),
-        foreign_cores=math.fsum(run.metrics.get("machine_foreign_cpu", 0.0) for run in disturbed)
-        / max(real_s, 1e-9),
-        steal_share=steal_s
-        / max(steal_s + math.fsum(metrics.get("time_cpu", 0.0) for metrics in used), 1e-9),
+        rounds=sum(len(all_rounds(record)) for record in known),
+        steal_share=steal_s / max(steal_s + cpu_s, 1e-9),
         left_out=tuple(left_out),
         acceptances=tuple(acceptances),
     )
-
-
-def _supports(record: Record, label: str) -> bool:
-    return not any(o.label == label and o.reason == NOT_SUPPORTED for o in record.outcomes)
-
-
-def _rounds_of(records: Sequence[Record]) -> int:
-    return sum(len(all_rounds(record)) for record in records)
 
 
 def failed_runs(record: Record) -> list[FailedRuns]:

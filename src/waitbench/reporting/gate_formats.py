@@ -40,8 +40,6 @@ def plain(found: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
         "rounds": verdict.rounds,
         "disturbed_rounds": verdict.disturbed_rounds,
-        "disturbed_runs": verdict.disturbed_runs,
-        "foreign_cores": verdict.foreign_cores,
         "steal_share": verdict.steal_share,
         "accepted": [asdict(one) for one in verdict.acceptances],
         "judgements": results.plain(found.judgements or ()),
