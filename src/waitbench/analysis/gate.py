@@ -189,7 +189,7 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    lost, unsupported = [], []
+    lost, unsupported = list[str](), list[str]()
     for record in known:
         unable = {one.label for one in record.outcomes if one.reason == NOT_SUPPORTED}
         of = unsupported if record.context.labels[0] in unable else lost
