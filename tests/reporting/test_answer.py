@@ -82,14 +82,6 @@ def test_what_fails_has_the_figures_of_both_sides_and_all_else_a_count() -> None
     assert lines_of_table(details(found))[-2].startswith("✓ CPU in all ")
 
 
-def test_of_a_pass_there_is_what_fell_and_what_is_nearest_to_its_limit() -> None:
-    base = rounds(1, 0.5)
-    fallen = record_of(base, scaled(base, system=0.5, user=1.01))
-    verdict = verdict_of(fallen, criteria=["system:50%", "user:90%", "real:90%"])
-    lines = shown(answer(findings((), verdict)))
-    assert [line[:13] for line in lines[5:7]] == ["▼ system time", "✓ user time  "]
-
-
 def test_all_answers_fit_80_columns_with_the_shared_ones_first(many: GateVerdict) -> None:
     lines = lines_of_table(details(findings((), many)))
     assert max(map(len, lines)) <= 80

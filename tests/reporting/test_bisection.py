@@ -7,7 +7,6 @@ import pytest
 from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection import Search
 from waitbench.reporting import bisection
-from waitbench.reporting.bisection import Searched
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
@@ -31,17 +30,6 @@ def merge_named() -> Search:
     merge = replace(point.commit, parents=("a" * 40, "b" * 40))
     points = (*found.points[:2], replace(point, commit=merge), *found.points[3:])
     return replace(found, points=points)
-
-
-@pytest.mark.parametrize(("headline", "found"), CASES.items())
-def test_every_search_has_a_headline_and_a_row_for_each_half_of_a_step(
-    headline: str, found: Searched
-) -> None:
-    said = bisection.answer(found)
-    assert said.notes[0].text.startswith(headline)
-    assert said.table is not None
-    halves = [len(step.changes) for search in found.searches for step in search.steps]
-    assert len(said.table.rows) == sum(halves)
 
 
 def test_a_culprit_has_an_author_and_the_command_that_measures_it_again() -> None:

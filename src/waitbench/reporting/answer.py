@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 
 import msgspec
@@ -243,11 +244,9 @@ def next_step(
 def again(argv: Sequence[str], *more: str) -> str:
     """A command as it was typed, into a folder of its own, with more options."""
     left_out = {*_NOT_AGAIN, "--resume", *(word for word in more if word.startswith("--"))}
-    words = []
-    is_value = False
-    for word in argv[1:]:
-        is_left_out = is_value or word.partition("=")[0] in left_out
-        is_value = not is_value and word in _NOT_AGAIN
-        if not is_left_out:
-            words.append(word)
+    words = [
+        word
+        for before, word in pairwise(argv)
+        if word.partition("=")[0] not in left_out and before not in _NOT_AGAIN
+    ]
     return f"{called(argv[0])} {shlex.join((*words, *more))}"

@@ -136,24 +136,19 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints the headings and all rows. Figures are never cropped.
 
-    Columns that give way do so first; then what is aligned to the left is folded, but for dots;
-    then figures stand below the others.
+    Columns that give way do so first; then names are folded; then figures stand below the others.
     """
     table = table.without(lambda heading: heading.axis is not None and not heading.axis.characters)
-    widths = [_width(table, place) for place in range(len(table.headings))]
-    places: Sequence[int] = range(len(widths))
-    if _total(widths) > console.width:
-        places = [place for place in places if not table.headings[place].gives_way]
-    headings = table.headings
-    left = [place for place in places if headings[place].is_left and not headings[place].axis]
-    while _total([widths[place] for place in places]) > console.width and any(
-        widths[place] > _LEAST for place in left
-    ):
-        widths[max(left, key=widths.__getitem__)] -= 1
-    blocks = [left]
-    for place in (one for one in places if one not in left):
+    if _total(_widths(table)) > console.width:
+        table = table.without(lambda heading: heading.gives_way)
+    headings, widths = table.headings, _widths(table)
+    names = [place for place, one in enumerate(headings) if one.is_left and not one.axis]
+    while _total(widths) > console.width and any(widths[place] > _LEAST for place in names):
+        widths[max(names, key=widths.__getitem__)] -= 1
+    blocks = [names]
+    for place in (one for one in range(len(headings)) if one not in names):
         if _total([widths[one] for one in (*blocks[-1], place)]) > console.width:
-            blocks.append(left)
+            blocks.append(names)
         blocks[-1] = sorted([*blocks[-1], place])
     for block in blocks:
         _print_block(table, block, [widths[place] for place in block], console)
@@ -162,24 +157,30 @@ def print_cells(table: Table, console: Console) -> None:
 def _print_block(
     table: Table, places: Sequence[int], widths: Sequence[int], console: Console
 ) -> None:
-    headings = [table.headings[place] for place in places]
-    console.print(_rich(headings, widths, [], with_heading=True), crop=False)
-    rows_of: dict[str, list[Sequence[Cell]]] = {}
+    titles = [Word(text=_title(table.headings[place]), style="bold") for place in places]
+    columns = [
+        (table.headings[place].is_left, width) for place, width in zip(places, widths, strict=True)
+    ]
+    console.print(_rich(columns, [titles]), crop=False)
+    groups: dict[str, list[list[Cell]]] = {}
     for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
         cells = [row[place] for place in places]
         if any(text_of(cell).strip() for cell in cells[1:]):
-            rows_of.setdefault(group, []).append(cells)
-    for group, rows in rows_of.items():
+            groups.setdefault(group, []).append(cells)
+    for group, rows in groups.items():
         if group:
             # A row of its own: it would not fit beside the rest in 80 columns.
             console.print(Text(group, style="bold"), soft_wrap=True)
-        console.print(_rich(headings, widths, rows, with_heading=False), crop=False)
+        console.print(_rich(columns, rows), crop=False)
 
 
-def _width(table: Table, place: int) -> int:
-    """How wide a column is."""
-    texts = [_title(table.headings[place]), *(text_of(row[place]) for row in table.rows)]
-    return max(cell_len(line) for text in texts for line in text.split("\n"))
+def _widths(table: Table) -> list[int]:
+    """How wide each column is."""
+    texts = [
+        (_title(heading), *map(text_of, cells))
+        for heading, (_, cells) in zip(table.headings, table.columns, strict=True)
+    ]
+    return [max(cell_len(line) for text in of for line in text.split("\n")) for of in texts]
 
 
 def _title(heading: Heading) -> str:
@@ -190,21 +191,15 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _rich(
-    headings: Sequence[Heading],
-    widths: Sequence[int],
-    rows: Sequence[Sequence[Cell]],
-    *,
-    with_heading: bool,
-) -> RichTable:
+def _rich(columns: Sequence[tuple[bool, int]], rows: Iterable[Sequence[Cell]]) -> RichTable:
+    # On a terminal too narrow for them, lines go on below, whole.
+    total = _total([width for _, width in columns])
     table = RichTable(
-        box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=with_heading,
-        # On a terminal too narrow for them, lines go on below, whole.
-        width=_total(widths),
-    )  # fmt: skip
-    for heading, width in zip(headings, widths, strict=True):
-        justify: JustifyMethod = "left" if heading.is_left else "right"
-        table.add_column(Text(_title(heading)), width=width, justify=justify, overflow="fold")
+        box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=False, width=total
+    )
+    for is_left, width in columns:
+        justify: JustifyMethod = "left" if is_left else "right"
+        table.add_column(width=width, justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*map(_text, row))
     return table

@@ -5,6 +5,7 @@ hollow dot is inconclusive; the band is what the row's own margin allows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 
 from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, NOT_SUPPORTED, MetricResult
@@ -21,6 +22,8 @@ from waitbench.reporting.formats import (
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
+place_of: Callable[[MetricResult], str] = attrgetter("scenario")
+label_of: Callable[[MetricResult], str] = attrgetter("revision")
 _NEAR = (BELOW_FLOOR, NEAR_FLOOR)
 GATE_AXIS = Axis.of_ratios(2.0, "limit")
 """Margins are narrow, and a failure is an arrow at the edge."""
@@ -40,16 +43,6 @@ def mark_of(found: MetricResult) -> str:
     is_harmless = found.why_not in (NOT_SUPPORTED, *_NEAR) or not found.judged
     # Where neither side has a figure a gate ended before its turn, or a note says what failed.
     return HARMLESS if is_harmless or found.before is None else BROKEN
-
-
-def place_of(found: MetricResult) -> str:
-    """The scenario, or how many of them."""
-    return found.scenario
-
-
-def label_of(found: MetricResult) -> str:
-    """The candidate."""
-    return found.revision
 
 
 def cost_of(found: MetricResult) -> str:

@@ -6,6 +6,7 @@ shows, and says nothing of its own.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from waitbench.analysis import results
 from waitbench.analysis.gate import FailedRuns, GateVerdict
@@ -59,20 +60,8 @@ _ODD = {
 """What to do about runs with a mark."""
 
 
-def _note(
-    kind: str,
-    text: str,
-    level: str = WARNING,
-    *,
-    revision: str = "",
-    scenario: str = "",
-    criterion: str = "",
-    count: int = 0,
-) -> Note:
-    return Note(
-        kind=kind, level=level, text=text, scenario=scenario, revision=revision,
-        criterion=criterion, count=count,
-    )  # fmt: skip
+def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
+    return Note(kind=kind, level=level, text=text, **about)
 
 
 def changes(found: Sequence[MetricResult]) -> Iterator[Note]:

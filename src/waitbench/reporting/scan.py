@@ -93,17 +93,17 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
         is_open = ratio.verdict is Verdict.INCONCLUSIVE
         cost = "inconclusive: CPU" if is_open else f"{format_change(ratio)} CPU"
         return MARKS[ratio.verdict], f"{cost} for each {one} (95 %: {format_range(ratio)})"
-    if curve.slope is not None and len(scanned.curves) == 1:
-        return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
-    return (WARNING, _why_not(curve, scanned)) if curve.slope is None else ("", "")
-
-
-def _why_not(curve: Curve, scanned: Scanned) -> str:
-    """Why a curve has no line."""
-    if curve.off_at is None:
-        return "too few values were measured for a line"
-    where = f"{format_value(curve.off_at)} {scanned.parameter}"
-    return f"not a line: the cost at {where} is more than {TOLERANCE:.0%} off the best one"
+    if curve.off_at is not None:
+        where = f"{format_value(curve.off_at)} {scanned.parameter}"
+        return (
+            WARNING,
+            f"not a line: the cost at {where} is more than {TOLERANCE:.0%} off the best one",
+        )
+    if curve.slope is None:
+        return WARNING, "too few values were measured for a line"
+    if scanned.curves[1:]:
+        return "", ""
+    return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
 
 
 def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:

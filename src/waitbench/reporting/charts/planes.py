@@ -39,11 +39,11 @@ def tradeoff(name: str, results: Iterable[MetricResult], labels: Sequence[str]) 
     axes = figure.subplots()
     ends: tuple[list[float], list[float]] = ([], [])
     for place, (label, of) in enumerate(found.items()):
-        late, cost = of.get(_X), of.get(_Y)
+        late, cost, (colour, marker) = of.get(_X), of.get(_Y), _look(place)
         if late is not None and cost is not None:
             axes.errorbar(
                 late.value * 1000, cost.value, xerr=_arms(late, 1000), yerr=_arms(cost, 1),
-                fmt=_marker(place), markersize=8, color=_colour(place), elinewidth=1.2,
+                fmt=marker, markersize=8, color=colour, elinewidth=1.2,
                 capsize=2.5, label=_label(label),
             )  # fmt: skip
             ends[0].extend(end * 1000 for end in (late.value, late.low, late.high) if end)
@@ -62,14 +62,15 @@ def scan(scanned: Scanned) -> Figure | None:
         means = {value: cost for value, cost in curve.costs.items() if cost.value > 0}
         if not means:
             continue
-        colour, shown = _colour(place), [cost.value * 100 for cost in means.values()]
+        colour, marker = _look(place)
+        shown = [cost.value * 100 for cost in means.values()]
         # One run has no interval.
         bounds = [(cost.low or cost.value, cost.high or cost.value) for cost in means.values()]
         ends[0].extend(means)
         ends[1].extend(bound * 100 for both in bounds for bound in both)
         reach = abs(np.transpose(bounds) * 100 - shown)
         axes.errorbar(
-            [*means], shown, reach, fmt=_marker(place), markersize=6, elinewidth=1, color=colour,
+            [*means], shown, reach, fmt=marker, markersize=6, elinewidth=1, color=colour,
             label=_label(curve.label),
         )  # fmt: skip
         if curve.constant is None or curve.slope is None:
@@ -115,12 +116,9 @@ def _scale(axes: Axes, name: str, least: float, most: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _colour(place: int) -> str:
-    return COLOURS[place % len(COLOURS)]
-
-
-def _marker(place: int) -> str:
-    return _MARKERS[place // len(COLOURS) % len(_MARKERS)]
+def _look(place: int) -> tuple[str, str]:
+    """The colour of a revision, and its marker."""
+    return COLOURS[place % len(COLOURS)], _MARKERS[place // len(COLOURS) % len(_MARKERS)]
 
 
 def _label(text: str) -> str:
