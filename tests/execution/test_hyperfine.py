@@ -19,19 +19,19 @@ def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(
         hyperfine.locate(cache, lambda _what: None)
 
 
+@pytest.mark.parametrize(
+    ("said", "version"),
+    # The last is the package of that name on the Python index.
+    [("hyperfine 1.12.0", None), ("hyperfine 1.13.0", "1.13.0"), ("muon spin rotation", None)],
+)
 def test_an_old_hyperfine_on_path_is_passed_over(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    said: str, version: str | None, tmp_path: Path
 ) -> None:
-    old = tmp_path / "hyperfine"
-    old.write_text("#!/bin/sh\necho hyperfine 1.12.0\n")
-    old.chmod(0o755)
-    assert hyperfine._program_at(str(old)) is None
-    old.write_text("#!/bin/sh\necho hyperfine 1.13.0\n")
-    assert hyperfine._program_at(str(old)) == hyperfine.Hyperfine(str(old), "1.13.0")
-    old.write_text(
-        "#!/bin/sh\necho muon spin rotation\n"
-    )  # the package of that name on the Python index
-    assert hyperfine._program_at(str(old)) is None
+    program = tmp_path / "hyperfine"
+    program.write_text(f"#!/bin/sh\necho {said}\n")
+    program.chmod(0o755)
+    found = hyperfine._program_at(str(program))
+    assert found == (version and hyperfine.Hyperfine(str(program), version))
 
 
 EXPORT_1 = """{"results": [{"command": "x", "mean": 0.5, "stddev": null, "median": 0.5,

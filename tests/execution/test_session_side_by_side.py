@@ -62,6 +62,15 @@ def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -
     return records["one"]
 
 
+def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Record:
+    """What a guide makes of it that wants eight rounds."""
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], most_rounds, budget_s)
+    return records["one"]
+
+
 @pytest.mark.parametrize("cores", [{"a": IDLE, "b": BUSY}, {"a": BUSY, "b": IDLE}, {}])
 def test_the_runs_of_a_round_take_place_at_once(cores: Mapping[str, float]) -> None:
     """Also where the baseline spins, or does not say what it used."""
@@ -84,15 +93,12 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
 ) -> None:
     """The candidate has no say."""
     made = Together(using({"a": baseline, "b": BUSY}).behave)
-    at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 10, 1e9)
+    record = until_eight(made)
     numbers = [[number for number, label in runs if label == "a"] for runs in made.at_once]
     assert numbers[1:4] == {
         4: [[1], [2, 3, 4, 5], [6, 7, 8, 9]], 2: [[1], [2, 3], [4, 5]], 1: [[1], [2], [3]],
     }[rounds_at_once]  # fmt: skip
-    made_rounds = [run.round for run in records["one"].of("b")]
+    made_rounds = [run.round for run in record.of("b")]
     assert made_rounds == list(range(1, len(made_rounds) + 1)), "each round once"
     assert 8 <= len(made_rounds) <= 9
 
@@ -101,11 +107,8 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     now = [0.0]
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
     # Nothing takes time here; there are 25 s, and a run takes 10.
-    wishes = Wishes(lambda _record: False, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 6, 2 * LASTS_S + 5)
+    until_eight(made, 6, 2 * LASTS_S + 5)
     assert len(made.at_once[2]) == 2 * session.ROUNDS_AT_ONCE
 
 
@@ -196,9 +199,6 @@ def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
     made = Together(run)
-    at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 10, 1e9)
+    record = until_eight(made)
     assert made.runs.count(("one", 4, "b")) == 1
-    assert [one.round for one in records["one"].failures] == [4]
+    assert [one.round for one in record.failures] == [4]
