@@ -1,5 +1,7 @@
-"""Services of the embedding study: an embedder, or whatever stands in for it, and a proxy."""
+"""Services of the embedding study: an embedder or its stand-in, a proxy, and requests to them."""
 
+import http.client
+import json
 import socket
 import sys
 import urllib.parse
@@ -7,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from tests.workers.embedding.asking import Response, ask, exchange
 from waitbench.engines.services import Service
 from waitbench.execution.services import running
 from waitbench.model.worker import Condition, ServiceFile, Words
@@ -63,6 +65,46 @@ def command(python: Path, name: str, port: int | str, settings: Mapping[str, str
     return ["env", f"PORT={port}", *given, str(python), str(WORKERS / "embedding" / f"{name}.py")]
 
 
+@dataclass(frozen=True)
+class Response:
+    """What a service answered."""
+
+    status: int
+    headers: Message
+    data: Any
+    """The body: as data where it is JSON."""
+
+
+def exchange(
+    url: str,
+    body: bytes | object,
+    path: str = "/embed",
+    method: str = "POST",
+    kind: str = "application/json",
+) -> Response:
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=30)
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    connection.request(method, path, content, {"Content-Type": kind})
+    response = connection.getresponse()
+    data = response.read()
+    connection.close()
+    is_json = bool(data) and response.headers.get_content_type() == "application/json"
+    return Response(response.status, response.headers, json.loads(data) if is_json else data)
+
+
+def ask(*arguments: Any, **more: Any) -> tuple[int, Any]:
+    """The status of what ``exchange`` gives, and its data."""
+    response = exchange(*arguments, **more)
+    return response.status, response.data
+
+
+def embed(url: str, *texts: str, **more: object) -> Any:
+    """The vectors of texts, which must be embedded."""
+    status, vectors = ask(url, {"inputs": list(texts), **more})
+    assert status == 200, vectors
+    return vectors
+
+
 def exchange_together(url: str, bodies: list[dict[str, Any]]) -> list[Response]:
     with ThreadPoolExecutor(len(bodies)) as pool:
         return list(pool.map(lambda body: exchange(url, body), bodies))
@@ -81,12 +123,8 @@ def begin(url: str, body: bytes, *, sent: int | None = None) -> socket.socket:
     return client
 
 
-def answers(url: str, status: str) -> float:
-    """How many requests ended so."""
-    return counted(url, f'proxy_answers_total{{status="{status}"}}')
-
-
 def counted(url: str, name: str) -> float:
-    """What the proxy itself counts by this name."""
+    """What the proxy itself counts by this name, or of answers by this status."""
+    name = f'proxy_answers_total{{status="{name}"}}' if name.isalnum() else name
     lines = ask(url, b"", "/metrics", "GET")[1].decode().splitlines()
     return sum(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))

@@ -9,11 +9,10 @@ import pytest
 
 from tests.waiting import until
 from tests.workers.embedding import upstreams
-from tests.workers.embedding.asking import ask
 from tests.workers.embedding.conftest import Before, Serve
 from tests.workers.embedding.proxied import (
     TOGETHER,
-    answers,
+    ask,
     ask_together,
     begin,
     counted,
@@ -150,7 +149,7 @@ def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream
         living = pool.submit(ask, found.url, {"inputs": "alive"})
         until(lambda: counted(found.url, "proxy_wait_seconds_count") == 4)
         gone.close()
-        until(lambda: answers(found.url, "gone") == 1)
+        until(lambda: counted(found.url, "gone") == 1)
         open_gate._loop.call_soon_threadsafe(open_gate.set)  # type: ignore[attr-defined]
         assert [future.result()[0] for future in [*first, living]] == [200] * 3
     assert sorted(upstream.texts) == ["a", "alive", "b"]

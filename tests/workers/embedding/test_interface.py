@@ -11,10 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.workers.embedding.asking import ask, close_to, embed
-from tests.workers.embedding.proxied import Served, served
+from tests.workers.embedding.proxied import (
+    Served,
+    ask,
+    embed,
+    served,
+)  # fmt: skip
 
 pytestmark = pytest.mark.integration
+
+
+def close_to(expected: Any) -> Any:
+    """Vectors that differ from these by rounding at most."""
+    return [pytest.approx(vector, abs=1e-4) for vector in expected]
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,17 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from tests.workers.embedding.asking import ask, embed, exchange
 from tests.workers.embedding.conftest import Before, Serve
 from tests.workers.embedding.proxied import (
     LONG,
     TOGETHER,
-    answers,
+    ask,
     ask_together,
     begin,
     command,
     counted,
+    embed,
+    exchange,
     served,
 )  # fmt: skip
 from tests.workers.embedding.upstreams import Call, Upstream, hang, limited, split, vector
@@ -36,7 +37,7 @@ def test_half_a_body_is_not_waited_for_for_ever(serve: Serve, tmp_path: Path) ->
     gone.close()
     answer = slow.makefile("rb").read()
     slow.close()
-    until(lambda: answers(found.url, "gone") == 1)
+    until(lambda: counted(found.url, "gone") == 1)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"did not come within 0.5 s" in answer
     assert "Traceback" not in (tmp_path / "service-proxy.log").read_text()
@@ -48,7 +49,7 @@ def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(serve: Se
     process = psutil.Process(found.pids[0])
     before = process.memory_info().rss
     clients = [begin(found.url, body, sent=1_800_000) for _ in range(60)]
-    until(lambda: answers(found.url, "429") > 0)
+    until(lambda: counted(found.url, "429") > 0)
     assert process.memory_info().rss - before < 150e6
     assert ask(found.url, {"inputs": "still there"})[0] in (200, 429)
     for client in clients:

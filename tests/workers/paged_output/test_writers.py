@@ -84,26 +84,6 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     assert b"".join(device.pages) == b"x" + kept
 
 
-@pytest.mark.parametrize(
-    ("overflow", "taken", "arrive"), [("drop-oldest", True, b"xbc"), ("drop-newest", False, b"xab")]
-)
-def test_a_producer_that_waits_for_room_goes_on_by_the_new_rule(
-    overflow: str, taken: bool, arrive: bytes
-) -> None:
-    device, writer = held_up(b"x", b"a", b"b", buffer=2, overflow="block")
-    was_taken: list[bool] = []
-    producer = threading.Thread(target=lambda: was_taken.append(writer.send(b"c")))
-    producer.start()
-    until(lambda: len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
-    writer.configure(overflow=overflow)
-    producer.join(20)
-    assert was_taken == [taken]
-    device.free.set()
-    writer.close()
-    assert b"".join(device.pages) == arrive
-    assert (writer.stats().sent, writer.stats().dropped) == (3, 1)
-
-
 def test_a_buffer_made_smaller_sheds_what_no_longer_fits_and_nobody_waits_for_that() -> None:
     device, writer = held_up(b"x", b"0", b"1", b"2", b"3", b"4", buffer=100)
     flusher = threading.Thread(target=writer.flush)
