@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.histories import Upstream
 from waitbench.environments.repository import Repository, export, git
 from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError
@@ -32,13 +33,10 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
     assert fixed.find_commit(commits["one"][:9]) == commits["one"]
     assert said == []
     standin.git(folder, "branch", "later")
-    standin.git(folder, "checkout", "--quiet", "main")
-    (folder / "more").write_text("more")
-    standin.git(folder, "add", "--all")
-    standin.git(folder, "commit", "--quiet", "--message", "three")
+    three = Upstream(folder).commit("three", "more")
     moved = repository()
     assert moved.find_commit("later") == commits["two"]
-    assert moved.find_commit("main") == standin.git(folder, "rev-parse", "main") != commits["two"]
+    assert moved.find_commit("main") == three
     standin.git(folder, "checkout", "--quiet", "-b", "trunk", "HEAD~1")
     assert repository().find_commit("HEAD") == commits["two"], "that of its default branch"
     folder.rename(tmp_path / "gone")
@@ -83,11 +81,10 @@ def test_files_are_exported_with_the_time_of_now_and_also_those_that_are_not_for
     (folder / ".gitattributes").write_text("src export-ignore\nversion export-subst\n")
     (folder / "version").write_text("$Format:%H$\n")
     (folder / "linked").symlink_to("src")
-    standin.git(folder, "add", "--all")
-    standin.git(folder, "commit", "--quiet", "--message", "attributes")
+    commit = Upstream(folder).commit("attributes", "new")
     (folder / "untracked").touch()
     out.mkdir()
-    export(SourceTree(folder, standin.git(folder, "rev-parse", "HEAD")), out)
+    export(SourceTree(folder, commit), out)
     # cargo would take a file of the commit's time for one that was built before.
     assert (out / "linked" / "main.rs").stat().st_mtime >= (folder / "untracked").stat().st_mtime
     assert (out / "version").read_text() == "$Format:%H$\n"
