@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.judged import ALONE, CPU, FLOOR, SYSTEM, WAKEUPS, judge, of_ratios
+from tests.analysis.judged import CPU, FLOOR, SYSTEM, WAKEUPS, judge, of_ratios
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, times
 from waitbench.analysis.judging import Judgement
@@ -27,22 +27,6 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
     assert judgement.high == pytest.approx(math.exp(expected.high))
     assert (judgement.place, judgement.scenarios) == ("waiting", ("waiting",))
     assert (judgement.label, judgement.criterion, judgement.rounds) == ("b", CPU, FIRST)
-
-
-@pytest.mark.parametrize(
-    ("factor", "verdict", "fails"),
-    [
-        (1.5, Verdict.SLOWER, True),
-        (1.05, Verdict.WITHIN_MARGIN, False),
-        (1.10, Verdict.INCONCLUSIVE, False),
-        (0.95, Verdict.WITHIN_MARGIN, False),
-        (0.5, Verdict.FASTER, False),
-    ],
-)
-def test_a_rise_fails_beyond_the_margin_only(factor: float, verdict: Verdict, fails: bool) -> None:
-    base = rounds(1, 0.5)
-    (judgement,) = judge(record_of(base, scaled(base[::-1], system=factor)))
-    assert (judgement.verdict, judgement.fails) == (verdict, fails)
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
@@ -146,14 +130,6 @@ def test_what_rises_from_nothing_fails() -> None:
     assert judge(record)[0].fails
     assert judge(record, criteria=[replace(SYSTEM, floor=0.5)])[0].fails
     assert not judge(record, criteria=[replace(SYSTEM, floor=2.0)])[0].fails
-
-
-def test_astronomic_bounds_stay_numbers_that_files_can_hold() -> None:
-    values = [1e-3, 1e6] * 10
-    record = make_record({"a": [times(1, 0, 1)] * 20, "b": [times(1, 0, v) for v in values]})
-    (judgement,) = judge(record, criteria=[ALONE])
-    assert judgement.high is not None
-    assert judgement.high <= 1e9
 
 
 def test_rounds_between_looks_do_not_count_yet() -> None:

@@ -83,6 +83,8 @@ def test_the_estimate_lies_between_its_bounds(seed: int, share: float, times: fl
 @pytest.mark.parametrize(
     ("times", "count", "verdict"),
     [
+        (0.5, 30, Verdict.FASTER),
+        (0.95, 30, Verdict.WITHIN_MARGIN),
         (1.0, 30, Verdict.WITHIN_MARGIN),
         (1.1, 30, Verdict.INCONCLUSIVE),
         (1.3, 8, Verdict.SLOWER),
