@@ -177,8 +177,3 @@ def _of_allowed(ratio: float) -> str:
     if ratio < _LITTLE:
         return f"< {_LITTLE}"
     return "> 1000" if ratio >= 1000 else format_digits(ratio, 2, zeros=True)
-
-
-def format_share(share: float) -> str:
-    """A share in per cent."""
-    return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

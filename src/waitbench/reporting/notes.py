@@ -23,7 +23,6 @@ from waitbench.reporting.formats import (
     format_count,
     format_range,
     format_rise,
-    format_share,
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
@@ -43,8 +42,6 @@ _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a line."""
 _NAMED = 3
 """So many candidates have lines of their own."""
-_LISTED = 4
-"""So many ratios are listed; of more it says between which they are."""
 _STEAL_WORTH_SAYING = 0.02
 _OUTCOMES = {
     GateOutcome.PASS: "✓",
@@ -124,14 +121,7 @@ def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_al
     ratios = sorted(
         (one.ratio for one in found if one.ratio), key=lambda one: -abs(math.log(one.value))
     )
-    said = list(dict.fromkeys(map(format_change, ratios)))
-    if len(said) > _LISTED:
-        change = f"up to {said[0]}, at least {said[-1]}"
-    else:
-        *before, last = said
-        if all("×" in text for text in said):
-            before = [text.rpartition(" ")[0] for text in before]
-        change = f"{', '.join(before)} and {last}" if before else last
+    change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
     interval = format_range(ratios[0])
     if is_all and not interval:
         return f"{what} {change}, one round: no interval"
@@ -151,7 +141,9 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
         if one.metric.name == "latency"
         and one.is_main
         and one.verdict is Verdict.SLOWER
-        and _difference(one) >= _NEXT_TO_NOTHING_S
+        and one.before is not None
+        and one.after is not None
+        and one.after.value - one.before.value >= _NEXT_TO_NOTHING_S
     ]
     if later:
         most = max(later, key=lambda one: one.ratio.value if one.ratio else 0)
@@ -159,12 +151,6 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
         values = f"{forest.before_of(most)} → {forest.after_of(most)}"
         text = f"{who}{most.metric.title} {rise}: {values}"
         yield _note(PRICE, text, forest.mark_of(most), revision=most.revision, count=len(later))
-
-
-def _difference(found: MetricResult) -> float:
-    if found.before is None or found.after is None:
-        return 0.0
-    return found.after.value - found.before.value
 
 
 def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
@@ -299,7 +285,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     if verdict.steal_share > _STEAL_WORTH_SAYING:
-        taken = format_share(verdict.steal_share)
+        taken = f"{verdict.steal_share * 100:.0f} %"
         yield _note("steal", f"a hypervisor took {taken} of the CPU that was asked for")
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"

@@ -16,7 +16,7 @@ from waitbench.reporting.formats import (
     format_number,
     format_range,
 )
-from waitbench.reporting.summary import MARKS, STYLES, WARNING
+from waitbench.reporting.summary import MARK_STYLES, MARKS, WARNING
 
 _MICRO = 1e6
 
@@ -71,7 +71,7 @@ def _ratio(ratio: Estimate | None) -> Cell:
         return NOTHING
     interval = format_range(ratio)
     text = f"{format_change(ratio)}{f' ({interval})' if interval else ''}"
-    return Word(text=text, style=STYLES[ratio.verdict], sort=ratio.value)
+    return Word(text=text, style=MARK_STYLES[MARKS[ratio.verdict]], sort=ratio.value)
 
 
 def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:

@@ -21,4 +21,3 @@ MARK_STYLES = {
     HARMLESS: "dim",
 }
 """How a console shows what has a mark."""
-STYLES = {verdict: MARK_STYLES[mark] for verdict, mark in MARKS.items()}
