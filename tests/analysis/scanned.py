@@ -1,6 +1,6 @@
 """Records of a scan made by hand."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -11,28 +11,18 @@ from waitbench.model.scan import ScanPoint
 VALUES = (1, 4, 16, 64, 256, 1024)
 WOBBLE = (0.0, 0.02, -0.02, 0.01, -0.01, 0.015)
 
+WINDOW_S = 2.0
+
 Costs = Mapping[str, Callable[[float], float]]
 """Cores by the value that was scanned, for each label."""
 
 
-def scan_records(
-    costs: Costs,
-    *,
-    values: Sequence[int] = VALUES,
-    rounds: int = 5,
-    window_s: float = 2.0,
-) -> list[Record]:
+def scan_records(costs: Costs, *, rounds: int = 5) -> list[Record]:
     """A record for each value; rounds wobble as wholes, and each value a little by itself."""
-    return [_record(costs, value, place, rounds, window_s) for place, value in enumerate(values)]
+    return [_record(costs, value, place, rounds) for place, value in enumerate(VALUES)]
 
 
-def _record(
-    costs: Costs,
-    value: int,
-    place: int,
-    rounds: int,
-    window_s: float,
-) -> Record:
+def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:
     runs: dict[str, list[dict[str, float]]] = {}
     for number, (label, cost) in enumerate(costs.items()):
         runs[label] = []
@@ -41,10 +31,10 @@ def _record(
             cores = cost(value) * (1 + wobble)
             runs[label].append(
                 {
-                    **times(window_s + 0.2, 0.1, 0.05),
+                    **times(WINDOW_S + 0.2, 0.1, 0.05),
                     "cpu_share_steady": cores,
-                    "time_cpu_steady": cores * window_s,
-                    "wakeups": 1000.0 * window_s,
+                    "time_cpu_steady": cores * WINDOW_S,
+                    "wakeups": 1000.0 * WINDOW_S,
                 }
             )
     record = make_record(runs, scenario=f"idle@partitions={value}")
