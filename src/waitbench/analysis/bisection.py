@@ -62,8 +62,6 @@ class Change:
 class Step:
     """What the rounds of some points show so far."""
 
-    points: tuple[int, ...]
-    """The good end, the middle unless there is none, and the bad end."""
     left: tuple[int, ...] | None = None
     """The two points between which the change is; none where neither half is beyond the margin.
 
@@ -72,7 +70,7 @@ class Step:
     rounds: int = 0
     """Those that it rests on."""
     changes: tuple[Change, ...] = ()
-    """From each point to the next. Empty with too few rounds."""
+    """To the middle, if there is one, and to the bad end. Empty with too few rounds."""
     is_disturbed: bool = False
     """Whether nothing is certain because other programs used the machine in most rounds."""
 
@@ -191,7 +189,7 @@ def judge(
     """
     import numpy as np
 
-    step = Step(points=points)
+    step = Step()
     error = rule.ALPHA * search.part / search.most_steps / len(LOOKS)
     # Of two points only one bound can mislead: the lower one if the change is within the margin,
     # the upper one if it is beyond.
@@ -205,9 +203,7 @@ def judge(
         ]
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
         left = None if is_disturbed else _left(changes)
-        step = Step(
-            points=points, left=left, rounds=look, changes=tuple(changes), is_disturbed=is_disturbed
-        )
+        step = Step(left=left, rounds=look, changes=tuple(changes), is_disturbed=is_disturbed)
         if left is not None:
             break
     return step
