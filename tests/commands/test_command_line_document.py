@@ -41,10 +41,9 @@ def options(name: str) -> dict[str, str]:
 
 
 def row(option: Any) -> str:
-    metavar = option.metavar or ""
-    default = option.default.value if hasattr(option.default, "value") else option.default
-    if hasattr(option.default, "value"):
-        metavar = "|".join(one.value for one in type(option.default))
+    choices = getattr(option.type, "choices", ())
+    metavar = option.metavar or "|".join(getattr(one, "value", one) for one in choices)
+    default = getattr(option.default, "value", option.default)
     if isinstance(option.show_default, str):
         shown = option.show_default
     elif isinstance(default, bool):

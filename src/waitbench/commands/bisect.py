@@ -2,9 +2,8 @@
 
 import time
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -45,13 +44,6 @@ Examples:
 """
 
 
-class Find(str, Enum):
-    """The direction of the change."""
-
-    SLOWER = "slower"
-    FASTER = "faster"
-
-
 @with_request_options
 def bisect(
     good: Annotated[
@@ -68,8 +60,9 @@ def bisect(
         ),
     ] = "steady:10%",
     find: Annotated[
-        Find, typer.Option(help="Whether it rose, or fell: what mended something.")
-    ] = Find.SLOWER,
+        Literal["slower", "faster"],
+        typer.Option(help="Whether it rose, or fell: what mended something."),
+    ] = "slower",
     rounds: Annotated[
         int,
         typer.Option(metavar="N", help="A step stays inconclusive after so many rounds."),
@@ -125,7 +118,7 @@ def bisect(
     with claim as folder, endings.noted(kept_in(folder)):
         bisecting = Bisecting(
             criterion=criterion,
-            faster=find is Find.FASTER,
+            faster=find == "faster",
             budget_s=budget,
             options=to_repeat(request),
             history=history,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
@@ -14,7 +14,7 @@ from waitbench.model.share import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude
-from waitbench.pipeline.gating import Gate, Inconclusive
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.system.installation import called
 
@@ -84,12 +84,12 @@ def compare(
         ),
     ] = 1800,
     inconclusive: Annotated[
-        Inconclusive,
+        Literal["error", "pass"],
         typer.Option(
             help="The exit code where a question has no certain answer: error is 3, pass is 0."
             "\n\nWhere no criterion of the gate failed."
         ),
-    ] = Inconclusive.ERROR,
+    ] = "error",
     accepted: Annotated[
         Optional[Path],
         typer.Option(
@@ -145,7 +145,7 @@ def compare(
         criteria=gating.read_criteria(fail_on, most_rounds, defaults=gate, metrics=known),
         most_rounds=gating.last_look(most_rounds),
         budget_s=budget,
-        inconclusive_passes=inconclusive is Inconclusive.PASS,
+        inconclusive_passes=inconclusive == "pass",
         full=full,
         acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
     )

@@ -1,10 +1,9 @@
 """``history``: what each revision costs relative to one, out of all comparisons that are kept."""
 
 import json
-from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
@@ -30,14 +29,6 @@ _NEWEST = 20
 """Rows of a table, besides those at change points."""
 
 
-class Format(str, Enum):
-    """How a history is printed."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSON = "json"
-
-
 def history(
     folders: Annotated[
         Optional[list[Path]],
@@ -54,12 +45,12 @@ def history(
     ] = [],
     anchor: options.Anchor = None,
     form: Annotated[
-        Format,
+        Literal["table", "csv", "json"],
         typer.Option(
             "--format",
             help="How it is printed: csv and json have every revision, and no rounding.",
         ),
-    ] = Format.TABLE,
+    ] = "table",
 ) -> None:
     """Show what each revision costs relative to one of them, the anchor, and where that changed.
 
@@ -77,10 +68,10 @@ def history(
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
     found = analysis.trends(sessions, name)
-    if form is Format.TABLE:
+    if form == "table":
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())
-    elif form is Format.CSV:
+    elif form == "csv":
         print(reporting.as_csv(reporting.plain(found, wanted)), end="")
     else:
         print(json.dumps(reporting.plain(found, wanted), indent=2))

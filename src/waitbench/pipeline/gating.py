@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,13 +22,6 @@ from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.criteria import parse
 from waitbench.system.installation import called
-
-
-class Inconclusive(str, Enum):
-    """What ``--inconclusive`` takes."""
-
-    ERROR = "error"
-    PASS = "pass"  # noqa: S105
 
 
 @dataclass(frozen=True, kw_only=True)
