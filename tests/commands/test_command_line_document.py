@@ -41,9 +41,8 @@ def options(name: str) -> dict[str, str]:
 
 
 def row(option: Any) -> str:
-    choices = getattr(option.type, "choices", ())
-    metavar = option.metavar or "|".join(getattr(one, "value", one) for one in choices)
-    default = getattr(option.default, "value", option.default)
+    metavar = option.metavar or "|".join(getattr(option.type, "choices", ()))
+    default = option.default
     if isinstance(option.show_default, str):
         shown = option.show_default
     elif isinstance(default, bool):

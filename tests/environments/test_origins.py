@@ -72,7 +72,7 @@ def chosen(repository: Repository, cache: Cache) -> Choose:
     """What is chosen of revisions as they are typed."""
 
     def choose(
-        *texts: str, choice: OriginChoice = OriginChoice.AUTO, python: str | None = None
+        *texts: str, choice: OriginChoice = "auto", python: str | None = None
     ) -> tuple[EnvironmentSpec, ...]:
         engine = engines.DEFAULT if texts[0].startswith("v") else standin.StandIn()
         chooser = Chooser(engine, repository, cache)
@@ -132,7 +132,7 @@ def test_a_mix_of_origins_happens_only_when_asked_for(chosen: Choose, tmp_path: 
     wheel = standin.revision(tmp_path)
     with pytest.raises(UsageError, match="--origin mixed"):
         chosen("r0.5.0", wheel)
-    specs = chosen("r0.5.0", wheel, choice=OriginChoice.MIXED)
+    specs = chosen("r0.5.0", wheel, choice="mixed")
     assert [r.origin for r in specs] == [Origin.WHEEL, Origin.FILE]
     assert origins.is_mixed(specs)
     # A checkout and a commit are both built here.
@@ -144,9 +144,9 @@ def test_a_mix_of_origins_happens_only_when_asked_for(chosen: Choose, tmp_path: 
 
 def test_origins_that_a_revision_cannot_have_are_refused(chosen: Choose, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a release"):
-        chosen("main", choice=OriginChoice.WHEEL)
+        chosen("main", choice="wheel")
     with pytest.raises(UsageError, match="cannot be built"):
-        chosen(standin.revision(tmp_path), choice=OriginChoice.SOURCE)
+        chosen(standin.revision(tmp_path), choice="source")
 
 
 def test_python_can_be_named_but_must_fit(chosen: Choose, machine: Machine) -> None:
@@ -154,4 +154,4 @@ def test_python_can_be_named_but_must_fit(chosen: Choose, machine: Machine) -> N
     chosen("v0.16.0", python="3.10.9")
     assert machine.fetched == ["3.10.9"]
     with pytest.raises(UsageError, match=r"v0\.16\.0"):
-        chosen("v0.16.0", choice=OriginChoice.WHEEL, python="3.12")
+        chosen("v0.16.0", choice="wheel", python="3.12")

@@ -14,7 +14,7 @@ from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment, OriginChoice
+from waitbench.model.environment import Environment
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import Cache
 
@@ -47,7 +47,7 @@ def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> 
 def make(*texts: str, repository: Repository) -> Mapping[str, Environment | HarnessError]:
     engine = standin.StandIn()
     chooser = Chooser(engine, repository, repository.cache)
-    specs = chooser.choose(resolve(texts, engine, repository), OriginChoice.AUTO, None)
+    specs = chooser.choose(resolve(texts, engine, repository), "auto", None)
     return Maker(engine=engine, cache=repository.cache).make_all(specs)
 
 

@@ -8,7 +8,6 @@ import typer
 
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.model.environment import OriginChoice
 from waitbench.model.scan import Scan
 from waitbench.model.share import Shard
 from waitbench.pipeline import gating
@@ -106,7 +105,7 @@ def compare(
             "\n\nWorks on any worker; docs/why.md says what it takes.",
         ),
     ] = False,
-    origin: options.Origin = OriginChoice.AUTO,
+    origin: options.Origin = "auto",
     results: options.NewResults = None,
     resume: Annotated[
         bool,

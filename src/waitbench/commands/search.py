@@ -150,7 +150,7 @@ class Stepper:
         like = self.request.specs[0].revision
         revisions = [search.revision(point, like) for point in points]
         is_wheels = search.grain == RELEASES
-        choice = OriginChoice.WHEEL if is_wheels else OriginChoice.SOURCE
+        choice: OriginChoice = "wheel" if is_wheels else "source"
         wanted = self.python.executable if self.python else self.request.typed.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()
 

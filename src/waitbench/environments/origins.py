@@ -45,7 +45,7 @@ class Chooser:
         specs = self._specs(revisions, choice)
         python = self._shared(specs, pythons)
         are_wheels = all(one.origin is Origin.WHEEL for one in specs)
-        if python is None and choice is OriginChoice.AUTO and are_wheels and self.repository:
+        if python is None and choice == "auto" and are_wheels and self.repository:
             specs = tuple(self._spec(one, from_source=True) for one in revisions)
             python = self._shared(specs, pythons)
         if python is None:
@@ -91,20 +91,18 @@ class Chooser:
         file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
         finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT)
         other = unreleased or first(Origin.WHEEL)
-        if choice is OriginChoice.WHEEL and unreleased:
+        if choice == "wheel" and unreleased:
             raise UsageError(
                 f"--origin wheel: {unreleased} is not a release, so no index has a wheel of it."
             )
-        if choice is OriginChoice.SOURCE and finished:
+        if choice == "source" and finished:
             raise UsageError(f"--origin source: {finished} has no sources, so it cannot be built.")
-        if file and other and choice is not OriginChoice.MIXED:
+        if file and other and choice != "mixed":
             raise UsageError(
                 f"{file} is a wheel file and {other} is not: their compilers may differ, and with "
                 "them the figures. To compare them all the same, add --origin mixed."
             )
-        from_source = choice is OriginChoice.SOURCE or (
-            choice is OriginChoice.AUTO and unreleased is not None
-        )
+        from_source = choice == "source" or (choice == "auto" and unreleased is not None)
         return tuple(self._spec(one, from_source=from_source) for one in revisions)
 
     def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:

@@ -2,21 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
 from waitbench.model.revision import Origin, Revision
 
-
-class OriginChoice(str, Enum):
-    """What ``--origin`` takes."""
-
-    AUTO = "auto"
-    WHEEL = "wheel"
-    SOURCE = "source"
-    MIXED = "mixed"
+OriginChoice = Literal["auto", "wheel", "source", "mixed"]
+"""What ``--origin`` takes."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Request:
     dataflow: str | None = None
     worker: str | None = None
     """The worker file, where what is measured is a command."""
-    origin: OriginChoice = OriginChoice.AUTO
+    origin: OriginChoice = "auto"
     python: str | None = None
     """The interpreter that the user asks for."""
     repo: str | None = None
