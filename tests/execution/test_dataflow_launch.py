@@ -102,19 +102,13 @@ for other in addresses[:index]:
 """
 
 
-def test_a_process_starts_when_the_one_before_it_listens_at_a_port_that_nobody_else_gets(
-    tmp_path: Path,
-) -> None:
-    slow = "import time; time.sleep(0.3)\n" + PEER + "time.sleep(1.5)"
-    assert dataflow(tmp_path, slow, 3).exit_code == 0
-
-
 def test_the_window_of_a_cluster_is_from_the_last_first_poll_to_the_last_end(
     tmp_path: Path,
 ) -> None:
-    code = (
-        PEER
-        + """
+    """A process starts when the one before it listens, at a port that nobody else gets."""
+    code = f"""
+import time; time.sleep(0.3)
+{PEER}
 from support import probe
 time.sleep(1 + 0.3 * index)
 if index == 1: print(time.monotonic_ns(), flush=True)
@@ -124,7 +118,6 @@ if index == 1: time.sleep(0.5)
 if index == 1: print(time.monotonic_ns(), flush=True)
 probe.end_of_input()
 """
-    )
     found = dataflow(tmp_path, code, 2)
     assert (found.exit_code, found.failure) == (0, "")
     begun_ns, ended_ns = map(int, found.output.split())

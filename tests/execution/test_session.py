@@ -67,18 +67,6 @@ def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     assert len(record.of("a")) == 4
 
 
-def test_a_run_that_hung_is_not_tried_again_even_after_a_good_one() -> None:
-    def hang_from_round_2(planned: PlannedRun, before: int) -> Result:
-        hangs = planned.label == "b" and planned.round >= 2
-        return failing(TIMED_OUT)(planned, before) if hangs else good(planned)
-
-    made = Made(hang_from_round_2)
-    record = carry_out(made, 5, "one")["one"]
-    assert made.runs.count(("one", 2, "b")) == 1
-    assert made.told("skip") == ["b"] * 3
-    assert len(record.of("a")) == 5
-
-
 def test_on_a_machine_that_is_always_busy_one_round_is_repeated_and_all_are_marked() -> None:
     """In every other round b is first: a's run may have what it left, and is not made again."""
     made = Made(lambda planned, _before: disturbed(planned))

@@ -11,13 +11,10 @@ from waitbench.model import metrics
 from waitbench.model.scenario import CAPABILITIES, Scenario
 
 
-def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
+def test_scenarios_have_names_of_their_own_and_a_purpose_and_eight_run_by_default() -> None:
     names = [scenario.name for scenario in SCENARIOS]
     assert len(set(names)) == len(names) == 21
     assert all(scenario.purpose for scenario in SCENARIOS)
-
-
-def test_eight_scenarios_run_by_default() -> None:
     kinds = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
     assert [scenario.name for scenario in SCENARIOS if scenario.by_default] == [
         family + kind for family in ("partitioned", "dynamic") for kind in kinds
