@@ -39,24 +39,21 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-def test_every_option_reaches_the_upstream_as_given_and_only_equals_travel_together(
+TOKENS: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", [[8, 9], "c", [7]]]
+"""Texts, and ids of tokens that stand for texts."""
+
+
+def test_every_option_and_token_reaches_the_upstream_as_given_and_only_equals_travel_together(
     fours: Before,
 ) -> None:
     url, upstream = fours
     bodies = [{"inputs": [f"text {name}"], **options} for name in "abcd" for options in OPTIONS]
+    bodies += [{"inputs": inputs} for inputs in TOKENS]
     for body, answer in zip(bodies, ask_together(url, bodies), strict=True):
         texts, options = upstreams.split(json.dumps(body).encode())
         assert answer == (200, [vector(text, options) for text in texts])
-    assert len(upstream.bodies) == len(OPTIONS), "those that agree in all share a call"
-
-
-def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(fours: Before) -> None:
-    url, upstream = fours
-    inputs: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", [[8, 9], "c", [7]]]
-    answers = ask_together(url, [{"inputs": each} for each in inputs])
-    for texts, answer in zip([[inputs[0]], inputs[1], ["a"], inputs[3]], answers, strict=True):
-        assert answer == (200, [vector(text, {}) for text in texts])
-    assert len(upstream.bodies) == 1
+    # Those that agree in all options share a call; of one kind there are eight.
+    assert len(upstream.bodies) == len(OPTIONS) + 1
 
 
 def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_is_asked_again_meanwhile(
