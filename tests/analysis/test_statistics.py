@@ -116,7 +116,7 @@ def test_of_eight_scenarios_in_which_nothing_changed_none_is_called_slower_or_fa
     together = alone = 0
     for trial in range(100):
         records = [noisy(trial * 8 + number, str(number)) for number in range(8)]
-        compared = statistics.compare_all(records)
+        compared = [statistics.compare(one, scenarios=8) for one in records]
         together += any(
             ratio.verdict in claims
             for one in compared
@@ -218,7 +218,6 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
 
 
 def test_what_is_certain_among_many_is_still_said() -> None:
-    records = [noisy(number, str(number)) for number in range(7)]
     runs = {"a": [times(1, 1 + i / 100, 1) for i in range(5)], "b": [times(1, 3, 1)] * 5}
-    (*_, last) = statistics.compare_all([*records, make_record(runs)])
+    last = statistics.compare(make_record(runs), scenarios=8)
     assert last.rows[1].ratios["cpu"].verdict is Verdict.SLOWER

@@ -47,7 +47,7 @@ def test_what_failed_and_what_was_disturbed_is_said_where_every_report_says_it()
     records[-1].add(outcome("v2", 6, TIMED_OUT, message="still running after 30 s"))
     for record in records:
         disturb(record, 4)
-    found = findings(statistics.compare_all(records), scanned=scans(records))
+    found = findings([*map(statistics.compare, records)], scanned=scans(records))
     texts = " ".join(note.text for note in found.notes)
     assert "v2, 1 run of idle@partitions=1024 failed: still running after 30 s" in texts
     assert "disturbed by other programs" in texts

@@ -82,12 +82,11 @@ class Judgement(Finding):
     @property
     def settled(self) -> bool:
         """Whether more rounds would change nothing that matters."""
-        if self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]:
-            return True
-        if self.accepted is not None:
-            # With a floor the bound is not of the ratio to the baseline.
-            return self.accepted.stands(None if self.criterion.floor else self.high)
-        return not self.is_open
+        has_ended = self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]
+        # With a floor the bound is not of the ratio to the baseline.
+        high = None if self.criterion.floor else self.high
+        stands = not self.is_open if self.accepted is None else self.accepted.stands(high)
+        return has_ended or stands
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
         """The rounds that all scenarios have, and their costs.

@@ -135,14 +135,6 @@ class Comparison:
         return mostly_disturbed(self.disturbed, self.rounds)
 
 
-def compare_all(records: Sequence[Record], scenarios: int | None = None) -> list[Comparison]:
-    """Compares every revision with the first, in the scenarios of a comparison.
-
-    ``scenarios`` is how many that has, where some are measured elsewhere.
-    """
-    return [compare(record, scenarios=scenarios or len(records)) for record in records]
-
-
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     """Compares every revision of a scenario, which is one of so many, with the first."""
     context = record.context
@@ -157,9 +149,8 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
 
 def mean(values: Sequence[float], least: float = 0.0) -> Estimate:
     """The mean with its t interval, of what cannot be less than ``least``."""
-    centre = math.fsum(values) / len(values)
-    half = _half_width(values)
-    if half is None:
+    centre, half = _student(values)
+    if math.isinf(half):
         return Estimate(centre, None, None, len(values))
     return Estimate(centre, max(least, centre - half), centre + half, len(values))
 
@@ -174,9 +165,8 @@ def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Esti
 
     An interval that is wider than ``WIDEST`` says nothing and is left out.
     """
-    centre = math.fsum(logs) / len(logs)
-    half = _half_width(logs, error)
-    if half is None or half > math.log(WIDEST):
+    centre, half = _student(logs, error)
+    if half > math.log(WIDEST):
         return Estimate(math.exp(centre), None, None, len(logs))
     return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
 
@@ -213,11 +203,13 @@ def other_packages(context: Context) -> tuple[str, ...]:
     )
 
 
-def _half_width(values: Sequence[float], error: float = 1 - CONFIDENCE) -> float | None:
+def _student(values: Sequence[float], error: float = 1 - CONFIDENCE) -> tuple[float, float]:
+    """The mean, and half of its t interval; that of one value is infinite."""
+    centre = math.fsum(values) / len(values)
     if len(values) < 2:
-        return None
+        return centre, math.inf
     standard_error = stdev(values) / math.sqrt(len(values))
-    return standard_error * t_quantile(1 - error / 2, len(values) - 1)
+    return centre, standard_error * t_quantile(1 - error / 2, len(values) - 1)
 
 
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:

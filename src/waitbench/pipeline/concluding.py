@@ -193,10 +193,11 @@ def conclusion_of(contents: Contents) -> Conclusion:
     """
     comparison, records = contents.comparison, contents.records
     gate = Gate.read_settings(comparison.settings, records)
+    scenarios = len(comparison.here.of) or len(records)
     return Conclusion(
         folder=contents.folder,
         records=records,
-        compared=statistics.compare_all(records, len(comparison.here.of)),
+        compared=[statistics.compare(record, scenarios=scenarios) for record in records],
         verdict=gate.conclude(records) if gate.is_on and comparison.share is None else None,
     )
 
