@@ -344,18 +344,11 @@ def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int)
 
 
 def often(scenario: str, steady: list[float], base: list[float] | None = None) -> Record:
-    """Thirty rounds in which nothing changed but the steady CPU of some runs."""
-    names = ("steady", "wakeups", "syscalls", "steady-system", "cpu", "startup")
-    more = ("shutdown", "latency", "latency-p50", "rss")
-    keys = [BY_NAME[name].key for name in (*names, *more)]
-    theirs = base or [1.0] * len(steady)
-    made = {
-        label: [
-            {**dict.fromkeys(keys, 100.0), BY_NAME["steady"].key: 100.0 * value} for value in values
-        ]
-        for label, values in (("base", theirs), ("new", steady))
-    }
-    return make_record(made, scenario=scenario)
+    """Rounds with this steady CPU, and nothing else."""
+    sides = {"base": base or [1.0] * len(steady), "new": steady}
+    key = BY_NAME["steady"].key
+    runs = {label: [{key: value} for value in values] for label, values in sides.items()}
+    return make_record(runs, scenario=scenario)
 
 
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:

@@ -185,6 +185,13 @@ def test_what_rises_from_nothing_fails_beyond_the_floor() -> None:
     assert judge(pairs, floor=0.3).verdict is Verdict.WITHIN_MARGIN
 
 
+def test_next_to_nothing_counts_as_the_least_value_of_a_metric() -> None:
+    pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 8
+    found = rule.judge(pairs, margin=0.1, least=1e-3)
+    assert found.verdict is Verdict.WITHIN_MARGIN
+    assert found.ratio == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(("each", "times"), [(8, 10), (7, 3), (8, 5)])
 def test_rare_dear_runs_are_not_within_the_margin(each: int, times: float) -> None:
     pairs = rounds()
