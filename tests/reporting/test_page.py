@@ -1,16 +1,20 @@
 """What a page shows of one comparison, and of many."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
 from tests.gate_runs import counted, record_of, rounds, scaled
-from tests.records import make_record, outcome, times
+from tests.records import contestant, make_record, outcome, times
 from tests.reporting.made_up import contents_of, kept, page_of, trends_of
+from tests.store.keeping import finish
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.share import Share
+from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
@@ -119,6 +123,22 @@ def test_a_page_of_many_has_their_history_and_says_what_failed() -> None:
     assert history.title == "waiting, single: steady CPU"
     assert [row[0] for row in texts(history.tables[0])] == ["= v1", "▲ v2", "▲ v3"]
     assert history.pictures[0].count("<circle") == 3
+
+
+def test_comparisons_of_a_worker_each_stand_side_by_side_with_the_dearest_first(
+    tmp_path: Path,
+) -> None:
+    for name, share in (("rq", 0.002), ("arq", 0.02)):
+        waited = {**times(5, 0.1, 0.1), "time_cpu_steady": share * 4, "cpu_share_steady": share}
+        of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
+        runs = {one.label: [waited] * 3 for one in of}
+        finish(tmp_path / name, make_record(runs, scenario=name, revisions=of))
+    paging.write(tmp_path / "page.html", [tmp_path])
+    shown = re.sub(r"<[^>]+>", " ", (tmp_path / "page.html").read_text("utf-8"))
+    assert "4 idle workers, 4 s, 3 runs each" in shown
+    assert re.findall(r"a?rq [12]\.0", shown) == ["arq 1.0", "arq 2.0", "rq 1.0", "rq 2.0"]
+    assert "No change point" not in shown
+    assert "The middle of an axis" not in shown
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:

@@ -1,6 +1,5 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
-import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, idle_cost
+from waitbench.analysis.idle import IdleCost
 from waitbench.analysis.statistics import Comparison
 from waitbench.commands import options
 from waitbench.engines import selection
@@ -26,7 +25,6 @@ from waitbench.reporting import idle
 from waitbench.reporting.answer import findings
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
-from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.notes import HEADLINES
@@ -150,27 +148,16 @@ class WorkersSession:
         self.has_failures |= any(record.failures for record in records)
 
     def _add(self, comparison: Comparison) -> None:
-        worker = comparison.scenario
-        for row in comparison.rows:
-            name = worker if worker == row.label else f"{worker} {row.label}"
-            self.rows.append((name, idle_cost(row, comparison)))
+        self.rows += idle.costs_of(comparison)
         self.remarks += (
-            f"{worker}: {note.text}."
+            f"{comparison.scenario}: {note.text}."
             for note in findings([comparison]).notes
             if note.revision and note.kind not in HEADLINES
         )
 
     def table(self) -> Table:
-        """All of them so far, the dearest first; those that failed at the end."""
-        self.rows.sort(key=lambda row: -row[1].cores.value if row[1] else math.inf)
-        windows = sorted(cost.window_s for _, cost in self.rows if cost and cost.window_s)
-        ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
-        runs = f"{self.like.rounds} runs each"
-        if self.like.rounds == 1:
-            runs = "one run each: orders of magnitude"
-        title = f"{format_count(len(self.rows), 'idle worker', 'idle workers')}, "
-        title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-        made = idle.table(title, "worker", self.rows, self.price)
+        """All of them so far."""
+        made = idle.side_by_side(self.rows, self.like.rounds, self.price)
         return replace(made, notes=tuple(self.remarks))
 
 

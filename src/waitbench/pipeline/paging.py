@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.analysis import history
+from waitbench.analysis import history, statistics
 from waitbench.analysis.results import Note
 from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
@@ -15,7 +15,7 @@ from waitbench.reporting import html
 from waitbench.reporting.document import Page
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
-from waitbench.reporting.page import COSTS, Trends, compose, compose_history
+from waitbench.reporting.page import COSTS, Trends, compose, compose_history, compose_workers
 from waitbench.reporting.summary import WARNING
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST, Contents
@@ -35,7 +35,7 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     folders = stored_sessions.folders_in(roots)
     contents = [comparisons.resume(folder) for folder in folders] if len(folders) == 1 else []
     if len(folders) > 1:
-        page = _of_many(folders)
+        page = _of_many(folders, price)
     elif contents and contents[0] is not None and contents[0].records:
         page = page_of(contents[0], price)
     else:
@@ -53,21 +53,25 @@ def page_of(contents: Contents, price: Price | None = None) -> Page:
     return compose(contents, found.compared, found.findings, reasons, price)
 
 
-def _of_many(folders: Sequence[Path]) -> Page | None:
+def _of_many(folders: Sequence[Path], price: Price | None) -> Page | None:
     unreadable: list[str] = []
     found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
     if not found:
         return None
+    lacking = format_count(len(unreadable), "comparison", "comparisons")
+    text = f"{lacking} cannot be read: see what the command printed"
+    note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
+    lead = [note] if unreadable else []
+    if len({one.comparison.engine for one in found}) == len(found) > 1:
+        idle = [one for each in found for one in each.records if one.mostly_waits]
+        return compose_workers(found, [*map(statistics.compare, idle)], lead, price)
     costs = [BY_NAME[name] for name in COSTS]
     told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
     # Of the engine that most tell of.
     engines = Counter(one.engine for one in told)
     most = max(engines, key=engines.__getitem__, default="")
     trends = _trends([one for one in told if one.engine == most])
-    lacking = format_count(len(unreadable), "comparison", "comparisons")
-    text = f"{lacking} cannot be read: see what the command printed"
-    note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    return compose_history(found, trends, _NEWEST, [note] if unreadable else [])
+    return compose_history(found, trends, _NEWEST, lead)
 
 
 def _trends(told: Sequence[Session]) -> Trends:

@@ -66,6 +66,11 @@ class Axis:
         most = math.exp(logs[math.ceil(len(logs) * (1 - beyond)) - 1]) if logs else 1.0
         return cls.of_ratios(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))
 
+    @property
+    def is_of_ratios(self) -> bool:
+        """Whether no change, or a limit, is in its middle."""
+        return math.isclose(self.low * self.high, 1.0)
+
     def place(self, value: float) -> float:
         """Where a value lies: 0 to 1 within the axis, less or more beyond its ends."""
         return math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)

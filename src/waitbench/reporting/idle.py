@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from waitbench.analysis.idle import IdleCost, idle_costs
+from waitbench.analysis.idle import IdleCost, idle_cost, idle_costs
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis, colours_of
-from waitbench.reporting.formats import NOTHING, format_digits, format_quantity
+from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity
 
 HOURS_A_MONTH = 365.25 * 24 / 12
 """730.5."""
@@ -61,6 +61,28 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
         colours_of([row.label for row in compared[0].rows]),
     )
     return [made if is_single else replace(made, groups=scenarios)]
+
+
+def costs_of(worker: Comparison) -> list[tuple[str, IdleCost | None]]:
+    """The name of each version of a worker, and what it costs where that was measured."""
+    name = worker.scenario
+    return [
+        (name if name == row.label else f"{name} {row.label}", idle_cost(row, worker))
+        for row in worker.rows
+    ]
+
+
+def side_by_side(
+    rows: Sequence[tuple[str, IdleCost | None]], rounds: int, price: Price | None = None
+) -> Table:
+    """Versions of several workers, the dearest first; those that failed at the end."""
+    ordered = sorted(rows, key=lambda row: -row[1].cores.value if row[1] else math.inf)
+    windows = sorted(cost.window_s for _, cost in ordered if cost and cost.window_s)
+    ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
+    runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
+    title = f"{format_count(len(ordered), 'idle worker', 'idle workers')}, "
+    title += f"{'–'.join(ends)} s, {runs}" if ends else runs
+    return table(title, "worker", ordered, price)
 
 
 def table(

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
@@ -175,10 +176,26 @@ def compose_history(
             format_count(scenarios, "scenario", "scenarios"),
             " to ".join(dict.fromkeys((begun[0], begun[-1]))),
         ),
-        notes=(*(_steps(found) or [no_steps]), *failures[:_MOST_FAILURES], *lead),
+        notes=(
+            *((_steps(found) or [no_steps]) if found else []),
+            *failures[:_MOST_FAILURES],
+            *lead,
+        ),
         tables=tables,
         sections=sections,
     )
+
+
+def compose_workers(
+    several: Sequence[Contents],
+    compared: Sequence[Comparison],
+    lead: Sequence[Note],
+    price: Price | None = None,
+) -> Page:
+    """A page of workers, each of one comparison: what they cost while they wait, side by side."""
+    rows = [row for one in compared for row in idle.costs_of(one)]
+    table = idle.side_by_side(rows, max((one.rounds for one in compared), default=0), price)
+    return replace(compose_history(several, {}, 0, lead), tables=(table,) if rows else ())
 
 
 def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
