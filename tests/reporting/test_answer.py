@@ -141,3 +141,17 @@ def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
     lost = found_of(make_record({"old": runs(2), "new": []}))
     assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
     assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
+
+
+def test_an_answer_about_several_scenarios_has_their_figures_below_it() -> None:
+    scenarios = ("partitioned-long-input", "dynamic-long-input")
+    records = [
+        make_record({"old": runs(0.5) * 4, "new": runs(2) * 4}, scenario=name) for name in scenarios
+    ]
+    found = found_of(*records, verdict=verdict_of(*records, criteria=["steady:10%"]))
+    lines = shown(answer(found))
+    start = lines.index("2 scenarios together")
+    assert lines[start + 1].startswith("✗ steady CPU ")
+    assert [line.split() for line in lines[start + 2 : start + 4]] == [
+        [name, "0.508", "s", "2.03", "s"] for name in scenarios
+    ]

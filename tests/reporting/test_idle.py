@@ -47,7 +47,7 @@ def test_costs_are_the_same_in_every_output_and_money_is_shown_only_with_a_price
     for label, written in (("v1", "1.4"), ("v2", "0.090")):
         (row,) = (line for line in console if line.startswith(label))
         assert row.split()[1] == written
-        (row,) = (line for line in rendered.splitlines() if line.startswith(f"| {label}"))
+        (row,) = (line for line in rendered.splitlines() if line.startswith(f"| idle | {label}"))
         assert f"| {written} |" in row
         assert f" {written} " in page
     money = f" {STEADY_S['v1'] / WINDOW_S * HOURS_A_MONTH * 0.04:.2f} "

@@ -59,9 +59,7 @@ class Findings:
         if not others:
             return baseline
         who = " and ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
-        places = {one.scenario for one in self.results}
-        where = f" in {places.pop()}" if len(places) == 1 and others[1:] else ""
-        return f"{who} against {baseline}{where}"
+        return f"{who} against {baseline}"
 
     @property
     def sides(self) -> forest.Columns:
@@ -146,7 +144,6 @@ def _scenarios(found: Findings) -> Table:
     has_groups = several or len(found.labels) == 1
     groups = [one.scenario for one in shown if has_groups]
     columns = (*found.sides, *(COLUMNS if found.labels[1:] else ()))
-    groups = groups if len(set(groups)) > 1 else []
     return forest.tabulate("", shown, columns, names=((what, name),), groups=groups)
 
 
@@ -190,21 +187,37 @@ def of_commands(found: Findings) -> list[Table]:
 def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") -> Table:
     """Answers of a gate below where they were asked, with the figures of both sides.
 
-    One about several scenarios has no figures of its own.
+    Without a title one about several scenarios has theirs in rows below it.
     """
-    known = {(one.scenarios, one.revision, one.metric.name): one for one in found.results}
-    sides = [known.get((one.scenarios, one.revision, one.metric.name), one) for one in asked]
     several = len({one.revision for one in asked}) > 1
+    rows: list[MetricResult] = []
+    groups: list[str] = []
+    for one in asked:
+        own = [
+            of
+            for of in found.results
+            if of.scenario in one.scenarios
+            and (of.revision, of.metric.name) == (one.revision, one.metric.name)
+        ]
+        if len(one.scenarios) == 1 and own:
+            rows.append(msgspec.structs.replace(one, before=own[0].before, after=own[0].after))
+        else:
+            rows.append(one)
+            below = () if title or one.ratio is None else own
+            rows += [
+                msgspec.structs.replace(of, ratio=None, verdict=None, why_not="", is_alone=True)
+                for of in below
+            ]
+        group = f"{one.revision}: {one.scenario}" if several else one.scenario
+        groups += [group] * (len(rows) - len(groups))
+    sides = found.sides if any(one.after for one in rows) else ()
     return forest.tabulate(
-        title,
-        [
-            msgspec.structs.replace(one, before=of.before, after=of.after)
-            for one, of in zip(asked, sides, strict=True)
-        ],
-        (*(found.sides if any(of.after for of in sides) else ()), *forest.GATE_COLUMNS),
-        names=(("cost", forest.cost_of),),
-        groups=[f"{one.revision}: {one.scenario}" if several else one.scenario for one in asked],
+        title, rows, (*sides, *forest.GATE_COLUMNS), names=(("cost", _asked),), groups=groups
     )
+
+
+def _asked(found: MetricResult) -> str:
+    return forest.cost_of(found) if found.criterion else f"    {found.scenario}"
 
 
 def details(found: Findings) -> Table:

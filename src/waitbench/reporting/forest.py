@@ -72,6 +72,8 @@ def change_of(found: MetricResult) -> str:
         return f"{at} {format_limit(found.metric.floor, found.metric)}"
     if found.by_dear_runs and found.dear is not None:
         return f"{found.dear.candidate} of {found.dear.pairs}"
+    if found.is_alone:
+        return ""
     if found.ratio is None:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
     return format_rise(found.ratio, found.floor)
@@ -84,13 +86,15 @@ def interval_of(found: MetricResult) -> str:
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"
     if found.ratio is None:
-        return NOTHING
+        return "" if found.is_alone else NOTHING
     too_few = NOTHING if found.criterion else "too few rounds"
     return format_bounds(found.ratio, found.floor) or too_few
 
 
 def allowed_of(found: MetricResult) -> str:
     """The limit of a question."""
+    if not found.criterion:
+        return ""
     floor = f" + {format_limit(found.floor, found.metric)}" if found.floor else ""
     return f"+{found.margin * 100:g} %{floor}"
 

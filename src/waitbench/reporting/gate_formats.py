@@ -111,6 +111,6 @@ def _escape_property(text: str) -> str:
 
 def rendered(found: Findings) -> str:
     """Markdown: what a reviewer reads first, and every answer folded."""
-    table = details(found)
-    answers = f"{markdown.render_table(table)}\n{_EXPLANATION}"
-    return f"{markdown.render_answer(answer(found))}\n{markdown.fold('All answers', answers)}"
+    answers = f"{markdown.render_table(details(found))}\n{_EXPLANATION}"
+    folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
+    return f"{markdown.render_answer(answer(found))}\n{folded}"

@@ -50,17 +50,14 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
     costs = idle_costs(compared)
     if not costs:
         return []
-    scenarios = [cost.scenario for cost in costs]
-    is_single = len(set(scenarios)) == 1
-    title = "what waiting costs, all workers of a run together"
     made = table(
-        f"{scenarios[0]} · {title}" if is_single else title,
+        "what waiting costs, all workers of a run together",
         "revision",
         [(cost.label, cost) for cost in costs],
         price,
         colours_of([row.label for row in compared[0].rows]),
     )
-    return [made if is_single else replace(made, groups=scenarios)]
+    return [replace(made, groups=[cost.scenario for cost in costs])]
 
 
 def costs_of(worker: Comparison) -> list[tuple[str, IdleCost | None]]:

@@ -8,11 +8,6 @@ from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
 
 
-def fold(title: str, text: str) -> str:
-    """Markdown that is unfolded by a click."""
-    return f"<details>\n<summary>{_escape(title)}</summary>\n\n{text.strip()}\n\n</details>\n"
-
-
 def render_answer(answer: Answer) -> str:
     """What a comparison comes to: the headlines, the table, what to be wary of."""
     basis = f" ({_escape(answer.basis)})" if answer.basis else ""
