@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.reporting.printing import lines_of
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection import Search
+from waitbench.analysis.bisection import Search, Step
 from waitbench.reporting import bisection
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
@@ -63,3 +64,14 @@ def test_a_search_without_a_step_says_that_nothing_was_measured() -> None:
     assert answer.notes[0].text == "OPEN: steady CPU from c0 to c3: nothing was measured"
     assert answer.table is not None
     assert not answer.table.rows
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Step(), "inconclusive: too few rounds"),
+        (commits(4).steps[0], "0 % (0 %), 10 rounds"),
+    ],
+)
+def test_the_end_of_a_step_says_what_it_found(step: Step, said: str) -> None:
+    assert lines_of(lambda to: bisection.Steps(to, quiet=False).end(step)) == [said]

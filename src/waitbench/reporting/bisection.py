@@ -149,8 +149,7 @@ def to_repeat(searched: Searched) -> list[str]:
 
 def _ratios(changes: Iterable[Change]) -> str:
     said = ((format_change(one.ratio), format_range(one.ratio)) for one in changes)
-    text = ", then ".join(f"{change} ({bounds or 'no bounds yet'})" for change, bounds in said)
-    return text or "the same package"
+    return ", then ".join(f"{change} ({bounds or 'no bounds yet'})" for change, bounds in said)
 
 
 class Steps(Log):
@@ -170,7 +169,8 @@ class Steps(Log):
     def end(self, step: Step) -> None:
         """A step is over."""
         is_open = "inconclusive: " if step.left is None else ""
-        self.say(f"{is_open}{_ratios(step.changes)}, {step.rounds} rounds")
+        ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
+        self.say(f"{is_open}{ratios if step.changes else 'too few rounds'}")
 
 
 def plain(searched: Searched) -> dict[str, Any]:
