@@ -72,13 +72,6 @@ def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what
     assert by_name["partitioned-burst"]["interval"] == 1.25, "the silence before it, too"
 
 
-@pytest.mark.parametrize("silent", [5, 6])
-def test_of_partitions_that_are_all_silent_no_item_is_expected(silent: int) -> None:
-    settings = [f"silent={silent}", "partitions=5"]
-    (chosen,) = selection.select(["partitioned-ended"], settings)
-    assert chosen.expected_items(Topology("single")) == 0
-
-
 def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
     (plain,) = selection.select(["partitioned-burst"], [])
     (scheduled,) = selection.select(["partitioned-burst"], ["scheduled=true"])
@@ -93,6 +86,11 @@ def test_expected_items_follow_the_topology() -> None:
     assert partitioned.expected_items(Topology("launcher", 4)) == 320
     found = [dynamic.expected_items(Topology("launcher", count)) for count in (1, 4, 16, 20)]
     assert found == [20, 80, 320, 320]
+    # Of partitions that are all silent none is expected.
+    for silent in (5, 6):
+        settings = [f"silent={silent}", "partitions=5"]
+        (chosen,) = selection.select(["partitioned-ended"], settings)
+        assert chosen.expected_items(Topology("single")) == 0
 
 
 @pytest.mark.parametrize(
