@@ -1,9 +1,10 @@
 """What waiting costs in plain units: the same figures in every output, and money only if asked."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
+from msgspec import structs
 
 from tests.records import make_record, times
 from tests.reporting.made_up import page_of
@@ -104,10 +105,24 @@ def test_what_services_did_has_columns_in_every_output() -> None:
     assert max(map(len, lines_of_table(table))) <= 80
 
 
+def test_names_of_workers_are_whole_in_80_columns_without_what_services_did() -> None:
+    figures = {"wakeups": 9.9, "latency-p50": 0.0096, "memory": 22 * 2.0**20, "service-cpu": 0.01}
+    costs = [
+        (name, replace(cost_of(0.002), figures=figures))
+        for name in ("python-floor inline", "confluent-kafka 2.13.2")
+    ]
+    shown = lines_of_table(idle.side_by_side(costs, 3))
+    assert shown[0] == "2 idle workers, 8 s, 3 runs each"
+    assert [line[:22].strip() for line in shown[2:4]] == [name for name, _ in costs]
+    assert "services" not in "".join(shown)
+    assert "services" in "".join(lines_of_table(idle.side_by_side(costs, 3), 120))
+
+
 def test_a_window_that_is_too_short_is_a_warning() -> None:
     halves = ({"time_s": 2.5, "wakeups": 8.0}, {"time_s": 5.0, "wakeups": 24.0})
     found = record()
-    found.measurements = [replace(run, samples=halves) for run in found.of("v1")] + found.of("v2")
+    halved = [structs.replace(run, samples=halves) for run in found.of("v1")]
+    found.measurements = halved + found.of("v2")
     compared = statistics.compare(found)
     warned = [note.text for note in notes.cautions([compared])]
     assert "v1: window too short: its halves differ in wake-ups. Set a longer window" in warned

@@ -121,7 +121,8 @@ def _figures(price: Price | None) -> Iterator[_Figure]:
         ("% core\nservices", "service-cpu", write_cores),
     )
     for text, metric, write in figures:
-        yield Heading(text, is_left=False, gives_way=metric == "syscalls"), _of(metric), write
+        gives_way = metric == "syscalls" or "\n" in text
+        yield Heading(text, is_left=False, gives_way=gives_way), _of(metric), write
 
 
 def _of(metric: str) -> Callable[[IdleCost], float | None]:
