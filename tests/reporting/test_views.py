@@ -13,7 +13,7 @@ from waitbench.analysis.results import BELOW_FLOOR, MetricResult, Note
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting import charts, forest, gate_formats, html, markdown, page
+from waitbench.reporting import forest, gate_formats, html, markdown, page
 from waitbench.reporting.answer import Findings, answer, costs, details
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
@@ -140,8 +140,3 @@ def test_junit_and_annotations_have_what_keeps_a_gate_from_a_pass_in_the_same_wo
     assert [one["ratio"] for one in data["judgements"]] == [
         one.ratio and asdict(one.ratio) for one in JUDGEMENTS
     ]
-
-
-def test_a_gate_has_a_chart_of_what_it_asked(tmp_path: Any) -> None:
-    files = charts.draw_all(findings(has_gate=True), tmp_path, ["svg"])
-    assert [path.name for path in files] == ["overview.svg", "gate.svg"]

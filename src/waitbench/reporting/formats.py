@@ -162,15 +162,12 @@ def format_bounds(ratio: Estimate, floor: float) -> str:
     """What is certain of a rise."""
     if not floor:
         return format_range(ratio)
-    low, high = (end and _of_allowed(end) for end in (ratio.low, ratio.high))
-    if low and high:
-        return low if low == high else f"{low}–{high}"
-    return _bound("≤", high) if high else _bound("≥", low) if low else ""
-
-
-def _bound(sign: str, text: str) -> str:
-    """An end with its sign, unless it has one: "< 0.01"."""
-    return text if text[0] in "<>" else f"{sign} {text}"
+    ends = {sign: end and _of_allowed(end) for sign, end in (("≥", ratio.low), ("≤", ratio.high))}
+    if all(ends.values()):
+        return "–".join(dict.fromkeys(map(str, ends.values())))
+    # An end that has a sign needs no other: "< 0.01".
+    known = [text if text[0] in "<>" else f"{sign} {text}" for sign, text in ends.items() if text]
+    return "".join(known)
 
 
 def _of_allowed(ratio: float) -> str:
