@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from waitbench.execution.accounting import marks_of, metrics_of
@@ -18,7 +19,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
-from waitbench.model.metrics import FOREIGN_CPU
+from waitbench.model.metrics import FOREIGN_CPU, Quantity
 from waitbench.model.run import (
     FAILED,
     LOST_ITEMS,
@@ -120,10 +121,14 @@ class Measurer:
                 for path in sorted((ready.folder / REPORTS).glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
-            metrics = metrics_of(real_s, launched, reports)
+            # What is no number would be on no side of what is allowed.
+            metrics = msgspec.convert(metrics_of(real_s, launched, reports), dict[str, Quantity])
             marks = marks_of(launched)
         # Reports are written by code under test.
-        except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        except (
+            OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
+            RecursionError,
+        ) as error:  # fmt: skip
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
         metrics |= observed(before, after, _used_s(metrics) + services_s + used_s)
