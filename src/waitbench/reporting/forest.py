@@ -11,7 +11,7 @@ from types import MappingProxyType
 from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, NOT_SUPPORTED, MetricResult
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Dot, Heading, Table, Word
+from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (
     NOTHING,
@@ -153,26 +153,18 @@ def tabulate(
         for heading, name in _NAMES
         if name is cost_of or len(set(map(name, results))) > 1
     ]
-    dots = [dot_of(one, colours.get(one.revision, "")) or "" for one in results]
     first = shown[0][1]
-    return Table(
-        title,
-        (
-            *(
-                (Heading(heading), [_name(one, name, name is first, colours) for one in results])
-                for heading, name in shown
-            ),
-            *(
-                (
-                    Heading(heading, is_left=False, gives_way=of in sides),
-                    [_figure(one, of) for one in results],
-                )
-                for heading, of in columns
-            ),
-            *([(Heading("ratio", axis=axis), dots)] if axis else []),
-        ),
-        groups=groups,
-    )
+    made: list[Column] = [
+        (Heading(heading), [_name(one, name, name is first, colours) for one in results])
+        for heading, name in shown
+    ]
+    for text, of in columns:
+        heading = Heading(text, is_left=False, gives_way=of in sides)
+        made.append((heading, [_figure(one, of) for one in results]))
+    if axis is not None:
+        dots = [dot_of(one, colours.get(one.revision, "")) or "" for one in results]
+        made.append((Heading("ratio", axis=axis), dots))
+    return Table(title, made, groups=groups)
 
 
 def _name(found: MetricResult, of: Figure, has_mark: bool, colours: Mapping[str, str]) -> Word:
