@@ -8,8 +8,11 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
+from tests.gate_runs import Ratio, counted, working
 from tests.records import contestant, describing, facts, make_record
-from waitbench.analysis import history
+from waitbench.analysis import gate, history
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
@@ -84,3 +87,21 @@ def trends_of(all_kept: Sequence[Contents]) -> Trends:
     return {
         name: history.trends([one for one in told if one.metric == name], anchor) for name in COSTS
     }
+
+
+def many() -> GateVerdict:
+    """The defaults, of eight scenarios with long names."""
+    alike = (
+        "wakeups", "syscalls", "cpu", "startup", "shutdown", "foreign_cpu", "latency",
+        "latency_p50", "rss",
+    )  # fmt: skip
+    same: dict[str, Ratio] = {
+        **dict.fromkeys(alike, 1.0), "steady": 1.02, "steady_system": [0.6, 2.6] * 10,
+    }  # fmt: skip
+    names = ("partitioned-long-input", "dynamic-long-input")
+    busy = [f"partitioned-long-input-heavy-map-{number}" for number in range(6)]
+    records = [
+        *(counted(name, **same) for name in names),
+        *(working(counted(name, cpu=0.0625)) for name in busy),
+    ]
+    return gate.conclude(records, DEFAULTS, 20)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.gate_runs import failing, record_of, rounds, scaled, unclear, verdict_of
 from tests.records import make_record, times
+from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of, lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
@@ -82,12 +83,13 @@ def test_what_fails_has_the_figures_of_both_sides_and_all_else_a_count() -> None
     assert lines_of_table(details(found))[-2].startswith("✓ CPU in all ")
 
 
-def test_all_answers_fit_80_columns_with_the_shared_ones_first(many: GateVerdict) -> None:
-    lines = lines_of_table(details(findings((), many)))
+def test_all_answers_fit_80_columns_with_the_shared_ones_first() -> None:
+    verdict = many()
+    lines = lines_of_table(details(findings((), verdict)))
     assert max(map(len, lines)) <= 80
     assert lines[2] == "2 waiting scenarios together"
     assert "? steady system time" in lines[3], "what is open first"
-    assert sum(line[:2] in ("✓ ", "▼ ", "? ") for line in lines) == len(many.judgements)
+    assert sum(line[:2] in ("✓ ", "▼ ", "? ") for line in lines) == len(verdict.judgements)
 
 
 @pytest.mark.parametrize(

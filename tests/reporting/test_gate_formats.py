@@ -1,13 +1,16 @@
 """The gate's verdict in each of its forms."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.gate_runs import crashing, failing, forgiven, unclear
 from tests.records import make_record
+from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.record import Record
@@ -25,9 +28,9 @@ def in_scenario(name: str) -> tuple[Record, ...]:
 FAILED = FailedRuns(label="new", scenario="waiting", count=2, message="exit code 1")
 
 
-@pytest.mark.parametrize("name", ["failing", "forgiven", "unclear", "crashing", "many"])
-def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.FixtureRequest) -> None:
-    base: GateVerdict = request.getfixturevalue(name)
+@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many])
+def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -> None:
+    base = made()
     changed = [
         base,
         replace(base, inconclusive_passes=True),
@@ -50,13 +53,14 @@ def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.Fixture
         assert bool(errors) is (outcome in (GateOutcome.FAIL, GateOutcome.NOT_MEASURED))
 
 
-def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdict) -> None:
+def test_neither_markdown_nor_junit_holds_control_characters() -> None:
+    base = crashing()
     hostile = "a\x1b[31m\x07\x00\u202eb"
     unclean = tuple(
         replace(one, records=in_scenario(hostile), label=hostile, why_given_up=hostile)
-        for one in crashing.judgements
+        for one in base.judgements
     )
-    verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
+    verdict = replace(base, judgements=unclean, left_out=(hostile,))
     found = findings((), verdict)
     suite = ElementTree.fromstring(junit(found, verdict))
     (error, *_) = suite.iter("error")
@@ -65,21 +69,24 @@ def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdi
     assert printable(rendered(found)) == rendered(found)
 
 
-def test_markdown_has_notes_as_text(forgiven: GateVerdict) -> None:
-    text = rendered(findings((), replace(forgiven, unsupported=("a|b <i> in waiting",))))
+def test_markdown_has_notes_as_text() -> None:
+    verdict = forgiven()
+    text = rendered(findings((), replace(verdict, unsupported=("a|b <i> in waiting",))))
     assert "\n* ! new: wake-ups while waiting 12× more in waiting, but steady CPU" in text
     assert "\n* – a\\|b &lt;i> in waiting: not asked, as the baseline does not" in text
 
 
-def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
-    judgement = replace(failing.judgements[0], records=in_scenario("a:b,c%"), label="x\ny\r100%:,")
-    (line,) = annotations(findings((), replace(failing, judgements=(judgement,))))
+def test_annotations_escape_what_would_end_them() -> None:
+    verdict = failing()
+    judgement = replace(verdict.judgements[0], records=in_scenario("a:b,c%"), label="x\ny\r100%:,")
+    (line,) = annotations(findings((), replace(verdict, judgements=(judgement,))))
     title = "a%3Ab%2Cc%25%3A x%0Ay%0D100%25%3A%2C system%3A10%25"
     assert line.startswith(f"::error title={title}::x%0Ay%0D100%25:,: system time ")
 
 
-def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> None:
-    data = json.loads(json.dumps(plain(findings((), failing), failing)))
+def test_json_has_the_documented_keys_and_no_others() -> None:
+    verdict = failing()
+    data = json.loads(json.dumps(plain(findings((), verdict), verdict)))
     documented = DOCUMENTED.read_text("utf-8")
     for key in (*data, *data["judgements"][0], *data["notes"][0]):
         assert f"`{key}`" in documented, key
