@@ -1,5 +1,5 @@
 "use strict";
-// The page is whole without this: it sorts and filters tables of many rows, and unfolds what is printed or linked to.
+// The page is whole without this: it sorts and filters tables of many rows.
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
 function keyOf(row, column) {
@@ -44,12 +44,3 @@ for (const part of all(".long")) {
   });
   part.querySelector(".caption").append(field);
 }
-
-const folded = [];
-addEventListener("beforeprint", () => {
-  folded.push(...all("details:not([open])"));
-  for (const part of folded) part.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const part of folded.splice(0)) part.open = false;
-});
