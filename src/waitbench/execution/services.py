@@ -42,8 +42,6 @@ class Server:
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
     folder: Path
     """Where it runs."""
-    counting: Sequence[str] = ()
-    """The command that prints what it has counted, if there is one."""
 
     def ended(self) -> str | None:
         """What is to be said of it if it has ended by itself."""
@@ -78,8 +76,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         )
         os.close(writing)
         pid, cpu = report.readline().split() or ("0", "")
-    counting = service.counting(port, folder)
-    server = Server(service, int(pid), cpu, port, log, process, folder, counting)
+    server = Server(service, int(pid), cpu, port, log, process, folder)
     try:
         _wait_until_ready(server, cache)
         yield server
@@ -132,7 +129,7 @@ class Running:
                 "cpu": server.cpu,
                 "port": server.port,
                 "folder": str(server.folder),
-                "counters": list(server.counting),
+                "counters": server.service.counting(server.port, server.folder),
             }
             for server in self.servers
         }
