@@ -1,7 +1,5 @@
 """A doctored wheel, and what trials with it come to."""
 
-import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ import pytest
 
 from benchmarks import doctored
 from tests.records import make_record
+from tests.running import run
 from waitbench.model.record import Record
 
 WHEEL = {
@@ -47,12 +46,9 @@ def write_wheel(folder: Path, **files: str) -> Path:
     return wheel
 
 
-def run(copy: Path, *words: str) -> list[str]:
+def printed(copy: Path, *words: str) -> list[str]:
     """The lines that a Python prints with the package: of a worker its threads before and after."""
-    done = subprocess.run(
-        [sys.executable, *words], env={**os.environ, "PYTHONPATH": str(copy)}, cwd=copy.parent,
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+    done = run(sys.executable, *words, env={"PYTHONPATH": str(copy)}, cwd=copy.parent)
     return done.stdout.splitlines()
 
 
@@ -81,9 +77,9 @@ def test_a_load_begins_when_and_where_it_says_and_loses_no_item(
     wheel = write_wheel(tmp_path, **{"bytewax/__init__.py": "print('first')\n"})
     rates = RATES if kind == "wakeups" else None
     copy = doctored.doctor(wheel, tmp_path / "copy", kind, rates)
-    assert run(copy, "-m", "bytewax.run", *arguments) == ["first", threads, "a b c"]
+    assert printed(copy, "-m", "bytewax.run", *arguments) == ["first", threads, "a b c"]
     only_imports = "import bytewax.outputs, threading; print(threading.active_count())"
-    assert run(copy, "-c", only_imports) == ["first", "1"]
+    assert printed(copy, "-c", only_imports) == ["first", "1"]
 
 
 def test_equal_loads_give_equal_wheels(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """What a tree of processes is said to have used."""
 
 import json
-import subprocess
 import sys
 
 import pytest
+
+from tests.running import run
 
 NAPS = """
 import json, resource, time
@@ -28,9 +29,6 @@ print(tree.reading()["cpu_s"])
 
 @pytest.mark.integration
 def test_handing_over_a_cpu_is_part_of_what_a_wake_up_costs() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", COUNT], capture_output=True, text=True, check=True, timeout=60
-    )
-    said, counted = map(json.loads, done.stdout.split())
+    said, counted = map(json.loads, run(sys.executable, "-c", COUNT).stdout.split())
     # Its own end comes after it has said so.
     assert said <= counted < said + 0.1

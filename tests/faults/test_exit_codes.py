@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.clones import QUICK, Clone
+from tests.running import run
 from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
@@ -20,10 +21,7 @@ CLOSED = (">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-")
 
 
 def shell(command: str, **changes: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=120,
-        env={**os.environ, **changes},
-    )  # fmt: skip
+    return run("bash", "-c", command, env=changes, timeout_s=120)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests import standin
+from tests.running import run
 from waitbench.engines import cargo
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
@@ -56,11 +56,6 @@ def program(environment: Environment | HarnessError) -> Path:
     return environment.folder / "bin" / "stand-in"
 
 
-def says(*command: str) -> str:
-    """What a program prints."""
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
 @needs_cargo
 def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     repository: Repository,
@@ -68,11 +63,7 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     # One cache, so one cargo target folder: cargo alone would take the second build for done.
     made = make("one=r0.0.1", "two=main", repository=repository)
     one, two = program(made["one"]), program(made["two"])
-    said = [
-        subprocess.run([path], capture_output=True, text=True, check=True).stdout
-        for path in (one, two)
-    ]
-    assert said == ["one\n", "two\n"]
+    assert [run(path).stdout for path in (one, two)] == ["one\n", "two\n"]
     assert one.read_bytes() != two.read_bytes()
     kept = [made[label] for label in ("one", "two")]
     recorded = [env.facts.extensions for env in kept if isinstance(env, Environment)]
@@ -108,10 +99,10 @@ def compilers(made: Mapping[str, Environment | HarnessError]) -> set[tuple[str |
     """What each environment's file says of its compiler, and what its program says."""
     said = set()
     for environment in made.values():
-        run = subprocess.run([program(environment)], capture_output=True, text=True, check=True)
+        printed = run(program(environment)).stdout
         assert isinstance(environment, Environment)
         kept = json.loads((environment.folder / "environment.json").read_text())
-        said.add((kept["compiler"], run.stdout.strip()))
+        said.add((kept["compiler"], printed.strip()))
     return said
 
 
@@ -123,8 +114,8 @@ def test_revisions_that_name_two_compilers_are_built_by_the_default_or_the_one_a
     default = cargo.choose().compiler
     made = make("old", "new", repository=naming_two)
     assert compilers(made) == {(default, default)}
-    for name in says("rustup", "toolchain", "list").splitlines():
-        compiler = says("rustc", f"+{name.split()[0]}", "--version")
+    for name in run("rustup", "toolchain", "list").stdout.splitlines():
+        compiler = run("rustc", f"+{name.split()[0]}", "--version").stdout.strip()
         if compiler != default:
             monkeypatch.setenv(cargo.VARIABLE, name.split()[0])
             made = make("old", "new", repository=naming_two)

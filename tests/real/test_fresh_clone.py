@@ -1,7 +1,6 @@
 """What a newcomer does first: a fresh clone, and only the README's commands."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.running import run
 from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
@@ -28,23 +28,15 @@ def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Pa
     venv = Path(sys.executable).parent.parent
     shutil.copytree(venv, clone / ".bench" / "venv", symlinks=True)
 
-    def run(*command: str) -> str:
-        done = subprocess.run(
-            [clone / command[0], *command[1:]],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            env={**os.environ, "COLUMNS": "80"},
-        )
+    def called(program: str, *arguments: str) -> str:
+        done = run(clone / program, *arguments, cwd=tmp_path, env={"COLUMNS": "80"})
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     quick = ("-s", "partitioned-long-input", "--rounds", "1", "--set", "items_per_partition=4")
-    run("compare.sh", "v0.16.0", "v0.16.1", *quick)
-    assert "overview.png" in run("plot.sh")
-    run("compare.sh", "v0.16.0", "v0.16.1", *quick, "--no-plot")
+    called("compare.sh", "v0.16.0", "v0.16.1", *quick)
+    assert "overview.png" in called("plot.sh")
+    called("compare.sh", "v0.16.0", "v0.16.1", *quick, "--no-plot")
     folders = sorted(path for path in (clone / "results").iterdir() if path.is_dir())
     latest = clone / "results" / "latest"
     kept = [path for path in folders if not path.is_symlink()]
@@ -54,5 +46,5 @@ def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Pa
         revisions = json.loads((folder / "comparison.json").read_text())["revisions"]
         assert [one["engine"] for one in revisions] == ["bytewax", "bytewax"]
         assert (folder / "partitioned-long-input.json").exists()
-    assert "v0.16.1 against v0.16.0" in run("waitbench", "report")
+    assert "v0.16.1 against v0.16.0" in called("waitbench", "report")
     assert git(clone, "status", "--porcelain") == ""

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.running import run
+
 PROGRAM = """
 import signal, subprocess, sys, threading, time
 from waitbench.system import endings
@@ -33,10 +35,7 @@ DEAF = f"signal.pthread_sigmask(signal.SIG_BLOCK, [endings._POKE]); {FOR_EVER}"
 
 def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[str]":
     program = PROGRAM.format(waits=waits, then=then)
-    return subprocess.run(
-        [sys.executable, "-c", program, str(signals)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    return run(sys.executable, "-c", program, signals, timeout_s=60)
 
 
 @pytest.mark.parametrize("signals", [1, 2])

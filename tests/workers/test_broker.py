@@ -1,36 +1,26 @@
 """The broker of the worker files in workers/kafka: what it takes, and how a topic is made."""
 
-import os
 import socket
 import struct
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from tests.running import run
 from waitbench.system.places import WORKERS
 
-BROKER = WORKERS / "kafka" / "broker.py"
+BROKER = (sys.executable, WORKERS / "kafka" / "broker.py")
 ALREADY_EXISTS, INVALID_REPLICATION = 36, 38
-
-
-def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs the script to its end."""
-    return subprocess.run(
-        [sys.executable, str(BROKER), *arguments],
-        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **variables},
-    )  # fmt: skip
 
 
 def test_what_a_broker_lacks_is_named_with_what_installs_it(tmp_path: Path) -> None:
     java = tmp_path / "java"
 
     def complaint() -> str:
-        done = run(
-            "serve", "1", str(tmp_path), PATH=str(tmp_path), WAITBENCH_CACHE=str(tmp_path / "cache")
-        )
+        variables = {"PATH": str(tmp_path), "WAITBENCH_CACHE": str(tmp_path / "cache")}
+        done = run(*BROKER, "serve", "1", tmp_path, env=variables)
         assert done.returncode == 1
         assert "apt-get install openjdk-17-jre-headless maven" in done.stderr
         return done.stderr
@@ -61,8 +51,8 @@ def test_a_topic_is_asked_for_in_kafkas_protocol(code: int, returns: int) -> Non
         thread = threading.Thread(target=answer)
         thread.start()
         port = str(server.getsockname()[1])
-        done = run("topic", port)
+        done = run(*BROKER, "topic", port)
         thread.join()
     assert done.returncode == returns, done.stderr
     assert b"messages" in seen[0]
-    assert run("topic", port).returncode == 1, "without a broker there is no topic"
+    assert run(*BROKER, "topic", port).returncode == 1, "without a broker there is no topic"
