@@ -109,3 +109,10 @@ def test_a_candidate_without_a_run_keeps_its_row() -> None:
         "✗ CPU in all · b", "= CPU in all · c", "= lateness p99 · c",
     ]  # fmt: skip
     assert notes(axes)[0] == "not measured"
+
+
+def test_the_longest_name_of_a_default_question_is_whole() -> None:
+    name = "✓ 10 waiting scenarios together · system calls while waiting"
+    columns = ((Heading("cost"), [name]), (Heading("ratio", axis=GATE_AXIS), ["–"]))
+    (label,) = axes_of(forest.draw(Table("title", columns))).get_yticklabels()
+    assert label.get_text() == name

@@ -14,7 +14,7 @@ _WIDTH = 8.5
 more than 10 pixels high; of one 10 inches wide, 9."""
 _SMALL = 8
 """Points: the smallest text of any chart."""
-_LONGEST = 58
+_LONGEST = 64
 """Characters of a name."""
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
 _POINTS = (8, 96)
