@@ -1,0 +1,90 @@
+"""Draws what five results look like: the terminal, the page in two widths and themes, the chart.
+
+    .bench/venv/bin/python -m benchmarks.screens PASS FAIL INCONCLUSIVE PLAIN WORKERS
+
+Three gates, a comparison without one, and a folder of ``./waitbench workers``.
+"""
+
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+from rich.console import Console
+from rich.text import Text
+
+from benchmarks.common import command_line
+from waitbench.analysis import statistics
+from waitbench.pipeline import stored_sessions
+from waitbench.reporting import console, idle
+from waitbench.store import comparisons
+from waitbench.system.places import ROOT
+
+CHARTS = {
+    "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "overview",
+    "workers": "workers",
+}  # fmt: skip
+"""The results, and the main chart of each."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_line(__doc__)
+    for name in CHARTS:
+        parser.add_argument(name, type=Path, metavar=name.upper())
+    parser.add_argument("--to", type=Path, default=ROOT / "docs" / "screens", metavar="FOLDER")
+    given = parser.parse_args(arguments)
+    with sync_playwright() as play, TemporaryDirectory() as scratch:
+        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        for name, drawn in CHARTS.items():
+            folder = shutil.copytree(getattr(given, name), Path(scratch, name))
+            print_result(folder).save_svg(str(given.to / f"{name}.svg"), title="waitbench")
+            waitbench("report", folder, "--html", "page.html")
+            view = browser.new_page()
+            view.goto(Path(scratch, "page.html").as_uri())
+            chart = Image.open(folder / f"{drawn}.png").convert("RGB")
+            put_together(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
+    return 0
+
+
+def waitbench(command: str, folder: Path, *more: str) -> str:
+    """Runs a command on results that are called the same on every machine."""
+    variables = {**os.environ, "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    return subprocess.run(
+        [ROOT / "waitbench", command, folder.name, *more], env=variables, cwd=folder.parent,
+        check=True, stdout=subprocess.PIPE, text=True, timeout=120,
+    ).stdout  # fmt: skip
+
+
+def print_result(folder: Path) -> Console:
+    """Prints a report, and draws its charts; or prints the table of workers."""
+    screen = Console(record=True, width=80, file=io.StringIO(), highlight=False)
+    if folder.name == "workers":
+        contents = map(comparisons.read, stored_sessions.folders_in([folder]))
+        compared = [statistics.compare(record) for one in contents for record in one.records]
+        rows = [row for one in compared for row in idle.costs_of(one)]
+        console.print_tables([idle.side_by_side(rows, max(one.rounds for one in compared))], screen)
+    else:
+        waitbench("plot", folder)
+        screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
+    return screen
+
+
+def put_together(view: Page, chart: Image.Image) -> Image.Image:
+    """The first screens of a page, light above dark, wide before narrow, and a chart below."""
+    sheet = Image.new("RGB", (1846, 1832 + chart.height), "gray")
+    for top, scheme in ((0, "light"), (916, "dark")):
+        view.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        for left, width, height in ((0, 1440, 900), (1456, 390, 844)):
+            view.set_viewport_size({"width": width, "height": height})
+            sheet.paste(Image.open(io.BytesIO(view.screenshot())), (left, top))
+    sheet.paste(chart, (0, 1832))
+    return sheet
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
