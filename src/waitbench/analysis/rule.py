@@ -2,7 +2,8 @@
 
 A *pair* is what the baseline and the candidate cost in one round of one scenario; ``t`` is the
 logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) + floor``. A run is
-*dear* if it costs more than ``DEAR`` times the median of what is allowed.
+*dear* if it costs more than ``DEAR`` times the median of what is allowed and of what the candidate
+costs.
 
 * *It fails* if the signed-rank test says that t lies above 0.
 * *It fails, too,* at the last look, if it has certainly more dear runs: if one side of a pair is
@@ -52,7 +53,7 @@ ALARM = (ALPHA - ALPHA_DEAR) / len(LOOKS)
 CLEAR = ALPHA / len(LOOKS)
 """The chance of being called within its margin at one look in spite of a rise."""
 DEAR = 2.0
-"""A run is dear if it costs more than so many times the median of what is allowed."""
+"""A run is dear if it costs more than so many times the median of both sides of its scenario."""
 RARE = 0.3
 """So much more frequent dear runs must not be missed."""
 RARE_ANYWHERE = 0.5
@@ -158,15 +159,17 @@ def judge(
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + floor
     logs = np.log(candidate / allowed)
-    # By the baseline's median alone: no candidate moves what is dear.
-    limit = DEAR * np.median(allowed, axis=0)
+    # By the median of both sides, which stays if the sides of a pair are swapped: that of one side
+    # alone is high where that has many dear runs, so that these would seldom count. A candidate
+    # moves it by no more than the baseline's own runs differ.
+    limit = DEAR * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
     dear = Dear.of(sides)
     heads = float(binom.sf(dear.candidate - 1, dear.candidate + dear.baseline, 0.5))
     is_dear_worse = len(pairs) == LOOKS[-1] and heads <= dear_alarm
     found = hodges_lehmann(logs, alarm, CLEAR)
     # Dear runs have tests of their own. Whether one side is dear does not depend on which one is
-    # the candidate's, if it costs what is allowed, so that the test of the others is exact, too.
+    # the candidate's, so that the test of the others is exact, too.
     others = logs[sides == 0]
     if 0 < others.size < logs.size:
         high = hodges_lehmann(others, alarm, CLEAR).high
