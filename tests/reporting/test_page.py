@@ -55,6 +55,13 @@ def test_the_page_of_a_failed_gate_has_its_ratios_bounds_and_limits() -> None:
     assert [row[0] for row in texts(holding.tables[0])] == ["✓ CPU in all"]
 
 
+def test_a_question_without_any_bounds_says_that_rounds_were_too_few() -> None:
+    base = rounds(1, 0.5)[:2]
+    page = page_of(record_of(base, scaled(base, system=3.0)), **gate("system:10%"))
+    (row,) = texts(page.tables[0])
+    assert row[-3:] == ["inconclusive", "too few rounds", "+10 %"]
+
+
 def test_the_page_of_a_pass_has_what_fell_and_what_is_nearest_to_its_limit() -> None:
     base = rounds(1, 0.5)
     risen = record_of(base, scaled(base, system=1.01, user=1.01))

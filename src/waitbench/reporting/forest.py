@@ -25,6 +25,7 @@ from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MA
 place_of: Callable[[MetricResult], str] = attrgetter("scenario")
 label_of: Callable[[MetricResult], str] = attrgetter("revision")
 _NEAR = (BELOW_FLOOR, NEAR_FLOOR)
+TOO_FEW = "too few rounds"
 GATE_AXIS = Axis.of_ratios(2.0, "limit")
 """Margins are narrow, and a failure is an arrow at the edge."""
 
@@ -85,10 +86,12 @@ def interval_of(found: MetricResult) -> str:
         return "not compared"
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"
-    if found.ratio is None:
-        return "" if found.is_alone else NOTHING
-    too_few = NOTHING if found.criterion else "too few rounds"
-    return format_bounds(found.ratio, found.floor) or too_few
+    if found.ratio is not None:
+        return format_bounds(found.ratio, found.floor) or (NOTHING if found.criterion else TOO_FEW)
+    if found.is_open:
+        # Nothing is known of a question before its first look.
+        return TOO_FEW
+    return "" if found.is_alone else NOTHING
 
 
 def allowed_of(found: MetricResult) -> str:
