@@ -55,6 +55,7 @@ MALFORMED = (
     *("", "system", "system:", "system:10", "10%", ":10%", "system:10%%", "SYSTEM:10%"),
     *("system:-5%", "system:nan%", "system:x%", "system:10000%", "system:10%,x", "system:10%,"),
     *("system:10%,20 parsecs", "system:10%,1ms!", "cpu:10%,5ms,20ms", "cpu:10%,20%"),
+    *("cpu:\u0663%", f"system:10%,{'9' * 400}ms"),  # another script's 3; infinite as a float
     *("cpu:10%,each,each", "wakeups:5%,each,alone", "system:10%,alone,20ms"),
 )
 

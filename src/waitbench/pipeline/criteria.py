@@ -9,7 +9,8 @@ from waitbench.model.metrics import Metric
 
 _CRITERION = re.compile(
     r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d+)?)%"
-    r"(,(?P<floor>\d+(\.\d+)?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?"
+    r"(,(?P<floor>\d{1,12}(\.\d+)?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?",
+    re.ASCII,
 )
 
 
