@@ -81,7 +81,7 @@ class Session:
     """By scenario; these grow."""
     observer: Observer
     side_by_side: Collection[str] = ()
-    """The scenarios of which a round's runs take place at once where each has a CPU."""
+    """The scenarios of which a round's runs may take place at once, if the baseline idles."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """The labels of the run before, or of the runs, whatever their scenario."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -208,17 +208,19 @@ class Session:
     def _rounds_at_once(self, scenario: str) -> int:
         """How many rounds may take place at once; 0 where even the runs of one take turns.
 
-        More than one if the baseline idled in its runs so far. A candidate has no say: one that
-        works all the same fails by what it uses.
+        The baseline's runs so far decide. A candidate has no say: one that works all the same has
+        the CPUs that are left, and fails by what it uses. Beside a baseline that works it has not:
+        kernels may share CPUs equally between runs, whatever each of them wants.
         """
         record = self.records[scenario]
         labels = record.context.labels
         if scenario not in self.side_by_side or cpus() < len(labels):
             return 0
         used = [one.metrics.get("cpu_share_steady", math.inf) for one in record.of(labels[0])]
-        each = max(used, default=math.inf) * len(labels)
-        idle = sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
-        return max(1, idle)
+        if not used:
+            return 1
+        each = max(used) * len(labels)
+        return sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
