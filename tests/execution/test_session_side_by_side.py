@@ -25,7 +25,8 @@ from waitbench.model.record import Record
 from waitbench.model.run import FAILED, PlannedRun, Result
 from waitbench.model.scenario import Scenario
 
-IDLE, BUSY = 0.05, 1.9
+IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
+"""Of two CPUs."""
 MEETS_WITHIN_S = 60
 
 
@@ -71,8 +72,12 @@ def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Rec
     return records["one"]
 
 
-def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does() -> None:
-    made = Together(using({"a": IDLE, "b": BUSY}).behave)
+@pytest.mark.parametrize("baseline", [IDLE, BUSY])
+def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
+    baseline: float,
+) -> None:
+    """Beside a baseline that idles; or that has most CPUs, which nothing can double."""
+    made = Together(using({"a": baseline, "b": BUSY}).behave)
     record = carry_out(made, 3)
     # In the order in which they would take turns, warm-up first.
     assert made.at_once[1:] == [
@@ -83,7 +88,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does() ->
     assert began[-4:] == [("begin", "b"), ("begin", "a"), ("end", "b"), ("end", "a")]
 
 
-@pytest.mark.parametrize("cores", [{"a": BUSY, "b": IDLE}, {"a": BUSY, "b": BUSY}, {}])
+@pytest.mark.parametrize("cores", [{"a": WORKING, "b": IDLE}, {"a": WORKING, "b": BUSY}, {}])
 def test_after_its_first_round_a_baseline_that_works_takes_turns(
     cores: Mapping[str, float],
 ) -> None:
@@ -94,7 +99,9 @@ def test_after_its_first_round_a_baseline_that_works_takes_turns(
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
 
 
-@pytest.mark.parametrize(("baseline", "rounds_at_once"), [(0.0, 4), (0.05, 4), (0.1, 2), (0.2, 1)])
+@pytest.mark.parametrize(
+    ("baseline", "rounds_at_once"), [(0.0, 4), (0.05, 4), (0.1, 2), (0.2, 1), (1.9, 1)]
+)
 def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     baseline: float, rounds_at_once: int
 ) -> None:

@@ -210,14 +210,15 @@ class Session:
 
         The baseline's runs so far decide. A candidate has no say: one that works all the same has
         the CPUs that are left, and fails by what it uses. Beside a baseline that works it has not:
-        kernels may share CPUs equally between runs, whatever each of them wants.
+        kernels may share CPUs equally between runs, whatever each of them wants. But twice of what
+        has half of all CPUs is more than any candidate can use.
         """
         record = self.records[scenario]
         labels = record.context.labels
         if scenario not in self.side_by_side or cpus() < len(labels):
             return 0
         used = [one.metrics.get("cpu_share_steady", math.inf) for one in record.of(labels[0])]
-        if not used:
+        if not used or cpus() <= 2 * min(used) < math.inf:
             return 1
         each = max(used) * len(labels)
         return sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
