@@ -50,7 +50,7 @@ def test_the_page_of_a_failed_gate_has_its_ratios_bounds_and_limits() -> None:
     assert texts(table) == [["✗ system time", "3.0× more", "3.0×", "+10 %"]]
     (dot,) = dots(table)
     assert (dot.band, dot.is_open) == ((1 / 1.1, 1.0), False)
-    holding = page.sections[0]
+    holding = page.sections[1]
     assert holding.title == "1 more question"
     assert [row[0] for row in texts(holding.tables[0])] == ["✓ CPU in all"]
 
@@ -67,7 +67,7 @@ def test_the_page_of_a_pass_has_what_fell_and_what_is_nearest_to_its_limit() -> 
     risen = record_of(base, scaled(base, system=1.01, user=1.01))
     page = page_of(risen, **gate("system:50%", "cpu:20%", "user:90%"))
     assert [row[0] for row in texts(page.tables[0])] == ["✓ CPU in all"]
-    assert page.sections[0].title == "2 more questions"
+    assert page.sections[1].title == "2 more questions"
     fallen = record_of(base, scaled(base, system=0.5, user=1.01))
     page = page_of(fallen, **gate("system:50%", "user:90%"))
     assert [row[0] for row in texts(page.tables[0])] == ["▼ system time", "✓ user time"]

@@ -61,8 +61,7 @@ class Judgement(Finding):
     def place(self) -> str:
         """Where it is asked, for people."""
         first, *others = self.scenarios
-        scope = self.criterion.scope
-        group = "" if scope is Scope.EVERY else f"{scope.value} "
+        group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(self.criterion.scope, "")
         return f"{len(self.records)} {group}scenarios together" if others else first
 
     @property

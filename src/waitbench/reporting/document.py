@@ -142,6 +142,8 @@ class Section:
     """What a page folds up: a scenario, a history, how something was measured."""
 
     title: str
+    is_open: bool = False
+    """Whether it begins unfolded."""
     brief: str = ""
     """What it comes to, in a line."""
     pictures: Sequence[str] = ()

@@ -60,13 +60,13 @@ def compose(
         for one in scans(records)
     ]
     if found.judgements is not None:
-        scenarios = Section(title="What each scenario costs", tables=[first])
+        scenarios = Section(title="What each scenario costs", tables=[first], is_open=True)
+        sections.insert(0, scenarios)
         decides, others = decisive(found.judgements)
         first = _asked("What the gate asked", decides, colours)
         if others:
             more = format_count(len(others), "more question", "more questions")
             sections.append(Section(title=more, tables=[_asked(more, others, colours)]))
-        sections.append(scenarios)
     in_units = idle.tables(comparisons, price)
     if in_units:
         sections.append(Section(title="In plain units", tables=in_units))
