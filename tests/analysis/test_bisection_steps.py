@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.searched import begun, judged
 from waitbench.analysis import bisection, rule
 from waitbench.analysis.bisection import Step, judge
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
 
 FIRST, SECOND = (0, 4), (4, 9)
@@ -124,7 +125,7 @@ def test_all_errors_of_all_looks_add_up_to_that_of_the_step() -> None:
         for points in (rounds[0][:2], rounds[0])
     }
     for points, error in ((2, each), (3, each * bisection.FOR_WITHIN)):
-        high = rule.hodges_lehmann(np.array(paired), 0.5, error).high
+        high = hodges_lehmann(np.array(paired), 0.5, error).high
         assert found[points] == pytest.approx(math.exp(high))
 
 

@@ -10,7 +10,8 @@ from tests.analysis.judged import CPU, FLOOR, SYSTEM, WAKEUPS, judge, of_ratios
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, times
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.rule import ALARM, CLEAR, LOOKS, hodges_lehmann
+from waitbench.analysis.rule import ALARM, CLEAR, LOOKS
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 

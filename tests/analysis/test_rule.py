@@ -12,6 +12,7 @@ from scipy.stats import multinomial, wilcoxon
 
 from waitbench.analysis import rule
 from waitbench.analysis.rule import LOOKS, Dear, Finding
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -25,7 +26,7 @@ ERRORS = some.sampled_from((0.0005, 0.01, 0.05, 0.2))
 
 @given(DISTINCT, ERRORS)
 def test_the_bounds_are_where_the_test_of_scipy_turns(values: np.ndarray, error: float) -> None:
-    found = rule.hodges_lehmann(values, error, error)
+    found = hodges_lehmann(values, error, error)
 
     def chance(location: float, alternative: str) -> float:
         moved = values - location
@@ -44,7 +45,7 @@ def test_with_ties_and_zeros_no_more_signs_are_beyond_a_bound_than_is_allowed(
     values: np.ndarray, error: float
 ) -> None:
     signs = itertools.product((1, -1), repeat=len(values))
-    found = [rule.hodges_lehmann(values * one, error, error) for one in signs]
+    found = [hodges_lehmann(values * one, error, error) for one in signs]
     assert np.mean([one.low > 0 for one in found]) <= error
     assert np.mean([one.high < 0 for one in found]) <= error
 

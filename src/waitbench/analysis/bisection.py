@@ -25,12 +25,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.revision import LoggedCommit, Point, Revision
+
+if TYPE_CHECKING:
+    from waitbench.analysis.signed_rank import Floats
 
 RELEASES, COMMITS = "releases", "commits"
 _BEYOND = (Verdict.SLOWER, Verdict.FASTER)
@@ -210,12 +215,12 @@ def judge(
 
 
 def _change(
-    search: Search, half: tuple[int, int], logs: "rule.Floats", errors: tuple[float, float]
+    search: Search, half: tuple[int, int], logs: "Floats", errors: tuple[float, float]
 ) -> Change:
     """What lies between two points, with the errors of being called beyond, and within."""
     # A fall is judged as a rise, mirrored.
     sign = -1 if search.faster else 1
-    found = rule.hodges_lehmann(sign * logs, *errors)
+    found = hodges_lehmann(sign * logs, *errors)
     margin = math.log1p(search.margin)
     verdict = Verdict.WITHIN_MARGIN if found.high <= margin else Verdict.INCONCLUSIVE
     if found.low > margin:

@@ -7,7 +7,6 @@ leaves work behind disturbs the baseline's next run.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from waitbench.analysis import rule
 from waitbench.analysis.acceptance import Acceptance
@@ -108,8 +107,9 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judge
     """
     known = tuple(records)
     labels = dict.fromkeys(label for one in known for label in one.context.labels[1:])
-    asked = (_questions(criterion, label, known) for label in labels for criterion in criteria)
-    return tuple(sorted(chain.from_iterable(asked), key=lambda one: one.criterion.each))
+    each = ((label, criterion) for label in labels for criterion in criteria)
+    asked = [one for label, criterion in each for one in _questions(criterion, label, known)]
+    return tuple(sorted(asked, key=lambda one: one.criterion.each))
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Iterator[Judgement]:

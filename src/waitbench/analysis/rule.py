@@ -2,8 +2,7 @@
 
 A *pair* is what the baseline and the candidate cost in one round of one scenario; ``t`` is the
 logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) + floor``. A run is
-*dear* if it costs more than ``DEAR`` times the median of what is allowed and of what the candidate
-costs.
+*dear* if it costs more than ``DEAR`` times the median of both sides.
 
 * *It fails* if the signed-rank test says that t lies above 0.
 * *It fails, too,* at the last look, if it has certainly more dear runs: if one side of a pair is
@@ -24,13 +23,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 Pairs = tuple[tuple[tuple[float, float], ...], ...]
 """Costs of each round, of each scenario: the baseline's and the candidate's."""
@@ -63,17 +61,6 @@ A_LARGE_RISE = 1.0
 """A margin from here on is about what breaks, not about what it costs now and then."""
 BEYOND = 1.15
 """What passes costs no more than so many times what is allowed, by its means and anywhere."""
-_DIGITS = 12
-"""Of logarithms, so that values that are equal but for rounding are ties."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A location and its one-sided bounds; infinite where so few values allow none."""
-
-    centre: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,41 +192,3 @@ def judge(
         is_mean_beyond=means > beyond,
         apart=tuple(apart),
     )
-
-
-def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
-    """The median of all means of two values, and the bounds that invert the signed-rank test.
-
-    The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
-    1945), the inversion J. Hodges' and E. Lehmann's ("Estimates of location based on rank tests",
-    Annals of Mathematical Statistics 34, 1963): verdict and table cannot disagree.
-
-    The truth lies below ``low`` with a chance of at most ``error_low``, above ``high`` of
-    ``error_high``, if values are symmetric about it. Takes one value at least, in any shape.
-    """
-    import numpy as np
-
-    values = np.ravel(values).astype(float)
-    first, second = np.triu_indices(values.size)
-    means = np.sort(np.round((values[first] + values[second]) / 2, _DIGITS))
-    below, above = (_beyond(values.size, error) for error in (error_low, error_high))
-    return Interval(
-        centre=float(np.median(means)),
-        low=float(means[below - 1]) if below else -math.inf,
-        high=float(means[-above]) if above else math.inf,
-    )
-
-
-@lru_cache(maxsize=1000)
-def _beyond(count: int, error: float) -> int:
-    """How many means of two values lie beyond a bound that errs with this chance.
-
-    So many are above a location as the ranks of the values above it add up to (J. Tukey). If that
-    is the truth, a fair coin takes or leaves each rank: how ties are broken changes no mean.
-    """
-    import numpy as np
-
-    chances = np.ones(1)
-    for rank in range(1, count + 1):
-        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    return int(np.searchsorted(np.cumsum(chances), error, side="right"))

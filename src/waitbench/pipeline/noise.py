@@ -6,7 +6,8 @@ import sys
 import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.rule import ALARM, hodges_lehmann
+from waitbench.analysis.rule import ALARM
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline.comparing import run
