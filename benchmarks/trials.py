@@ -119,7 +119,7 @@ def text(judgement: Judgement) -> str:
     said = f"{judgement['criterion']} in {judgement['scenario']}: {judgement['verdict']}"
     if judgement["ratio"] is None:
         return said
-    return f"{said} ×{judgement['ratio']:.3g} after {judgement['rounds']} rounds"
+    return f"{said} ×{judgement['ratio']['value']:.3g} after {judgement['rounds']} rounds"
 
 
 def outcomes(trials: Sequence[Trial]) -> str:

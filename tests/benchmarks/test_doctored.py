@@ -1,5 +1,6 @@
 """A doctored wheel, and what trials with it come to."""
 
+import json
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -7,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import doctored
+from benchmarks import doctored, trials
 from tests.records import make_record
 from tests.running import run
 from waitbench.model.record import Record
+from waitbench.system.places import ROOT
 
 WHEEL = {
     "bytewax/inputs.py": "",
@@ -113,3 +115,10 @@ def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:
     # Scenarios that work are no part of it.
     runs = [{"wakeups": 100.0}] * 2
     assert doctored.realised([[make_record({"base": runs, "new": runs})]]) == []
+
+
+def test_a_trial_is_said_by_what_its_verdict_holds() -> None:
+    verdict = ROOT / "tests" / "frozen" / "expected" / "gate" / "fail.json"
+    trial = trials.Trial(wall_s=9.0, verdict=json.loads(verdict.read_text()), records=())
+    (failed,) = trial.failures
+    assert trials.text(failed) == "system:10% in waiting: slower ×1.5 after 16 rounds"

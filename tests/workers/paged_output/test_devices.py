@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ def test_real_devices_acknowledge_and_pass_on_whole_messages_in_order(
         assert theirs == [name + b"%04d" % number for number in range(count if passes_on else 0)]
 
 
+def _has_ended(pid: int) -> bool:
+    return not Path(f"/proc/{pid}/fd/0").exists()
+
+
 @pytest.mark.parametrize("kind", ["passthrough", "user"])
 @pytest.mark.parametrize("whose", ["server", "reader"])
 def test_a_device_that_is_killed_loses_nothing_uncounted(
@@ -72,7 +77,7 @@ def test_a_device_that_is_killed_loses_nothing_uncounted(
             assert pid
             os.kill(pid, signal.SIGKILL)
             # What it had open stays so until it has ended, on a busy machine for a while.
-            until(lambda pid=pid: not Path(f"/proc/{pid}/fd/0").exists())
+            until(partial(_has_ended, pid))
     writer.close()
     stats = writer.stats()
     assert stats.total == 2000 == stats.sent + stats.dropped
