@@ -98,8 +98,8 @@ DEFAULTS = tuple(
         (Scope.WORKING, "cpu", 0.25, 0.0, True),
     )
 )
-"""What the gate asks unless told otherwise: of dataflows thirteen, and three
-that only alarm, in each scenario.
+"""What the gate asks unless told otherwise: of dataflows thirteen, and in each scenario three that
+only alarm.
 
 What waiting costs is asked first, in the window and in all; then what it consists of, and what a
 change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
