@@ -43,6 +43,8 @@ def refused(
 
 AB = ("r0.0.1", "r0.0.2")
 """Of the stand-in."""
+SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
+"""Of a package, and names no repository."""
 
 
 @pytest.mark.parametrize(
@@ -64,6 +66,7 @@ AB = ("r0.0.1", "r0.0.2")
         (["--origin", "moon", "v0.16.0"], "moon"),
         (["--no-such-option", "v0.16.0"], "--no-such-option"),
         (["--repo", "/no/such", "v0.16.0"], "neither a folder nor a URL"),
+        (["--repo", "/no/such", "--worker", SPARK, "main"], "neither a folder nor a URL"),
         (["v0.16.0; touch x"], "is not a revision"),
         (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
         (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
@@ -80,7 +83,7 @@ AB = ("r0.0.1", "r0.0.2")
     ],
 )
 def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(
-    arguments: list[str], says: str, refused: Refused
+    arguments: list[object], says: str, refused: Refused
 ) -> None:
     assert says in refused(*arguments)
     assert not Path("x").exists()

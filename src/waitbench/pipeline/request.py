@@ -173,13 +173,9 @@ def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
 def _repository(
     request: Request, engine: Engine, cache: Cache, say: PreparationLog
 ) -> Repository | None:
-    """Where the commits of an engine are, if it has any. Raises ``UsageError``."""
-    if engine.repository is None:
-        if request.repo is not None:
-            raise UsageError(f"--repo: {engine.name} has no repository.")
-        return None
+    """Where the commits of an engine are, if that is known."""
     named = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
-    return Repository(named, cache, say.about)
+    return Repository(named, cache, say.about) if named else None
 
 
 def _topology(request: Request, engine: Engine) -> Topology:
