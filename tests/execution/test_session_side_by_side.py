@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Barrier
-from typing import cast
 
 import pytest
 
@@ -18,16 +16,11 @@ from tests.execution.made_runs import (
 )
 from tests.records import measurement, times
 from waitbench.execution import plan, session
-from waitbench.execution.bench import Bench
-from waitbench.execution.hyperfine import Hyperfine
-from waitbench.execution.measure import Measurer
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED, PlannedRun, Result
-from waitbench.model.scenario import Scenario
 
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
 """Of two CPUs."""
-MEETS_WITHIN_S = 60
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +44,9 @@ class Together(Made):
 
     at_once: list[list[tuple[int, str]]] = field(default_factory=list)
 
-    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+    def measure_together(
+        self, planned: Sequence[PlannedRun], essential: str | None = None
+    ) -> list[Result]:
         self.at_once.append([(run.round, run.label) for run in planned])
         return [self.measure(run) for run in planned]
 
@@ -179,29 +174,6 @@ def test_who_is_given_up_has_no_part_in_it() -> None:
     assert len(record.of("a")) == 4
     assert made.told("skip")
     assert all(len(runs) == 2 for runs in made.at_once)
-
-
-class Meeting(Measurer):
-    """Runs that end when all of their round have begun."""
-
-    def measure(self, planned: PlannedRun) -> Result:
-        MET.wait(MEETS_WITHIN_S)
-        used = {"time_cpu": 3.0 + planned.position, "time_cpu_launcher": 0.5}
-        metrics = {**times(1, 1, 0), **used, "machine_foreign_cpu": 5.0}
-        return measurement(planned.label, planned.round, metrics)
-
-
-MET = Barrier(2)
-
-
-def test_runs_side_by_side_overlap_and_none_takes_the_other_for_other_programs() -> None:
-    measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
-    scenario = Scenario(name="one", purpose="")
-    first, second = measurer.measure_together(plan.one_round(scenario, ["a", "b"], 2))
-    assert [run.label for run in (first, second)] == ["a", "b"]
-    foreign = [run.metrics["machine_foreign_cpu"] for run in (first, second)]  # type: ignore[union-attr]
-    # b used 4.5 s beside a, and a 3.5 s beside b.
-    assert foreign == [0.5, 1.5]
 
 
 def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:

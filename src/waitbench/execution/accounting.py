@@ -8,7 +8,7 @@ dataflows/support/probe.py.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from waitbench.execution.launch_report import BEGIN, END, EXIT
+from waitbench.execution.launch_report import BEGIN, END, EXIT, STARTED, TOLD
 from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 
@@ -22,7 +22,7 @@ def metrics_of(
     """All metrics of one run, by key; those of a window only where it began and ended."""
     used, marks = launched["used"], launched["marks"]
     metrics = {
-        "time_wall_clock": real_s,
+        "time_wall_clock": real_s - launched.get("waited_s", 0.0),
         "time_cpu": used["time_user"] + used["time_system"],
         "time_cpu_launcher": launched["launcher_s"],
         **used,
@@ -45,25 +45,28 @@ def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
 def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     """What was used before, within and after the window, and how long that took.
 
-    The CPU of the three adds up to that of the run.
+    The CPU of the three adds up to that of the run, but for what it uses while it waits for others
+    of its batch.
     """
-    begin, end, last = (launched["marks"][name] for name in (BEGIN, END, EXIT))
-    steady_s, running_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - begin["cpu_s"]
+    marks = launched["marks"]
+    begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
+    started, told = marks.get(STARTED, begin), marks.get(TOLD, end)
+    steady_s, shutdown_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - told["cpu_s"]
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(steady_s, max(0.0, end["system_s"] - begin["system_s"]))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
         "time_window": window_s,
         "time_cpu_window": steady_s,
-        "time_cpu_startup": begin["cpu_s"],
+        "time_cpu_startup": started["cpu_s"],
         "time_cpu_steady": steady_s,
-        "time_cpu_shutdown": running_s - steady_s,
-        "time_cpu_running": running_s,
+        "time_cpu_shutdown": shutdown_s,
+        "time_cpu_running": steady_s + shutdown_s,
         USER_STEADY: steady_s - system_s,
         SYSTEM_STEADY: system_s,
         "wakeups": end["wakeups"] - begin["wakeups"],
         "time_startup": startup_s,
-        "time_shutdown": _seconds(end["monotonic_ns"], last["monotonic_ns"]),
+        "time_shutdown": _seconds(told["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
         phases["cpu_share_steady"] = steady_s / window_s

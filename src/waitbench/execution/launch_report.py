@@ -23,6 +23,9 @@ FAILURE = "failure"
 """The file, in the run's folder, that says why it is not a measurement."""
 BEGIN, END, EXIT = "begin", "end", "exit"
 """The marks at which counters are read: a window's ends, and when all has ended."""
+STARTED, TOLD = "started", "told"
+"""In a batch, those between which it waits for others: when it has settled, and when it is poked or
+told to end."""
 
 
 class Failure(Exception):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import structs
 
 from waitbench.execution.accounting import marks_of, metrics_of
+from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, METRICS, REPORT, REPORTS
@@ -30,7 +32,7 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-from waitbench.system import endings
+from waitbench.system import endings, locks
 from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
 
@@ -61,17 +63,40 @@ class Measurer:
     hyperfine: Hyperfine
     bench: Bench
 
-    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+    def measure_together(
+        self, planned: Sequence[PlannedRun], essential: str | None = None
+    ) -> list[Result]:
         """Begins several at once, in this order; what each used is not of others to its siblings.
 
-        What a run without a measurement used is not known.
+        If a run of the revision ``essential`` fails, no other is begun or waits any more. What a
+        run without a measurement used is not known.
         """
-        results = endings.side_by_side(self.measure, planned)
-        used_s = [_used_s(result.metrics) for result in results if isinstance(result, Measurement)]
-        return [_without_siblings(result, sum(used_s)) for result in results]
 
-    def measure(self, planned: PlannedRun) -> Result:
-        """Runs it once. Whatever a workload does is an outcome, never an exception."""
+        def measure(sibling: _Sibling) -> Result:
+            try:
+                result = self.measure(sibling.planned, sibling)
+                if isinstance(result, Outcome) and result.label == essential:
+                    sibling.place.give_up()
+                return result
+            finally:
+                sibling.leave()
+
+        with locks.own_folder(self.bench.cache.folder("runs")) as folder:
+            all_of_them = threading.Barrier(len(planned))
+            siblings = [
+                _Sibling(run, Place(str(folder), number, len(planned)), all_of_them)
+                for number, run in enumerate(planned)
+            ]
+            results = endings.side_by_side(measure, siblings)
+        used_s = sum(one.used_s for one in siblings)
+        pairs = zip(results, siblings, strict=True)
+        return [_without_siblings(result, used_s - one.used_s) for result, one in pairs]
+
+    def measure(self, planned: PlannedRun, sibling: "_Sibling | None" = None) -> Result:
+        """Runs it once, by itself or at once with others.
+
+        Whatever a workload does is an outcome, never an exception.
+        """
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         outcome = partial(
             Outcome,
@@ -84,9 +109,10 @@ class Measurer:
         if missing is not None:
             return outcome(reason=NOT_SUPPORTED, message=missing)
         try:
-            with self.bench.prepare(planned.scenario, planned.label) as ready:
+            place = sibling.place if sibling else None
+            with self.bench.prepare(planned.scenario, planned.label, place) as ready:
                 try:
-                    return self._observe(planned, ready, started_at)
+                    return self._observe(planned, ready, started_at, sibling)
                 except _NoMeasurement as why:
                     printed = (
                         tail(ready.folder / "stdout", 10),
@@ -101,16 +127,22 @@ class Measurer:
         except HarnessError as error:  # a service that does not start, or that has ended
             return outcome(reason=FAILED, message=error.reason, log=str(error))
 
-    def _observe(self, planned: PlannedRun, ready: ReadyRun, started_at: str) -> Measurement:
+    def _observe(
+        self, planned: PlannedRun, ready: ReadyRun, started_at: str, sibling: "_Sibling | None"
+    ) -> Measurement:
         """Runs it, and gathers what everyone saw of it.
 
         Raises ``_NoMeasurement``; and ``HarnessError`` where a service has ended.
         """
         scenario = planned.scenario
+        if sibling:
+            sibling.meet()
         services_s = ready.services.cpu_s()
         before = Reading.now()
         used_s = time.process_time()
         real_s = self._time(ready)
+        if sibling:
+            sibling.meet()
         after = Reading.now()
         used_s = time.process_time() - used_s
         services_s = ready.services.cpu_s() - services_s
@@ -131,7 +163,10 @@ class Measurer:
         ) as error:  # fmt: skip
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
-        metrics |= observed(before, after, _used_s(metrics) + services_s + used_s)
+        run_s = metrics["time_cpu"] + metrics["time_cpu_launcher"] + services_s
+        metrics |= observed(before, after, run_s + used_s)
+        if sibling:
+            sibling.used_s = run_s
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -185,18 +220,39 @@ class Measurer:
         return real_s
 
 
-def _without_siblings(result: Result, used_s: float) -> Result:
-    """The result of a run where all of its round used so much CPU."""
+@dataclass
+class _Sibling:
+    """A run that takes place at once with others."""
+
+    planned: PlannedRun
+    place: Place
+    all_of_them: threading.Barrier
+    used_s: float = 0.0
+    """CPU of all that it started, of its launcher and its services, if it was measured."""
+    _meetings_left: int = 2
+
+    def meet(self) -> None:
+        """Waits for the others: all begin when the services of all are up, and end together.
+
+        So no start or end of a service falls into a run, and each has used all that it uses when it
+        is seen what others did.
+        """
+        self._meetings_left -= 1
+        self.all_of_them.wait()
+
+    def leave(self) -> None:
+        """Has nobody wait for it any more."""
+        self.place.leave()
+        while self._meetings_left:
+            self.meet()
+
+
+def _without_siblings(result: Result, siblings_s: float) -> Result:
+    """The result of a run whose siblings used so much CPU."""
     if not isinstance(result, Measurement) or FOREIGN_CPU not in result.metrics:
         return result
-    siblings_s = used_s - _used_s(result.metrics)
     foreign_s = max(0.0, result.metrics[FOREIGN_CPU] - siblings_s)
     return structs.replace(result, metrics={**result.metrics, FOREIGN_CPU: foreign_s})
-
-
-def _used_s(metrics: Mapping[str, float]) -> float:
-    """CPU of all that a run started, and of its launcher."""
-    return metrics["time_cpu"] + metrics["time_cpu_launcher"]
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from waitbench.execution.batch import COUNTED, SETTLED, WATCHED, Place
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
@@ -22,6 +23,8 @@ from waitbench.execution.launch_report import (
     EXIT,
     METRICS,
     OUTPUT,
+    STARTED,
+    TOLD,
     WAITING,
     Failure,
     write_report,
@@ -50,26 +53,23 @@ class WorkerLaunch:
         """That of the run."""
         self.plain = plain
         self.tree = tree
-        self.copies = [self._values(number) for number in range(plain["copies"])]
+        self.place = Place(**plain.get("place", {}))
+        self.copies = list[dict[str, str]]()
         """What stands in braces, of each copy; the first is what is asked and woken up."""
         self._seen = dict.fromkeys(OUTPUT, 0)
         """How much was written to its output before what counts of it now."""
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
-        for values in self.copies:
-            Path(values["folder"]).mkdir(exist_ok=True)
-            for name in self.plain["files"]:
-                shutil.copy(name, values["folder"])
-        started_ns = time.monotonic_ns()
-        for copy in range(len(self.copies)):
-            self.tree.start(self._command(self.plain["command"], copy))
-        self._wait(self.plain["ready"], "ready")
-        ready_ns = time.monotonic_ns()
+        with self.place.turn():
+            started_ns, ready_ns = self._start()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
+        waiting = self._mark(STARTED)
+        self._meet(SETTLED)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
         once, twice = self._service_counts(), self._service_counts()
+        self._meet(COUNTED)
         begin = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
@@ -85,14 +85,44 @@ class WorkerLaunch:
             totals["processes_replaced"] = len(after - before)
             memory = trees.proportional_bytes(self.tree.processes())
             totals |= {} if memory is None else {"memory_proportional": memory}
-            found |= self._wake_up()
-            totals |= self._end("unanswered" in found)
-        marks = {BEGIN: begin, END: end, EXIT: self.tree.reading()}
-        more = {"ready_ns": ready_ns, "totals": totals, **found}
+            # What ends takes its share of the memory of others with it.
+            self._meet(WATCHED)
+        with self.place.turn():
+            waiting |= self._mark(TOLD)
+            if self.plain["window_s"] is not None:
+                found |= self._wake_up()
+                totals |= self._end("unanswered" in found)
+            marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
+        more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s, **found}
         write_report(self.report, self.tree, started_ns, marks, **more)
         return 0
 
+    def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
+        """A reading by its name, in a batch: what is used while it waits for others is apart."""
+        return {name: self.tree.reading()} if self.place.folder else {}
+
+    def _meet(self, where: str) -> None:
+        def check() -> None:
+            self.tree.reap()
+            self._require_alive("while it waited for other runs")
+
+        self.place.meet(where, check)
+
     # Starting and ending.
+
+    def _start(self) -> tuple[int, int]:
+        """Starts it; the nanoseconds when, and when it was ready. Raises ``Failure``."""
+        # Not before: runs of a batch whose servers listen are not given the ports of these.
+        self.copies += [self._values(number) for number in range(self.plain["copies"])]
+        for values in self.copies:
+            Path(values["folder"]).mkdir(exist_ok=True)
+            for name in self.plain["files"]:
+                shutil.copy(name, values["folder"])
+        started_ns = time.monotonic_ns()
+        for copy in range(len(self.copies)):
+            self.tree.start(self._command(self.plain["command"], copy))
+        self._wait(self.plain["ready"], "ready")
+        return started_ns, time.monotonic_ns()
 
     def _values(self, copy: int) -> dict[str, str]:
         """What stands in braces, of one of several copies, which have folders of their own."""
