@@ -1,6 +1,8 @@
 """Services of a run: started in order, watched, counted, ended."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -14,10 +16,11 @@ from tests.execution.launches import WITHOUT_COUNTERS
 from tests.waiting import until
 from waitbench.engines.services import Service
 from waitbench.execution import services
+from waitbench.execution.service_launch import START, STOP
 from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
-from waitbench.system import variables
+from waitbench.system import ports, trees, variables
 from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 
@@ -120,6 +123,35 @@ def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
         assert "about to serve" in found.last_words()
         assert "service-first.log" in found.last_words()
         assert "service-second.log" not in found.last_words()
+
+
+def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_started_again(
+    tmp_path: Path,
+) -> None:
+    with up(tmp_path, "first") as found:
+        (server,) = found.servers
+        launcher, port = server.process.pid, server.port
+        for _ in range(2):
+            environment_of(port)
+            before_s = found.cpu_s()
+            os.kill(launcher, STOP)
+            until(lambda: not trees.below(launcher))
+            assert found.cpu_s() >= before_s, "what it has used is its own"
+            assert found.ended() is None
+            os.kill(launcher, START)
+            until(lambda: ports.is_listened_to(port))
+            assert found.cpu_s() > before_s, "it has started another Python"
+        (pid,) = trees.below(launcher)
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: found.ended() is not None)
+
+
+def test_a_service_that_is_stopped_leaves_nothing_behind(tmp_path: Path) -> None:
+    with up(tmp_path, "first") as found:
+        launcher = found.servers[0].process.pid
+        os.kill(launcher, STOP)
+        until(lambda: not trees.below(launcher))
+    assert not psutil.pid_exists(launcher)
 
 
 FORKING = """

@@ -2,8 +2,9 @@
 
 The kernel counts the CPU time of everything that the service starts, whether it still lives or not,
 and the launcher adopts what it leaves behind. The report is a pipe: a line has the service's
-process and the name under which its CPU time is told, in ns: system/counters.py. The service is
-told to end by SIGTERM, and is killed as soon as the standard input ends.
+process and the name under which its CPU time is told, in ns: system/counters.py. SIGTERM ends the
+service and the launcher, ``STOP`` the service only, which ``START`` starts again: it is the same
+one, by its port, folder and CPU time. It is killed as soon as the standard input ends.
 """
 
 import os
@@ -19,6 +20,8 @@ from waitbench.system.counters import answering
 
 ENDS_WITHIN_S = 10.0
 """After SIGTERM; then it is killed."""
+STOP, START = signal.SIGUSR1, signal.SIGUSR2
+"""The signals by which a launcher is asked to end its service and to start it again."""
 
 
 class ServiceLaunch:
@@ -28,28 +31,50 @@ class ServiceLaunch:
         self.report = report
         self.words: Sequence[str] = plain["service"]
         self.tree = tree
-        self.told: list[int] = []
-        """The signals that tell it to end."""
+        self.orders: list[int] = []
+        """The signals that were sent to it and have not been heeded."""
 
     def run(self) -> int:
         """Returns its exit code, or 128 + N where signal N has killed it."""
-        signal.signal(signal.SIGTERM, lambda number, _frame: self.told.append(number))
-        program = shutil.which(self.words[0]) or self.words[0]
-        self.tree.start(Command(program, self.words, os.environ, Path.cwd()))
+        for number in (signal.SIGTERM, STOP, START):
+            signal.signal(number, lambda number, _frame: self.orders.append(number))
+        self._start()
         with answering(lambda: round(self.tree.cpu_s() * 1e9)) as name:
             self.report.write_text(f"{self.tree.pids[0]} {name}\n")
-            self._wait()
+            self._serve()
         self.tree.kill_all()
-        code = self.tree.ended.get(self.tree.pids[0], 0)
+        code = self.tree.ended.get(self.tree.pids[-1], 0)
         return code if code >= 0 else 128 - code
 
-    def _wait(self) -> None:
-        """Until the service has ended, or is to be killed."""
-        end_s: float | None = None
-        while self.tree.reap() and not self.tree.codes:
-            if self.told and end_s is None:
-                self.tree.signal(signal.SIGTERM)
-                end_s = time.monotonic() + ENDS_WITHIN_S
-            left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
-            if self.tree.wait(left_s, 0) or left_s == 0:
+    def _serve(self) -> None:
+        """Until the service has ended by itself, was told to, or is to be killed."""
+        is_stopped = False
+        while True:
+            order = self.orders.pop(0) if self.orders else None
+            if order in (STOP, signal.SIGTERM):
+                self._end()
+                is_stopped = True
+            elif order == START:
+                self._start()
+                is_stopped = False
+            if order == signal.SIGTERM or (self._has_ended() and not is_stopped):
                 return
+            if order is None and self.tree.wait(None, 0):
+                return
+
+    def _start(self) -> None:
+        program = shutil.which(self.words[0]) or self.words[0]
+        self.tree.start(Command(program, self.words, os.environ, Path.cwd()))
+
+    def _end(self) -> None:
+        """Ends the service and all that it has started."""
+        self.tree.signal(signal.SIGTERM)
+        end_s = time.monotonic() + ENDS_WITHIN_S
+        while not self._has_ended():
+            left_s = end_s - time.monotonic()
+            if left_s <= 0 or self.tree.wait(left_s, 0):
+                break
+        self.tree.kill_all()
+
+    def _has_ended(self) -> bool:
+        return not self.tree.reap() or self.tree.pids[-1] in self.tree.ended
