@@ -132,7 +132,8 @@ def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
 def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     runs = [times(1, 1, 1)] * 3
     lacking, whole = (
-        make_record({"a": runs, "c": runs, "b": runs}, scenario=name) for name in ("s", "t")
+        make_record({"a": runs, "c": of_c, "b": runs}, scenario=name)
+        for name, of_c in (("s", []), ("t", runs))
     )
     lacking.add(outcome("c", 0, "not-supported"))
     lacking.add(outcome("b", 1, "failed"))
@@ -153,6 +154,28 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
     assert (verdict.lost, verdict.unsupported) == ((), ("a in waiting",))
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "nothing could be asked"
     assert verdict.exit_code is ExitCode.FAILED
+
+
+@pytest.mark.parametrize("ends", ["a", "b"])
+def test_of_a_worker_that_ends_where_it_may_nothing_is_asked_there(ends: str) -> None:
+    runs = [times(1, 1, 1)] * 3
+    gone = make_record({"a": runs, "b": runs} | {ends: []}, scenario="gone")
+    gone.add(outcome(ends, 1, "ended"))
+    whole = make_record({"a": runs, "b": runs}, scenario="whole")
+    verdict = gate.conclude([gone, whole], CRITERIA, 10)
+    assert {j.scenarios for j in verdict.judgements} == {("whole",)}
+    assert (verdict.ended, verdict.lost, verdict.unsupported) == ((f"{ends} in gone",), (), ())
+    assert (verdict.failed_runs, gone.failures) == ((), [])
+    assert gone.why_given_up(ends) is not None, "it is not tried again"
+
+
+def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
+    runs = [times(1, 1, 1)] * 3
+    record = make_record({"a": runs, "b": runs})
+    record.add(outcome("b", 4, "ended"))
+    verdict = gate.conclude([record], CRITERIA, 10)
+    assert [j.rounds for j in verdict.judgements] == [3] * len(CRITERIA)
+    assert verdict.ended == ()
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:

@@ -53,6 +53,8 @@ class Launched:
 
     exit_code: int
     failure: str
+    ended: str
+    """The same where it may end."""
     report: Mapping[str, Any]
     output: str
     complaint: str
@@ -71,7 +73,7 @@ def launch(
 ) -> Launched:
     """Starts a launcher in a folder of its own; asserts that it leaves no process."""
     (run / "probes").mkdir(parents=True)
-    report, failure = run / "launched.json", run / "failure"
+    report = run / "launched.json"
     with (run / "stdout").open("wb") as stdout, (run / "stderr").open("wb") as stderr:
         done = subprocess.run(
             [sys.executable, *program, str(report), json.dumps(told)],
@@ -85,11 +87,16 @@ def launch(
     assert not left(run)
     return Launched(
         exit_code=done.returncode,
-        failure=failure.read_text() if failure.exists() else "",
+        failure=said_in(run / "failure"),
+        ended=said_in(run / "ended"),
         report=json.loads(report.read_text()) if report.exists() else {},
         output=(run / "stdout").read_text(),
         complaint=(run / "stderr").read_text(),
     )
+
+
+def said_in(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def left(run: Path) -> list[psutil.Process]:
@@ -132,13 +139,15 @@ def worker(
     program: Sequence[str] = LAUNCHER,
     copies: int = 1,
     tracepoint: int | None = None,
+    scenario: str = "mine",
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says."""
     (folder / "code.py").write_text(code)
     (folder / "mine.toml").write_text(f'command = "{command}"\nfiles = ["code.py"]\n{more}')
     read = worker_file.read(folder / "mine.toml")
+    (parameters,) = (one.parameters for one in scenarios_of(read) if one.name == scenario)
     told = {
-        **launched(read, scenarios_of(read)[0].parameters),
+        **launched(read, parameters),
         "copies": copies,
         "running": dict(running),
         "tracepoint": tracepoint,
@@ -146,5 +155,5 @@ def worker(
         "revision": sys.executable,
     }
     found = launch(folder / "run", told, program)
-    assert bool(found.failure) != bool(found.report), found.complaint
+    assert bool(found.failure or found.ended) != bool(found.report), found.complaint
     return found

@@ -103,6 +103,7 @@ def test_the_headlines_end_with_how_much_later_items_certainly_are_and_where_mos
     [
         ("new", "not-supported", "– not supported in waiting"),
         ("old", "not-supported", "– not supported in waiting"),
+        ("new", "ended", "– ended in waiting"),
         ("new", "failed", "✗ not measured in waiting"),
     ],
 )

@@ -11,7 +11,7 @@ from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import HARMLESS, NOT_SUPPORTED, UNANSWERED
+from waitbench.model.run import ENDED, HARMLESS, UNANSWERED
 
 _UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
@@ -48,6 +48,8 @@ class GateVerdict:
     """``label in scenario`` for what the baseline supports, and the candidate does not."""
     unsupported: tuple[str, ...] = ()
     """The same for what the baseline does not support either: nothing is asked of it."""
+    ended: tuple[str, ...] = ()
+    """The same where the worker has ended in a phase in which it may: nothing is asked there."""
     disturbed_rounds: int = 0
     """Rounds that count although it did so in every attempt; of all scenarios together."""
     rounds: int = 0
@@ -189,11 +191,13 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    lost, unsupported = list[str](), list[str]()
+    lost, unsupported, ended = list[str](), list[str](), list[str]()
     for record in known:
-        unable = {one.label for one in record.outcomes if one.reason == NOT_SUPPORTED}
+        has_ended = {one.label for one in record.outcomes if one.reason == ENDED} & record.unable
+        unable = record.unable - has_ended
         of = unsupported if record.context.labels[0] in unable else lost
         of += [f"{label} in {record.scenario}" for label in unable]
+        ended += [f"{label} in {record.scenario}" for label in has_ended]
     runs = [run.metrics for record in known for run in record.measurements]
     # Exact sums: the same in whatever order scenarios came.
     steal_s, cpu_s = (
@@ -208,6 +212,7 @@ def conclude(
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
         lost=tuple(sorted(lost)),
         unsupported=tuple(sorted(unsupported)),
+        ended=tuple(sorted(ended)),
         disturbed_rounds=sum(len(record.disturbed_rounds) for record in known),
         rounds=sum(len(all_rounds(record)) for record in known),
         steal_share=steal_s / max(steal_s + cpu_s, 1e-9),

@@ -16,7 +16,6 @@ from waitbench.analysis.rule import Finding, Pairs
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import NOT_SUPPORTED
 
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
@@ -133,13 +132,12 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
 
 def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
     baseline, *candidates = record.context.labels
-    unable = {one.label for one in record.outcomes if one.reason == NOT_SUPPORTED}
     keys = {metric.key for metric in record.metrics}
     # What is told to end has had one item, the poke: its lateness at p99 is its median.
     is_twice = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
     return (
         label in candidates
-        and unable.isdisjoint((baseline, label))
+        and record.unable.isdisjoint((baseline, label))
         and criterion.metric.key in keys
         and criterion.scope.holds(record)
         and not is_twice

@@ -11,8 +11,10 @@ from waitbench.analysis.rule import Dear
 from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.run import ENDED, NOT_SUPPORTED
 
-NOT_SUPPORTED = "not supported"
+UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
+"""Why there is no ratio, by the outcome of a run without a measurement that is no failure."""
 BELOW_FLOOR, NEAR_FLOOR = "below the floor", "near the floor"
 """Why there is no ratio: on both sides all means are, or some runs, where figures mean nothing."""
 FIRST = (
@@ -149,8 +151,9 @@ def _why_not(of: Comparison, row: Row, metric: Metric) -> str:
         return BELOW_FLOOR if max(both) < metric.floor else NEAR_FLOOR
     if metric.name in row.ratios or row is of.baseline:
         return ""
-    if of.baseline.is_unsupported or row.is_unsupported:
-        return NOT_SUPPORTED
+    for reason, why in UNABLE.items():
+        if reason in {*of.baseline.failures, *row.failures}:
+            return why
     return "not compared" if row.ratios else "not measured"
 
 

@@ -28,7 +28,7 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record
-from waitbench.model.run import NOT_SUPPORTED, Outcome
+from waitbench.model.run import Outcome
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -93,11 +93,6 @@ class Row:
     """An earlier revision whose package is the same, file for file, beside the same packages."""
     is_window_too_short: bool | None = None
     """Whether the wake-ups of the window's halves differ, where they were counted."""
-
-    @property
-    def is_unsupported(self) -> bool:
-        """Whether this revision cannot run the scenario."""
-        return NOT_SUPPORTED in self.failures
 
 
 @dataclass(frozen=True, kw_only=True)

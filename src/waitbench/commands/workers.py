@@ -132,6 +132,8 @@ class WorkersSession:
         request = replace(
             self.like,
             revisions=worker.revisions,
+            # Phases are for comparisons.
+            scenarios=(worker.name,) if worker.phases else (),
             worker=str(worker.path),
             results=self.folder / worker.name,
         )

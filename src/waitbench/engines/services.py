@@ -37,17 +37,20 @@ class Service:
         """The command line that prints what it has counted, if there is one."""
         return self._words(self.file.counters, port, folder)
 
+    def asking(self, port: int) -> Sequence[str]:
+        """The command line that exits with 0 when it is up; none where its port tells."""
+        return filled(self.file.ready.command, {"port": str(port), "here": self.values["here"]})
+
     def is_up(self, port: int) -> bool:
         """Whether it is up, by its port."""
-        ready = self.file.ready
-        if not ready.command:
+        words = self.asking(port)
+        if not words:
             return is_listened_to(port)
-        words = filled(ready.command, {"port": str(port), "here": self.values["here"]})
         try:
             asked = subprocess.run(
                 words,
                 capture_output=True,
-                timeout=ready.within,
+                timeout=self.ready_within_s,
                 check=False,
                 # As the service itself: without a proxy, among others.
                 env=of_workload(),

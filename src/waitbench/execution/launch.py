@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.counted_tree import CountedTree
-from waitbench.execution.launch_report import FAILURE, Failure
+from waitbench.execution.launch_report import Failure
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
         return DataflowLaunch(report, plain, tree).run()
     except Failure as failure:
-        report.with_name(FAILURE).write_text(str(failure))
+        report.with_name(failure.said_in).write_text(str(failure))
         return 1
     finally:
         tree.kill_all()

@@ -21,6 +21,8 @@ OUTPUT = ("stdout", "stderr")
 """What the run's output goes to, in its folder."""
 FAILURE = "failure"
 """The file, in the run's folder, that says why it is not a measurement."""
+HAS_ENDED = "ended"
+"""The same where the worker has ended, and may."""
 BEGIN, END, EXIT = "begin", "end", "exit"
 """The marks at which counters are read: a window's ends, and when all has ended."""
 STARTED, TOLD = "started", "told"
@@ -30,6 +32,14 @@ told to end."""
 
 class Failure(Exception):
     """Why a run is not a measurement."""
+
+    said_in = FAILURE
+
+
+class HasEnded(Failure):
+    """That the worker has ended in a phase in which it may."""
+
+    said_in = HAS_ENDED
 
 
 def write_report(

@@ -19,10 +19,11 @@ from waitbench.execution.accounting import marks_of, metrics_of
 from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
-from waitbench.execution.launch_report import FAILURE, METRICS, REPORT, REPORTS
+from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import FOREIGN_CPU, Quantity
 from waitbench.model.run import (
+    ENDED,
     FAILED,
     LOST_ITEMS,
     NOT_SUPPORTED,
@@ -204,10 +205,10 @@ class Measurer:
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
         real_s, exit_code = parse_export(export.read_text("utf-8", "replace"))
-        failure = ready.folder / FAILURE
-        if failure.exists():
-            last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
-            raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace") + last_words)
+        for name, reason in ((FAILURE, FAILED), (HAS_ENDED, ENDED)):
+            if (why := ready.folder / name).exists():
+                last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
+                raise _NoMeasurement(reason, why.read_text("utf-8", "replace") + last_words)
         if exit_code != 0:
             raise _NoMeasurement(
                 FAILED,

@@ -130,6 +130,9 @@ class Running:
                 "port": server.port,
                 "folder": str(server.folder),
                 "counters": server.service.counting(server.port, server.folder),
+                "launcher": server.process.pid,
+                "ready": server.service.asking(server.port),
+                "ready_within_s": server.service.ready_within_s,
             }
             for server in self.servers
         }

@@ -27,8 +27,10 @@ from waitbench.execution.launch_report import (
     TOLD,
     WAITING,
     Failure,
+    HasEnded,
     write_report,
 )
+from waitbench.execution.service_launch import ENDS_WITHIN_S, START, STOP
 from waitbench.model.placeholders import filled
 from waitbench.system import trees
 from waitbench.system.counters import asked
@@ -38,6 +40,10 @@ _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
 """Between two tries of a command that is to exit with 0."""
 _TIMES_RUNNING = 3
+_ACTION_WITHIN_S = 2 * ENDS_WITHIN_S
+"""How long a command of a phase may take, or a service to end."""
+_MOST_SAID = 200
+"""Characters of what a command printed that failed."""
 
 
 class Unanswered(Failure):
@@ -58,6 +64,9 @@ class WorkerLaunch:
         """What stands in braces, of each copy; the first is what is asked and woken up."""
         self._seen = dict.fromkeys(OUTPUT, 0)
         """How much was written to its output before what counts of it now."""
+        self._stopped = set[str]()
+        """The services that a phase has stopped."""
+        self._may_end = False
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
@@ -65,6 +74,7 @@ class WorkerLaunch:
             started_ns, ready_ns = self._start()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         waiting = self._mark(STARTED)
+        self._carry_out_phases()
         self._meet(SETTLED)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
@@ -90,7 +100,7 @@ class WorkerLaunch:
         with self.place.turn():
             waiting |= self._mark(TOLD)
             if self.plain["window_s"] is not None:
-                found |= self._wake_up()
+                found |= {} if self._stopped else self._wake_up()
                 totals |= self._end("unanswered" in found)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
         more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s, **found}
@@ -200,6 +210,47 @@ class WorkerLaunch:
                 f"{left} of its processes still ran {within_s:g} s after it had ended; killed"
             )
 
+    # Phases.
+
+    def _carry_out_phases(self) -> None:
+        """Whatever comes before the window, and what settles it each time. Raises ``Failure``."""
+        for phase in self.plain["phases"]:
+            self._may_end = phase["may_end"]
+            self._act(phase, f"in its phase {phase['name']}")
+            settled = self.plain["settled"]
+            if phase["seconds"] is not None:
+                settled = {**settled, "seconds": phase["seconds"]}
+            self._wait(settled, f"settled in its phase {phase['name']}", calm=_TIMES_RUNNING)
+
+    def _act(self, phase: Mapping[str, Any], when: str) -> None:
+        """What a phase begins with."""
+        if phase["poke"]:
+            if why := self._wake_up().get("unanswered"):
+                raise Failure(f"{why}, {when}")
+            return
+        if phase["run"]:
+            code, said = self._call(phase["run"], _ACTION_WITHIN_S)
+            if code != 0:
+                how = "took too long" if code is None else f"ended {_how(code)}"
+                raise Failure(f"the command {when} {how}: {said.strip()[-_MOST_SAID:]}")
+            return
+        name = phase["stop"] or phase["start"]
+        service = self.plain["running"][name]
+        os.kill(service["launcher"], STOP if phase["stop"] else START)
+        within_s = _ACTION_WITHIN_S if phase["stop"] else service["ready_within_s"]
+        end = time.monotonic() + within_s
+        while trees.below(service["launcher"]) if phase["stop"] else not self._is_up(service):
+            if time.monotonic() > end:
+                what = "did not end" if phase["stop"] else "was not ready"
+                raise Failure(f"the service {name} {what} within {within_s:g} s {when}")
+            time.sleep(_LOOK_EVERY_S)
+        self._stopped ^= {name}
+
+    def _is_up(self, service: Mapping[str, Any]) -> bool:
+        if not service["ready"]:
+            return is_listened_to(service["port"])
+        return self._call(service["ready"], service["ready_within_s"])[0] == 0
+
     # Waiting.
 
     def _wait(self, condition: Mapping[str, Any], what: str, *, calm: int = 1) -> None:
@@ -262,7 +313,8 @@ class WorkerLaunch:
         hint = ""
         if len(self.copies) == 1 and code == 0 and self.tree.others():
             hint = "; what it started runs on: have it stay in the foreground"
-        raise Failure(f"it ended {_how(code)} {when}{hint}")
+        kind = HasEnded if self._may_end else Failure
+        raise kind(f"it ended {_how(code)} {when}{hint}")
 
     # Asking and waking up.
 
@@ -273,6 +325,7 @@ class WorkerLaunch:
             return {}
         self._seen = self._output_sizes()
         output = self.report.with_name("poke")
+        output.unlink(missing_ok=True)  # that of a phase
         process = self.tree.start_beside(self._command(poke["command"]), output)
         try:
             lateness_ns = self._await_answer(process, output, poke["done"])
@@ -346,7 +399,7 @@ class WorkerLaunch:
                 found["cpu_steady"] += asked(service["cpu"]) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
-            if not service["counters"]:
+            if not service["counters"] or name in self._stopped:
                 continue
             code, said = self._call(service["counters"], 10.0)
             if code != 0:

@@ -11,10 +11,12 @@ from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.run import (
     DISTURBED,
+    ENDED,
     HARMLESS,
     NOT_BUILT,
     NOT_SUPPORTED,
     TIMED_OUT,
+    UNABLE,
     Measurement,
     Outcome,
     Result,
@@ -66,10 +68,11 @@ GIVE_UP_LATER_AFTER = 5
 FAILS_ALONE = 3
 """Rounds in which one revision failed and no other did, after which its failures are its own."""
 
-_ENDED = {
+_OVER = {
     NOT_BUILT: "was not built",
     NOT_SUPPORTED: "is not supported",
     TIMED_OUT: "hung",
+    ENDED: "ended",
 }
 
 
@@ -229,8 +232,8 @@ class Record(ScenarioFacts, kw_only=True):
         last = max((run.round for run in self.of(label)), default=-1)
         own = [o for o in self.outcomes[self.outcomes_before :] if o.label == label]
         for outcome in own:
-            if outcome.reason in (NOT_BUILT, NOT_SUPPORTED, TIMED_OUT):
-                return f"{label} {_ENDED[outcome.reason]}: {outcome.message}"
+            if outcome.reason in _OVER:
+                return f"{label} {_OVER[outcome.reason]}: {outcome.message}"
         failed = [o for o in own if o.reason not in HARMLESS and o.round > last]
         if len(failed) < (GIVE_UP_AFTER if last < 0 else GIVE_UP_LATER_AFTER):
             return None
@@ -243,8 +246,14 @@ class Record(ScenarioFacts, kw_only=True):
         day.
         """
         found = {run.label for run in self.measurements if run.round == number}
-        found |= {o.label for o in self.outcomes if o.reason in (NOT_BUILT, NOT_SUPPORTED)}
+        found |= {o.label for o in self.outcomes if o.reason in (NOT_BUILT, *UNABLE)}
         return found.issuperset(self.context.labels)
+
+    @property
+    def unable(self) -> frozenset[str]:
+        """The revisions that never gave a measurement, and need not."""
+        measured = {run.label for run in self.measurements}
+        return frozenset(o.label for o in self.outcomes if o.reason in UNABLE) - measured
 
     @property
     def failures(self) -> list[Outcome]:

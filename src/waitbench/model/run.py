@@ -20,11 +20,15 @@ NOT_BUILT = "not-built"
 """The outcome of a revision that has no environment."""
 NOT_SUPPORTED = "not-supported"
 """The outcome of a scenario that needs what a revision cannot do: said, but no failure."""
+ENDED = "ended"
+"""The outcome of a worker that has ended in a phase in which it may."""
+UNABLE = frozenset({NOT_SUPPORTED, ENDED})
+"""Outcomes of a revision of which there is nothing to compare in a scenario, and need not be."""
 DISTURBED = "disturbed"
 """The mark of a run while the machine did something else; the outcome of a repeated one."""
 REPEATED = "repeated"
 """The outcome of a run of an earlier session that a resumed one makes anew, with its round."""
-HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED, REPEATED})
+HARMLESS = UNABLE | {DISTURBED, REPEATED}
 """Outcomes that do not make a comparison fail."""
 
 RESTARTED = "restarted"

@@ -5,6 +5,7 @@ engines/worker/file.py.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -86,6 +87,29 @@ class Poke(_Table, frozen=True, kw_only=True):
     done: Answer = Answer(exit=True)
 
 
+class Phase(_Table, frozen=True, kw_only=True):
+    """What happens before the window of the scenario that has its name: exactly one action."""
+
+    name: Name
+    poke: Literal[True] | None = None
+    """The worker handles a message."""
+    stop: str | None = None
+    """A service ends."""
+    start: str | None = None
+    """A service that was stopped is there again."""
+    run: Words = Words()
+    """A command exits with 0."""
+    may_end: bool = False
+    """Whether the worker may end then: there is nothing to compare, and no failure."""
+    seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
+    """How long after the action what follows begins, instead of when it has settled again."""
+
+    def __post_init__(self) -> None:
+        actions = ("poke", "stop", "start", "run")
+        if sum(getattr(self, action) not in (None, ()) for action in actions) != 1:
+            raise ValueError(f"a phase needs exactly one of {', '.join(actions)}")
+
+
 class MetricFile(_Table, frozen=True, kw_only=True):
     """Numbers that the command writes to ``{metrics}``."""
 
@@ -97,7 +121,7 @@ class MetricFile(_Table, frozen=True, kw_only=True):
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     "beside": "with", "window_s": "window", "gate_window_s": "gate_window",
-    "stop_within_s": "stop_within",
+    "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip
     """All that a worker file may say."""
 
@@ -136,6 +160,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     stop_within_s: Seconds = 10.0
     services: dict[Name, ServiceFile] = {}
     poke: Poke | None = None
+    phases: tuple[Phase, ...] = ()
+    """In their order: each is a scenario, whose runs go through all those before it."""
 
 
 class WorkerFile(WorkerTable, frozen=True, kw_only=True):
@@ -164,3 +190,17 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     def ends_by_itself(self) -> bool:
         """Whether its window ends with it."""
         return self.window_s == UNTIL_EXIT
+
+    def phases_until(self, name: object) -> tuple[Phase, ...]:
+        """What happens before the window of a phase; nothing where it is idle from its start."""
+        names = [phase.name for phase in self.phases]
+        return self.phases[: names.index(name) + 1] if name in names else ()
+
+
+def stopped_after(phases: Iterable[Phase]) -> frozenset[str]:
+    """The services that are gone when all of these are over."""
+    gone = set[str]()
+    for phase in phases:
+        gone |= {phase.stop} if phase.stop else set()
+        gone -= {phase.start}
+    return frozenset(gone)

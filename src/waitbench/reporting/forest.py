@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
-from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, NOT_SUPPORTED, MetricResult
+from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, UNABLE, MetricResult
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
@@ -41,7 +41,7 @@ def mark_of(found: MetricResult) -> str:
         return holds.get(found.verdict) or MARKS.get(found.verdict, HARMLESS)
     if found.is_alone:
         return ""
-    is_harmless = found.why_not in (NOT_SUPPORTED, *_NEAR) or not found.judged
+    is_harmless = found.why_not in (*UNABLE.values(), *_NEAR) or not found.judged
     # Where neither side has a figure a gate ended before its turn, or a note says what failed.
     return HARMLESS if is_harmless or found.before is None else BROKEN
 

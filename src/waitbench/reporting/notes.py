@@ -290,6 +290,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"
         yield _note("unsupported", text, HARMLESS, scenario=place)
+    for place in verdict.ended:
+        yield _note("ended", f"{place}: not asked, as it ends there, which it may", HARMLESS)
     for text in verdict.left_out:
         yield _note("left-out", text.rstrip("."), HARMLESS)
 

@@ -7,6 +7,7 @@ from msgspec import to_builtins
 
 from waitbench.engines.base import Engine, Start
 from waitbench.engines.services import Service, services_of
+from waitbench.engines.worker.file import PHASE
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario, Topology
@@ -60,6 +61,7 @@ def launched(
         "path": str(worker.path),
         "files": [str(worker.path.parent / name) for name in worker.files],
         "parameters": {name: str(parameters[name]) for name in worker.parameters},
+        "phases": to_builtins(worker.phases_until(parameters.get(PHASE))),
         "window_s": parameters.get(WINDOW),
         "copies": copies,
     }

@@ -23,6 +23,7 @@ from waitbench.model.worker import (
     Words,
     WorkerFile,
     WorkerTable,
+    stopped_after,
 )
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
@@ -30,9 +31,13 @@ REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "
 free port, the folder it runs in, the environment's interpreter, the folder of the worker file."""
 METRICS = "metrics"
 """Where it writes its own metrics."""
+PHASE = "phase"
+"""The parameter of a scenario that has one."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_TAKEN = {REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "file", "sha256"}
+_TAKEN = {
+    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, PHASE, "window", "file", "sha256",
+}  # fmt: skip
 """What no parameter of a worker may be called."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
@@ -164,7 +169,26 @@ def _require_sense(table: WorkerTable) -> None:
         for name in ("settled", "gate_window_s", "poke"):
             if getattr(table, name) is not None:
                 _wrong(name.removesuffix("_s"), "does not go with a window until exit")
+    _require_phases(table)
     _require_placeholders(table)
+
+
+def _require_phases(table: WorkerTable) -> None:
+    if table.phases and (table.scenarios or table.window_s == UNTIL_EXIT):
+        _wrong(PHASE, "does not go with [scenarios.NAME], or with a window until exit")
+    for place, phase in enumerate(table.phases):
+        key, before = f"{PHASE}.{phase.name}", table.phases[:place]
+        gone = stopped_after(before)
+        if phase.name in (one.name for one in before):
+            _wrong(key, "there are two of this name")
+        if phase.poke and table.poke is None:
+            _wrong(f"{key}.poke", "there is no table [poke] that says how")
+        if phase.stop is not None and phase.stop not in {*table.services} - gone:
+            _wrong(f"{key}.stop", f"no service {phase.stop!r} runs then")
+        if phase.start is not None and phase.start not in gone:
+            _wrong(f"{key}.start", f"no phase before it has stopped a service {phase.start!r}")
+        if phase.seconds is None and table.settled is not None and table.settled.log is not None:
+            _wrong(f"{key}.seconds", "is needed, as settled is a line that comes once")
 
 
 def _require_placeholders(table: WorkerTable) -> None:
@@ -197,6 +221,7 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
     if table.poke is not None:
         lines.append(("poke.command", table.poke.command, known))
         lines.append(("poke.done.command", table.poke.done.command, known))
+    lines += [(f"{PHASE}.{phase.name}.run", phase.run, known) for phase in table.phases]
     for place, (name, service) in enumerate(table.services.items()):
         of_service = (own - {REVISION, METRICS}).union(*ports[:place])
         lines.append((f"services.{name}.command", service.command, of_service))

@@ -35,9 +35,9 @@ launcher's where the worker is small. What is told to end has no shutdown of its
 """
 
 
-def metrics_of(worker: WorkerFile) -> tuple[Metric, ...]:
+def metrics_of(worker: WorkerFile, *, is_poked: bool) -> tuple[Metric, ...]:
     """Everything that a run of a worker may give."""
-    missing = set(_MISSING if worker.poke else _MISSING | LATENESS)
+    missing = set(_MISSING if is_poked else _MISSING | LATENESS)
     if worker.ends_by_itself:
         # It works, and so nothing of it is what waiting costs.
         missing |= {metric.key for metric in METRICS if metric.is_of_steady_phase}

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.engines.worker import metrics, written
+from waitbench.engines.worker.file import PHASE
 from waitbench.model.metrics import Metric
 from waitbench.model.scenario import Scenario
-from waitbench.model.worker import WorkerFile
+from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
 
 WINDOW = "window"
 _USUAL_S, _MOST_S = 30.0, 600.0
 """How long what ends by itself usually takes, for the time left, and may take."""
+_ACTION_S = 30.0
+"""How long what a phase begins with may take, but for a service or a worker to be ready."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +39,21 @@ class WorkerScenario(Scenario):
         return self.worker.ends_by_itself
 
     @property
+    def phases(self) -> Sequence[Phase]:
+        """What happens before the window."""
+        return self.worker.phases_until(self.parameters.get(PHASE))
+
+    @property
     def metrics(self) -> tuple[Metric, ...]:
-        return metrics.metrics_of(self.worker)
+        is_poked = self.worker.poke is not None and not stopped_after(self.phases)
+        return metrics.metrics_of(self.worker, is_poked=is_poked)
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        if self.works or self.worker.poke:
+        if self.works or (self.worker.poke and not stopped_after(self.phases)):
             return {}
-        return dict.fromkeys(metrics.LATENESS, "[poke] in its file says how")
+        how = "a service is stopped" if self.worker.poke else "[poke] in its file says how"
+        return dict.fromkeys(metrics.LATENESS, how)
 
     @property
     def expected_s(self) -> float:
@@ -54,7 +64,12 @@ class WorkerScenario(Scenario):
         """As long as each step of it may take."""
         worker = self.worker
         steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
-        steps += [worker.poke.done.within] if worker.poke else []
+        pokes = 1 + sum(phase.poke is not None for phase in self.phases)
+        steps += [pokes * worker.poke.done.within] if worker.poke else []
+        for phase in self.phases:
+            settles_s = worker.settled.within if phase.seconds is None else phase.seconds
+            starts_s = worker.services[phase.start].ready.within if phase.start else 0.0
+            steps.append(_ACTION_S + starts_s + settles_s)
         return 30 + self._window_s(_MOST_S) + self._others_s + sum(steps)
 
     def shortened(self) -> WorkerScenario:
@@ -73,15 +88,20 @@ class WorkerScenario(Scenario):
     @property
     def _others_s(self) -> float:
         """How long it may take to start and to end, which nobody knows before."""
-        return (self.worker.settled.seconds or 1.0) + (1.0 if self.worker.poke else 0.0) + 1.5
+        settles_s = self.worker.settled.seconds or 1.0
+        of_phases = (settles_s if one.seconds is None else one.seconds for one in self.phases)
+        return settles_s + sum(of_phases) + (1.0 if self.worker.poke else 0.0) + 1.5
 
     def _watched_for(self, seconds: float) -> WorkerScenario:
         return replace(self, parameters={**self.parameters, WINDOW: seconds})
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
-    """Each of the scenarios of a worker, or the one that has the defaults of its parameters."""
+    """Each scenario of a worker, or the one with the defaults of its parameters and its phases."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
+    phases: dict[str, Values] = {
+        f"{worker.name}-{one.name}": {PHASE: one.name} for one in worker.phases
+    }
     doing = "until it ends" if worker.ends_by_itself else "while it waits"
     window = {} if isinstance(worker.window_s, str) else {WINDOW: worker.window_s}
     return tuple(
@@ -97,5 +117,5 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
                 **values,
             },
         )
-        for name, values in (named or {worker.name: {}}).items()
+        for name, values in (named or {worker.name: {}, **phases}).items()
     )

@@ -1,0 +1,92 @@
+"""The phases of a worker file: what each is a scenario of, and what is said of wrong ones."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench.engines import selection
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker import launched
+from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
+from waitbench.model.errors import UsageError
+from waitbench.model.worker import WorkerFile
+
+SHORTEST = "command = '{revision}'\n"
+TABLES = "[services.a]\ncommand = 'x'\n[services.b]\ncommand = 'x'\n[poke]\ncommand = 'true'\n"
+WORK = "[[phase]]\nname = 'work'\npoke = true\n"
+GONE = "[[phase]]\nname = 'gone'\nstop = 'a'\nseconds = 4\n"
+BACK = "[[phase]]\nname = 'back'\nstart = 'a'\n"
+CLEAN = "[[phase]]\nname = 'clean'\nrun = 'rm {folder}/x'\n"
+
+
+def read(folder: Path, text: str) -> WorkerFile:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return worker_file.read(path)
+
+
+def scenarios(folder: Path, text: str) -> dict[str, WorkerScenario]:
+    return {one.name: one for one in scenarios_of(read(folder, text))}
+
+
+def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_it(
+    tmp_path: Path,
+) -> None:
+    found = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + CLEAN + TABLES)
+    names = ["mine", "mine-work", "mine-gone", "mine-back", "mine-clean"]
+    assert [*found] == names
+    for number, name in enumerate(names):
+        for scenario in (found[name], found[name].shortened()):
+            told = launched(scenario.worker, scenario.parameters)["phases"]
+            assert isinstance(told, tuple)
+            assert [one["name"] for one in told] == ["work", "gone", "back", "clean"][:number]
+    times = [(one.expected_s, one.time_limit_s) for one in found.values()]
+    assert times == sorted(times)
+    assert len(set(times)) == len(names)
+    chosen = selection.select(("gone", "mine"), (), worker=found["mine"].worker)
+    assert [one.name for one in chosen] == ["mine", "mine-gone"]
+
+
+def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> None:
+    found = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + TABLES)
+    late = {
+        name: "latency-p50" in {metric.name for metric in one.metrics}
+        for name, one in found.items()
+    }
+    assert late == {"mine": True, "mine-work": True, "mine-gone": False, "mine-back": True}
+    assert [name for name, one in found.items() if one.lacks] == ["mine-gone"]
+
+
+@pytest.mark.parametrize(
+    ("phases", "said"),
+    [
+        (WORK + WORK, "phase.work: there are two of this name"),
+        (GONE.replace("'a'", "'c'"), "phase.gone.stop: no service 'c' runs then"),
+        (GONE + GONE.replace("gone", "again"), "phase.again.stop: no service 'a' runs then"),
+        (BACK, "phase.back.start: no phase before it has stopped a service 'a'"),
+        (GONE + BACK + BACK.replace("back", "x"), "phase.x.start: no phase before it has stopped"),
+        (GONE + BACK.replace("'a'", "'b'"), "phase.back.start: no phase before it has stopped"),
+        (WORK + "stop = 'a'\n", "needs exactly one of poke, stop, start, run - at `$.phase[0]`"),
+        ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
+        ("[[phase]]\npoke = true\n", "missing required field `name` - at `$.phase[0]`"),
+        ("[[phase]]\nname = 'A b'\npoke = true\n", "at `$.phase[0].name`"),
+        (WORK.replace("true", "false"), "at `$.phase[0].poke`"),
+        (WORK + "sit = 3\n", "unknown field `sit` - at `$.phase[0]`"),
+        (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
+        (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
+        ("window = 'until-exit'\n" + CLEAN, "phase: does not go with [scenarios.NAME], or with"),
+        ("settled = { log = 'x' }\n" + WORK, "phase.work.seconds: is needed, as settled is a line"),
+        ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: has a meaning already"),
+    ],
+)
+def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_path: Path) -> None:
+    tables = "" if "until-exit" in phases else TABLES
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path, SHORTEST + phases + tables)
+    assert said in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"phase\.work\.poke: there is no table \[poke\]"):
+        read(tmp_path, SHORTEST + WORK)

@@ -1,0 +1,78 @@
+"""What a worker waits after: a message, a service that is gone, one that is back."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.execution.launches import CALM, Launched, worker
+from tests.phased import CODE, TABLES
+from waitbench.engines import selection
+from waitbench.engines.services import services_of
+from waitbench.engines.worker import file as worker_file
+from waitbench.execution.services import running
+from waitbench.system.places import Cache
+
+
+def run(folder: Path, spins: str, phase: str = "", tables: str = TABLES) -> Launched:
+    """A run in a folder of its own."""
+    folder = folder / f"{spins}-{phase}"
+    folder.mkdir()
+    text = CALM + tables
+    name = f"mine-{phase}" if phase else "mine"
+    command = f"{{revision}} code.py {{other.port}} {spins}"
+    (folder / "code.py").write_text("")
+    (folder / "mine.toml").write_text(f"command = '{command}'\n{text}")
+    read = worker_file.read(folder / "mine.toml")
+    (scenario,) = selection.select([name], (), worker=read)
+    services = services_of(read, scenario.parameters, Path(sys.executable))
+    with running(services, folder, Cache(folder / "cache")) as found:
+        done = worker(folder, CODE, text, found.described(), command, scenario=name)
+        assert found.ended() is None, "a phase that stops a service has not made it fail"
+    return done
+
+
+@pytest.mark.parametrize("spins", ["work", "gone", "back"])
+def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
+    spins: str, tmp_path: Path
+) -> None:
+    runs = [run(tmp_path, spins, spins), run(tmp_path, spins), run(tmp_path, "never", spins)]
+    assert not [one.failure for one in runs if one.failure]
+    spinning_s, *others_s = (one.rise("cpu_s") for one in runs)
+    assert spinning_s > 4 * max(others_s), (spinning_s, others_s)
+    assert ["lateness_ns" in one.report for one in runs] == [spins != "gone", True, spins != "gone"]
+    requests = ["service_requests" in one.report["totals"] for one in runs]
+    assert requests == [spins != "gone", True, spins != "gone"]
+    assert all("service_cpu_steady" in one.report["totals"] for one in runs)
+
+
+@pytest.mark.parametrize("may_end", [False, True])
+def test_a_worker_that_ends_with_its_service_has_failed_unless_it_may(
+    may_end: bool, tmp_path: Path
+) -> None:
+    why = "it ended with exit code 7 before it was settled in its phase gone"
+    more = "\nmay_end = true" if may_end else ""
+    tables = TABLES.replace('stop = "other"', f'stop = "other"{more}')
+    for phase in ("gone", "back"):
+        found = run(tmp_path, "ends", phase, tables)
+        assert (found.exit_code, found.ended, found.failure) == (
+            (1, why, "") if may_end else (1, "", why)
+        )
+    assert run(tmp_path, "ends", "work").failure == ""
+
+
+@pytest.mark.parametrize(
+    ("phase", "old", "new", "said"),
+    [
+        ("work", '"done"', '"never", within = 0.3', "not done within 0.3 s, in its phase work"),
+        (
+            "gone", 'stop = "other"', "run = ['sh', '-c', 'echo no; exit 3']",
+            "the command in its phase gone ended with exit code 3: no",
+        ),
+    ],
+)  # fmt: skip
+def test_a_message_that_is_not_handled_and_a_command_that_fails_are_failures(
+    phase: str, old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    tables = TABLES.replace(old, new).replace('start = "other"', 'run = "true"')
+    assert said in run(tmp_path, "never", phase, tables).failure
