@@ -1,6 +1,7 @@
 """Rounds whose runs take place at once: which, and what becomes of them."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.execution.made_runs import (
     LASTS_S,
     Made,
+    MadeUp,
     Wishes,
     disturbed,
     failing,
@@ -17,8 +19,9 @@ from tests.execution.made_runs import (
 from tests.records import measurement, times
 from waitbench.execution import plan, session
 from waitbench.model.record import Record
-from waitbench.model.run import FAILED, PlannedRun, Result
+from waitbench.model.run import CROWDED, FAILED, SIDE_BY_SIDE, PlannedRun, Result
 
+QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
 """Of two CPUs."""
 
@@ -32,7 +35,7 @@ def using(cores: Mapping[str, float]) -> Made:
     """What measures runs of which each revision uses so many cores in its window."""
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**times(1, 1, 0), "cpu_share_steady": cores[planned.label]}
+        metrics = {**QUIET, "cpu_share_steady": cores[planned.label]}
         return measurement(planned.label, planned.round, metrics, position=planned.position)
 
     return Made(run)
@@ -53,7 +56,7 @@ class Together(Made):
 
 def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -> Record:
     at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = side_by_side
+    at_work.side_by_side = dict.fromkeys(side_by_side, math.inf)
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records["one"]
 
@@ -61,7 +64,7 @@ def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -
 def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Record:
     """What a guide makes of it that wants eight rounds."""
     at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
+    at_work.side_by_side = {"one": math.inf}
     wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
     at_work.carry_out_until(wishes, [chosen], ["a", "b"], most_rounds, budget_s)
     return records["one"]
@@ -155,7 +158,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
 
     made = Together(run)
     at_work, chosen, records = make_session(made, "one", "two")
-    at_work.side_by_side = ("one",)
+    at_work.side_by_side = {"one": math.inf}
     at_work.carry_out(plan.schedule(chosen[:1], ["a", "b"], 3))
     assert made.at_once[-1] == [(3, "b"), (3, "a")]
     at_work.carry_out(plan.one_round(chosen[1], ["a", "b"], 2))
@@ -188,3 +191,103 @@ def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
     record = until_eight(made)
     assert made.runs.count(("one", 4, "b")) == 1
     assert [one.round for one in record.failures] == [4]
+
+
+def of_worker_file(
+    made: Made, rounds: int = 10, tolerated_s: float = math.inf, guided: bool = False
+) -> Record:
+    """Rounds of a worker file; with a guide that wants eight, or as planned."""
+    at_work, _, records = make_session(made, "one")
+    at_work.side_by_side = {"one": tolerated_s}
+    chosen = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
+    if guided:
+        wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
+        at_work.carry_out_until(wishes, [[chosen]], ["a", "b"], rounds, 1e9)
+    else:
+        at_work.carry_out(plan.schedule([chosen], ["a", "b"], rounds))
+    return records["one"]
+
+
+def rounds_at_once(made: Together) -> list[list[int]]:
+    return [[number for number, label in runs if label == "a"] for runs in made.at_once]
+
+
+@pytest.mark.parametrize("guided", [True, False])
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [(0.05, [[2, 3, 4, 5], [6, 7, 8, 9]]), (0.2, []), (0.9, []), (1.9, [])],
+)
+def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
+    baseline: float, expected: list[list[int]], guided: bool
+) -> None:
+    made = Together(using({"a": baseline, "b": BUSY}).behave)
+    record = of_worker_file(made, 9, guided=guided)
+    assert rounds_at_once(made) == expected
+    assert [run.round for run in record.of("b")] == list(range(1, len(record.of("a")) + 1))
+    beside = {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
+    assert beside == {number for numbers in expected for number in numbers}
+
+
+def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        metrics = {**QUIET, "cpu_share_steady": 0.02, "service_cpu_steady": 2.0 * 0.06}
+        return measurement(planned.label, planned.round, metrics)
+
+    made = Together(run)
+    of_worker_file(made, 5)
+    # With these it uses 0.08 cores, and the last round would be alone.
+    assert rounds_at_once(made) == [[2, 3, 4]]
+
+
+def fails_at(*those: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
+    """What idles but fails at its first try in some rounds."""
+
+    def run(planned: PlannedRun, before: int) -> Result:
+        if before == 0 and (planned.round, planned.label) in those:
+            return failing(FAILED)(planned, before)
+        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+
+    return run
+
+
+@pytest.mark.parametrize("guided", [True, False])
+def test_a_baseline_that_fails_beside_others_at_first_has_all_take_turns(guided: bool) -> None:
+    made = Together(fails_at((3, "a"), (2, "b")))
+    record = of_worker_file(made, 9, guided=guided)
+    assert rounds_at_once(made) == [[2, 3, 4, 5]]
+    crowded = [(one.round, one.label) for one in record.outcomes if one.reason == CROWDED]
+    assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
+    assert record.failures == []
+    for label in "ab":
+        made_rounds = [run.round for run in record.of(label)]
+        assert made_rounds == list(range(1, len(made_rounds) + 1))
+        assert len(made_rounds) >= 8
+
+
+@pytest.mark.parametrize(
+    "failed", [(3, "b"), (7, "a")], ids=["a candidate", "in a later batch than the first"]
+)
+def test_what_fails_beside_others_else_counts_as_ever(failed: tuple[int, str]) -> None:
+    made = Together(fails_at(failed))
+    record = of_worker_file(made, 9)
+    assert rounds_at_once(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
+    assert [(one.round, one.label) for one in record.failures] == [failed]
+
+
+@pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])
+def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
+    foreign_s: float, is_known: bool
+) -> None:
+    """But what is allowed even if all of it is of the candidates is none of their doing."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        found = {"machine_foreign_cpu": foreign_s if 2 <= planned.round <= 5 else 0.0}
+        metrics = {**QUIET, "cpu_share_steady": IDLE, **found}
+        return measurement(planned.label, planned.round, metrics)
+
+    made = Together(run)
+    record = of_worker_file(made, 9, tolerated_s=0.25)
+    assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
+    lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
+    assert lacking == (set() if is_known else {2, 3, 4, 5})
+    assert all("cpu_share_steady" in run.metrics for run in record.measurements)

@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -11,9 +12,12 @@ from msgspec import structs
 
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
+from waitbench.model.metrics import FOREIGN_CPU
 from waitbench.model.record import Record
 from waitbench.model.run import (
+    CROWDED,
     DISTURBED,
+    SIDE_BY_SIDE,
     WARM_UP,
     Measurement,
     Outcome,
@@ -80,8 +84,11 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
-    side_by_side: Collection[str] = ()
-    """The scenarios of which a round's runs may take place at once, if the baseline idles."""
+    side_by_side: Mapping[str, float] = field(default_factory=dict)
+    """The scenarios of which runs may take place at once, if the baseline idles.
+
+    With the CPU seconds that others may use for each round until it matters beside which run.
+    """
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """The labels of the run before, or of the runs, whatever their scenario."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -91,11 +98,16 @@ class Session:
         """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
         last = {run.scenario.name: run for run in runs}
-        for (name, _), grouped in groupby(runs, key=lambda run: (run.scenario.name, run.round)):
-            one_round = list(grouped)
-            self._round(one_round)
-            if one_round[-1] is last[name]:
-                self.observer.complete(self.records[name])
+        rounds = deque(_rounds(runs))
+        while rounds:
+            those = rounds.popleft()
+            scenario = those[0].scenario
+            most = self._rounds_at_once(scenario) if scenario.is_command else 1
+            while rounds and rounds[0][0].scenario is scenario and len(_rounds(those)) < most:
+                those += rounds.popleft()
+            self._round(those)
+            if those[-1] is last[scenario.name]:
+                self.observer.complete(self.records[scenario.name])
 
     def carry_out_until(
         self,
@@ -150,7 +162,7 @@ class Session:
                 tried: list[Result] = [*record.measurements]
                 tried += record.outcomes[record.outcomes_before :]
                 done = {(one.label, one.round) for one in tried}
-                at_once = self._rounds_at_once(scenario.name)
+                at_once = self._rounds_at_once(scenario)
                 missing = [
                     run
                     for ahead in range(number, min(number + max(1, at_once), most_rounds + 1))
@@ -160,7 +172,9 @@ class Session:
                 is_due = missing and missing[0].round == number
                 if is_due and guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
-                    in_turn = 1 if at_once else len(missing)
+                    # Worker files start and end one after the other.
+                    lasts = 2 if scenario.is_command else 1
+                    in_turn = lasts if at_once else len(missing)
                     if spent_s + in_turn * scenario.expected_s > budget_s:
                         return
                     self._extend(missing, end)
@@ -180,8 +194,11 @@ class Session:
         may be what that left behind, and a repeat would take back the run that it belongs to. Nor
         where they took place at once: others disturb all of them alike, and may do so for one.
         """
-        if len(runs) > 1 and self._rounds_at_once(runs[0].scenario.name):
-            self._run(runs)
+        if self._are_at_once(runs):
+            if any(isinstance(one, Outcome) and one.reason == CROWDED for one in self._run(runs)):
+                self.observer.extend(runs)
+                for one_round in _rounds(runs):
+                    self._round(one_round)
             return
         for is_repeated in (False, True):
             results = [result for run in runs for result in self._run([run])]
@@ -202,26 +219,64 @@ class Session:
                     self._replace(record, one, marked)
                 return
             for one in made:
-                self._replace(record, one, set_aside(one))
+                self._replace(record, one, set_aside(one, DISTURBED, _what_disturbed(one)))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
-    def _rounds_at_once(self, scenario: str) -> int:
+    def _are_at_once(self, runs: Sequence[PlannedRun]) -> bool:
+        """Whether runs of one scenario take place at once.
+
+        Those of a worker file only with two of the baseline: whatever no two of its runs can share
+        makes one of these fail, and not only a candidate.
+        """
+        if len(runs) < 2 or not self._rounds_at_once(runs[0].scenario):
+            return False
+        return not runs[0].scenario.is_command or len(_rounds(runs)) > 1
+
+    def _rounds_at_once(self, scenario: Scenario) -> int:
         """How many rounds may take place at once; 0 where even the runs of one take turns.
 
         The baseline's runs so far decide. A candidate has no say: one that works all the same has
         the CPUs that are left, and fails by what it uses. Beside a baseline that works it has not:
         kernels may share CPUs equally between runs, whatever each of them wants. But twice of what
-        has half of all CPUs is more than any candidate can use.
+        has half of all CPUs is more than any candidate can use. Of a worker file nobody knows
+        whether it idles: its first round is made in turns.
         """
-        record = self.records[scenario]
+        record = self.records[scenario.name]
         labels = record.context.labels
-        if scenario not in self.side_by_side or cpus() < len(labels):
+        if scenario.name not in self.side_by_side or cpus() < len(labels) or _takes_turns(record):
             return 0
-        used = [one.metrics.get("cpu_share_steady", math.inf) for one in record.of(labels[0])]
-        if not used or cpus() <= 2 * min(used) < math.inf:
-            return 1
-        each = max(used) * len(labels)
-        return sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
+        used = [_cores(one, scenario) for one in record.of(labels[0])]
+        fewest, most = (2 if scenario.is_command else 1), 1
+        if used and not cpus() <= 2 * min(used) < math.inf:
+            each = max(used) * len(labels)
+            most = sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
+        return most if most >= fewest else 0
+
+    def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> Sequence[Result]:
+        """Has runs take place at once; what counts of them.
+
+        Two things are set aside, and from then on runs take turns. If a run of the baseline failed
+        in the first batch of a worker file, its runs are in each other's way, as by a fixed port:
+        the whole batch. And if others used so much CPU that it matters beside which run: that
+        figure alone. A candidate can bring about either, and gains nothing: it is asked in turns
+        whatever it would have been asked, with the figure that is lacking here, and no batch had
+        counted before the first one.
+        """
+        is_first = not any(SIDE_BY_SIDE in one.marks for one in record.measurements)
+        needed = record.context.labels[0] if is_first and runs[0].scenario.is_command else None
+        results = self.measurer.measure_together(runs, needed)
+        if any(isinstance(one, Outcome) and one.label == needed for one in results):
+            why = f"a run of {needed} failed beside others"
+            return [
+                set_aside(
+                    one, CROWDED, f"{why}: {one.message}" if isinstance(one, Outcome) else why
+                )
+                for one in results
+            ]
+        tolerated_s = len(_rounds(runs)) * self.side_by_side[record.scenario]
+        return [
+            one if isinstance(one, Outcome) else _beside_others(one, tolerated_s) for one in results
+        ]
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
@@ -243,8 +298,9 @@ class Session:
         if record.context.labels[0] in labels:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
+        results: Sequence[Result]
         if len(tried) > 1:
-            results = self.measurer.measure_together(tried)
+            results = self._measure_at_once(record, tried)
         else:
             results = [self.measurer.measure(run) for run in tried]
         for planned, result in zip(tried, results, strict=True):
@@ -259,3 +315,38 @@ def _is_comparable(record: Record) -> bool:
     """Whether the baseline and some candidate may still be measured."""
     baseline, *candidates = (record.why_given_up(label) is None for label in record.context.labels)
     return baseline and any(candidates)
+
+
+def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
+    """Planned runs by scenario and round, in their order."""
+    by_round = groupby(runs, key=lambda run: (run.scenario.name, run.round))
+    return [list(one_round) for _, one_round in by_round]
+
+
+def _cores(run: Measurement, scenario: Scenario) -> float:
+    """How many CPUs a run used in its window, with its services; infinite if nobody knows."""
+    services_s = run.metrics.get("service_cpu_steady", 0.0)
+    window_s = float(scenario.parameters.get("window", math.inf))
+    return run.metrics.get("cpu_share_steady", math.inf) + services_s / window_s
+
+
+def _beside_others(run: Measurement, tolerated_s: float) -> Measurement:
+    """A run that took place at once with others, beside which other programs may use so much."""
+    metrics = dict(run.metrics)
+    if metrics.get(FOREIGN_CPU, 0.0) > tolerated_s:
+        del metrics[FOREIGN_CPU]
+    return structs.replace(run, metrics=metrics, marks=(*run.marks, SIDE_BY_SIDE))
+
+
+def _takes_turns(record: Record) -> bool:
+    """Whether runs that took place at once have shown that they cannot: see ``Session``."""
+    return any(one.reason == CROWDED for one in record.outcomes) or any(
+        SIDE_BY_SIDE in one.marks and FOREIGN_CPU not in one.metrics for one in record.measurements
+    )
+
+
+def _what_disturbed(run: Measurement) -> str:
+    return (
+        f"other programs used {run.metrics.get(FOREIGN_CPU, 0.0):.2f} s of CPU during this run of "
+        f"{run.metrics['time_wall_clock']:.2f} s, or during another of its round"
+    )

@@ -28,7 +28,9 @@ DISTURBED = "disturbed"
 """The mark of a run while the machine did something else; the outcome of a repeated one."""
 REPEATED = "repeated"
 """The outcome of a run of an earlier session that a resumed one makes anew, with its round."""
-HARMLESS = UNABLE | {DISTURBED, REPEATED}
+CROWDED = "crowded"
+"""The outcome of a run at once with others, where these were in the baseline's way."""
+HARMLESS = UNABLE | {DISTURBED, REPEATED, CROWDED}
 """Outcomes that do not make a comparison fail."""
 
 RESTARTED = "restarted"
@@ -37,6 +39,8 @@ BY_PROC = "by-proc"
 """The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
 UNANSWERED = "unanswered"
 """The mark of a run whose poke failed or was not answered in time: its lateness is not measured."""
+SIDE_BY_SIDE = "side-by-side"
+"""The mark of a run that took place at once with others of its scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +93,14 @@ class Outcome(
 Result = Measurement | Outcome
 
 
-def set_aside(measurement: Measurement) -> Outcome:
-    """The outcome that a measurement becomes when its disturbed round is repeated."""
-    metrics = measurement.metrics
+def set_aside(result: Result, reason: str, message: str) -> Outcome:
+    """The outcome that a result becomes when its run is made anew."""
     return Outcome(
-        label=measurement.label,
-        round=measurement.round,
-        position=measurement.position,
-        started_at=measurement.started_at,
-        reason=DISTURBED,
-        message=f"other programs used {metrics.get('machine_foreign_cpu', 0.0):.2f} s of CPU "
-        f"during this run of {metrics['time_wall_clock']:.2f} s, or during another of its round",
+        label=result.label,
+        round=result.round,
+        position=result.position,
+        started_at=result.started_at,
+        reason=reason,
+        message=message,
+        log=result.log if isinstance(result, Outcome) else "",
     )

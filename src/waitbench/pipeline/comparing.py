@@ -102,7 +102,13 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
 
     bar.sum_up = sum_up
     records = {one.scenario: one for one in contents.records}
-    with bar.session(measurer, side_by_side(request.here, records, gate.criteria)) as session:
+    alone = [
+        one
+        for one in request.here
+        if not one.is_command
+        or (one.started_as(request.topology).processes == 1 and not (asked.why or asked.shard))
+    ]
+    with bar.session(measurer, side_by_side(alone, records, gate.criteria)) as session:
         try:
             _carry_out(session, prepared, gate)
         except endings.Ended:

@@ -6,7 +6,7 @@ from typing import Any
 
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
+from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, set_aside
 from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
@@ -87,35 +87,23 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
     record.outcomes += [
         one for one in earlier.outcomes if one.reason != NOT_BUILT and not _is_cold(one)
     ]
-    set_aside = [
+    repeated = [
         *(
-            _repeated(one, f"{one.reason}: {one.message}")
+            set_aside(one, REPEATED, f"{one.reason}: {one.message}")
             for one in earlier.outcomes
             if _is_cold(one)
         ),
         *(
-            _repeated(run, "another revision was not measured in this round")
+            set_aside(run, REPEATED, "another revision was not measured in this round")
             for run in earlier.measurements
             if not earlier.is_whole(run.round)
         ),
     ]
-    record.outcomes += set_aside
+    record.outcomes += repeated
     record.outcomes_before = len(record.outcomes)
-    return set_aside
+    return repeated
 
 
 def _is_cold(outcome: Outcome) -> bool:
     """Whether it is of a warm-up that failed: each session has its own."""
     return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}
-
-
-def _repeated(result: Result, message: str) -> Outcome:
-    return Outcome(
-        label=result.label,
-        round=result.round,
-        position=result.position,
-        started_at=result.started_at,
-        reason=REPEATED,
-        message=message,
-        log=result.log if isinstance(result, Outcome) else "",
-    )

@@ -12,7 +12,7 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
-from waitbench.model.run import HARMLESS
+from waitbench.model.run import HARMLESS, SIDE_BY_SIDE
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
 from waitbench.reporting.answer import Findings, costs
@@ -262,8 +262,17 @@ def _source(contents: Contents) -> Section:
             ("hyperfine", context.hyperfine_version),
             *_machine(context.machine),
             *([("waitbench", context.waitbench)] if context.waitbench else []),
+            *_at_once(contents.records),
         ),
     )
+
+
+def _at_once(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    """How many runs of each scenario took place at once with others."""
+    for record in records:
+        runs = record.measurements
+        if count := sum(SIDE_BY_SIDE in one.marks for one in runs):
+            yield "side by side", f"{count} of {len(runs)} runs of {record.scenario}"
 
 
 def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:

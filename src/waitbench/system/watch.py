@@ -45,7 +45,8 @@ def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, flo
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
     """Whether others used so much CPU that a round is made again, or cannot pass.
 
-    Nothing else repeats a round, or keeps it from passing; and nothing keeps it from failing. It
+    Nothing else repeats a round, or keeps it from passing; and nothing keeps it from failing. (The
+    first batch at once of a worker file may be: ``Session._measure_at_once``.) It
     takes the metrics of the baseline's run only: a candidate that has others work for it, such as
     the kernel or a broker, would else repeat and mute its own rounds. As runs alternate, what goes
     on for longer than a run is in some run of the baseline, too; and what others use beside the

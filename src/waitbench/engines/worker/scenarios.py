@@ -44,6 +44,10 @@ class WorkerScenario(Scenario):
         return self.worker.phases_until(self.parameters.get(PHASE))
 
     @property
+    def idles(self) -> bool:
+        return not self.works
+
+    @property
     def metrics(self) -> tuple[Metric, ...]:
         is_poked = self.worker.poke is not None and not stopped_after(self.phases)
         return metrics.metrics_of(self.worker, is_poked=is_poked)

@@ -1,0 +1,89 @@
+"""Worker files of which several runs take place at once, as a user meets them."""
+
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.commands.idle_workers import program, worker
+from tests.commands.processes import kept_runs, start
+from tests.commands.test_worker_files import of_run
+from tests.conftest import Compare
+from tests.waiting import until
+from waitbench.model.run import CROWDED, SIDE_BY_SIDE
+from waitbench.store import comparisons
+
+pytestmark = pytest.mark.integration
+FIXED_PORT = """
+import socket, time
+server = socket.create_server(("127.0.0.1", 27431))
+print("up", flush=True)
+while True: time.sleep(1)
+"""
+
+
+def python(folder: Path, name: str, code: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\n{code}")
+    path.chmod(0o755)
+    return path
+
+
+def marked(folder: Path) -> Counter[tuple[str, bool]]:
+    """How many runs of each revision took place at once with others, and how many not."""
+    return Counter((run.label, SIDE_BY_SIDE in run.marks) for run in kept_runs(folder, "mine"))
+
+
+def test_what_idles_is_measured_at_once_after_its_first_round(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    both = (program(tmp_path, name, 0.5) for name in "ab")
+    file = worker(tmp_path, "[poke]\ncommand = 'true'\n", window_s=0.5)
+    done = run_compare(*both, "--worker", file, "--rounds", 3, "--no-plot")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = marked(tmp_path / "results")
+    assert sorted(counts.values()) == [1, 1, 2, 2]
+    assert {is_beside: count for (_, is_beside), count in counts.items()} == {False: 1, True: 2}
+    page = tmp_path / "page.html"
+    report = run_compare("--html", page, tmp_path / "results", command="report")
+    assert report.returncode == 0, report.stderr
+    assert "4 of 6 runs of mine" in page.read_text()
+
+
+def test_workers_with_a_fixed_port_take_turns_and_none_fails(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    both = (python(tmp_path, name, FIXED_PORT) for name in "ab")
+    file = worker(tmp_path, window_s=0.3)
+    done = run_compare(*both, "--worker", file, "--rounds", 3, "--no-plot")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(marked(tmp_path / "results").items()) == [(("a", False), 3), (("b", False), 3)]
+    found = comparisons.resume(tmp_path / "results")
+    assert found is not None
+    (record,) = found.records
+    assert [one.reason for one in record.outcomes] == [CROWDED] * 4
+    assert any("Address already in use" in one.message for one in record.outcomes)
+
+
+def test_a_candidate_that_spins_beside_a_baseline_that_idles_fails(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    idle = program(tmp_path, "a", 0.5)
+    spins = python(tmp_path, "b", "print('up', flush=True)\nwhile True: pass")
+    file = worker(tmp_path, window_s=0.5)
+    asked = ("--fail-on", "steady:100%", "--rounds", 16)
+    done = run_compare(idle, spins, "--worker", file, *asked, "--no-plot")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert marked(tmp_path / "results")["b", True] >= 4
+
+
+def test_killing_it_while_runs_take_place_at_once_leaves_none_of_them(tmp_path: Path) -> None:
+    both = [program(tmp_path, name, 1) for name in "ab"]
+    file = worker(tmp_path, window_s=1)
+    comparing = start(*both, "--worker", file, "--rounds", 3, "--results", tmp_path / "results")
+    until(lambda: sum(str(both[0]) in words[:2] for words in of_run(tmp_path)) > 1)
+    comparing.send_signal(signal.SIGKILL)
+    comparing.communicate(timeout=20)
+    until(lambda: not of_run(tmp_path), each_s=0.05)
