@@ -218,7 +218,7 @@ def test_dear_runs_are_given_by_their_number() -> None:
         "new: dear runs of system time 11 of 60 (baseline 1) in waiting, allowed +10 %"
     ]
     within = replace(
-        judgement, verdict=Verdict.INCONCLUSIVE, high=1.02, by_dear_runs=False, is_mean_beyond=False
+        judgement, verdict=Verdict.INCONCLUSIVE, high=1.02, by_dear_runs=False, means=None
     )
     assert "11 of 60 runs cost more than twice" in of(replace(verdict, judgements=(within,)))[1]
 

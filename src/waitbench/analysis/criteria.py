@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from waitbench.analysis.limits import Limit
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
@@ -44,6 +45,8 @@ class Criterion:
     each: bool = False
     """Judge every scenario by itself, rather than all of a group together."""
     scope: Scope = Scope.EVERY
+    limit: Limit | None = None
+    """A budget instead of a rise: it needs no baseline."""
 
     @property
     def cost(self) -> Metric | None:
@@ -62,10 +65,12 @@ class Criterion:
     @property
     def can_fail_by_dear_runs(self) -> bool:
         """Only costs can: dear runs of what else is asked keep it from a pass."""
-        return self.metric.explains is None and not self.floor and not self.only_alarms
+        return not (self.metric.explains or self.floor or self.limit or self.only_alarms)
 
     def __str__(self) -> str:
         """As users write it; the scope is not in it."""
+        if self.limit is not None:
+            return f"limit {self.limit.text}"
         unit, size = FLOORS.get(self.metric.unit, ("", 1.0))
         floor = f",{self.floor / size:.12g}{unit}" if self.floor else ""
         flags = ",alone" * self.alone + ",each" * self.each
@@ -101,7 +106,6 @@ DEFAULTS = tuple(
 """What the gate asks unless told otherwise: of dataflows thirteen, and in each scenario three that
 only alarm.
 
-What waiting costs is asked first, in the window and in all; then what it consists of, and what a
-change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
-for it, such as a broker or the kernel.
+What waiting costs comes first; then what it consists of, what a change may trade for CPU, and what
+a candidate has others do for it, such as a broker or the kernel.
 """

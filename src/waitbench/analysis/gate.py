@@ -122,7 +122,7 @@ def judge_all(
 
 def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
     """A judgement, with what accepts it if it would fail."""
-    if not judgement.fails:
+    if not judgement.fails or judgement.criterion.limit is not None:
         return judgement
     low, criterion = judgement.low, judgement.criterion
     if judgement.by_dear_runs:

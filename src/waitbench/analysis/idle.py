@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
-
-_COUNTED = {"wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
-"""The metrics that are given by the second."""
+from waitbench.model.metrics import BY_SECOND
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +43,14 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         return None
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
     # Without any CPU nobody knows how long it took to count something.
-    unknown = {name for name in _COUNTED if not window_s and known.get(name)}
+    unknown = {name for name in BY_SECOND if not window_s and known.get(name)}
     return IdleCost(
         scenario=comparison.scenario,
         label=row.label,
         cores=row.estimates["share"],
         window_s=window_s,
         figures={
-            name: value / (window_s or 1.0) if name in _COUNTED else value
+            name: value / (window_s or 1.0) if name in BY_SECOND else value
             for name, value in known.items()
             if name not in unknown
         },

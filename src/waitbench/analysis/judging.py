@@ -8,7 +8,7 @@ leaves work behind disturbs the baseline's next run.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from waitbench.analysis import rule
+from waitbench.analysis import limits, rule
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
@@ -21,8 +21,7 @@ PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _OF_ONE = 0.15
-"""The least margin of CPU where a group is a single scenario, as that of a worker file: less cannot
-be told apart in minutes."""
+"""The least margin of CPU of a single scenario: less cannot be told apart in minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +40,7 @@ class Judgement(Finding):
     cost_ratio: float | None = None
     """That of the cost which the criterion's metric explains, where it was measured and counts."""
     disturbed: int = 0
-    """How many of its rounds count although the machine did something else meanwhile.
-
-    On the average of the scenarios: every pair counts alike.
-    """
+    """How many of its rounds count although other programs disturbed them: by the scenario."""
     why_given_up: str | None = None
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
     accepted: Acceptance | None = None
@@ -91,7 +87,9 @@ class Judgement(Finding):
         In the order in which they were measured: a round that is made again when a comparison is
         resumed comes last, so that what was looked at stays as it was.
         """
-        found = [paired_by_round(one, self.label, metric) for one in self.records]
+        limit = self.criterion.limit
+        pairs_of = limit.pairs if limit is not None else paired_by_round
+        found = [pairs_of(one, self.label, metric) for one in self.records]
         runs = (run for record in self.records for run in record.measurements)
         begun = {run.round: run.started_at for run in sorted(runs, key=lambda run: run.started_at)}
         shared = set(found[0]).intersection(*found[1:])
@@ -105,7 +103,7 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judge
     Nothing is asked of a scenario whose runs cannot have the metric, or that a revision cannot run.
     """
     known = tuple(records)
-    labels = dict.fromkeys(label for one in known for label in one.context.labels[1:])
+    labels = dict.fromkeys(label for one in known for label in one.context.labels)
     each = ((label, criterion) for label in labels for criterion in criteria)
     asked = [one for label, criterion in each for one in _questions(criterion, label, known)]
     return tuple(sorted(asked, key=lambda one: one.criterion.each))
@@ -132,11 +130,12 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
 
 def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
     baseline, *candidates = record.context.labels
+    judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}
     # What is told to end has had one item, the poke: its lateness at p99 is its median.
     is_twice = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
     return (
-        label in candidates
+        label in judged
         and record.unable.isdisjoint((baseline, label))
         and criterion.metric.key in keys
         and criterion.scope.holds(record)
@@ -148,27 +147,31 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions, as of the latest look."""
     criterion, cost, records = question.criterion, question.criterion.cost, question.records
     numbers, pairs = question.pairs(criterion.metric)
-    sides = (records[0].context.labels[0], question.label)
+    baseline = () if criterion.limit else records[0].context.labels[:1]
+    sides = (*baseline, question.label)
     given_up = (one.why_given_up(label) for one in records for label in sides)
     why_given_up = next(filter(None, given_up), None)
     rounds = ([{run.round for run in one.of(label)} for label in sides] for one in records)
-    if not (why_given_up or numbers) and all(theirs & ours for theirs, ours in rounds):
+    if not (why_given_up or numbers) and all(set.intersection(*of) for of in rounds):
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     found, of_cost = Finding(verdict=verdict, rounds=len(numbers)), None
     if look := rule.latest_look(len(numbers)):
         criteria = [one.criterion for one in asked]
         costs = [one for one in criteria if one.can_fail_by_dear_runs]
-        found = rule.judge(
-            pairs[:look],
-            margin=criterion.margin,
-            floor=criterion.floor,
-            least=criterion.metric.floor,
-            alarm=rule.ALARM * _part(criterion, criteria),
-            dear_alarm=rule.ALPHA_DEAR * _part(criterion, costs) if criterion in costs else 0.0,
-        )
-        explained = question.pairs(cost)[1] if cost else ()
-        if cost and len(explained) >= look:
+        alarm = rule.ALARM * _part(criterion, criteria)
+        if criterion.limit is not None:
+            found = limits.judge(pairs[:look], alarm=alarm)
+        else:
+            found = rule.judge(
+                pairs[:look],
+                margin=criterion.margin,
+                floor=criterion.floor,
+                least=criterion.metric.floor,
+                alarm=alarm,
+                dear_alarm=rule.ALPHA_DEAR * _part(criterion, costs) if criterion in costs else 0.0,
+            )
+        if cost and len(explained := question.pairs(cost)[1]) >= look:
             # What fell in one scenario pays for no rise in another.
             of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.floor, beyond=1.0)
             if found.verdict not in _PASSES and of_cost.verdict in _PASSES:

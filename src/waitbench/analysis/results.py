@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.limits import Limit
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
@@ -41,7 +42,7 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """The baseline's mean."""
     after: Estimate | None = None
     ratio: Estimate | None = None
-    """To the baseline; where there is a floor, to the most that is allowed."""
+    """To the baseline; where there is a floor, or a limit, to the most that is allowed."""
     rounds: int = 0
     verdict: Verdict | None = None
     why_not: str = ""
@@ -58,6 +59,8 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """The question of a gate that it answers."""
     margin: float = MARGIN
     floor: float = 0.0
+    limit: Limit | None = None
+    """What the question allows instead of a rise."""
     dear: Dear | None = None
     by_dear_runs: bool = False
     """Whether a question fails by the number of dear runs."""
@@ -174,6 +177,7 @@ def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
             criterion=str(found.criterion),
             margin=found.criterion.margin,
             floor=found.criterion.floor,
+            limit=found.criterion.limit,
             dear=found.dear,
             by_dear_runs=found.by_dear_runs,
             accepted=found.accepted is not None,

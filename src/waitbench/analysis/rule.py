@@ -41,11 +41,7 @@ Also, of each question by itself, that a real regression is called none.
 ALPHA_DEAR = 0.016
 """The part of ``ALPHA`` that is spent on dear runs, all of it at the last look."""
 LOOKS = (4, 8, 16, 30)
-"""Numbers of rounds after which one looks.
-
-Six scenarios together can pass at the first, two at the second, a single one at the third. Two of
-which a large rise is asked can pass at the first, a single one at the second.
-"""
+"""Numbers of rounds after which one looks; docs/statistics.md says why these."""
 ALARM = (ALPHA - ALPHA_DEAR) / len(LOOKS)
 """The chance that any question fails at one look by the signed-rank test, without a reason."""
 CLEAR = ALPHA / len(LOOKS)
@@ -109,12 +105,10 @@ class Finding:
     high: float | None = None
     """Bounds that hold over all looks together; the lower one over all questions too."""
     means: float | None = None
-    """The same ratio of the plain means: rare dear runs count in full."""
+    """The same ratio of the plain means, where that keeps it from being within its margin."""
     dear: Dear | None = None
     by_dear_runs: bool = False
     """Whether it fails by these."""
-    is_mean_beyond: bool = False
-    """Whether the means are, which keeps it from being within its margin."""
     apart: tuple[int, ...] = ()
     """Scenarios, by their place, whose own centre or dear runs are, which does so too."""
 
@@ -186,9 +180,8 @@ def judge(
         ratio=math.exp(found.centre + shown),
         low=None if math.isinf(found.low) else math.exp(found.low + shown),
         high=None if math.isinf(found.high) else math.exp(found.high + shown),
-        means=means * math.exp(shown),
+        means=means * math.exp(shown) if means > beyond else None,
         dear=dear,
         by_dear_runs=is_dear_worse and found.low <= 0,
-        is_mean_beyond=means > beyond,
         apart=tuple(apart),
     )

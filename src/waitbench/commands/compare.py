@@ -31,6 +31,7 @@ Examples:
   ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
+  ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit cpu:0.5%   # one, against a budget
   ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
   ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
 """
@@ -76,6 +77,7 @@ def compare(
     ] = None,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
+    limit: options.Limits = [],
     budget: Annotated[
         float,
         typer.Option(
@@ -140,8 +142,17 @@ def compare(
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
     known = gating.metrics_known(request.worker)
     most_rounds = GATE_ROUNDS if rounds is None else rounds
+    in_file = gating.limits_in(request.worker, known, besides=limit)
+    are_asked = gate or (len(revisions or ()) == 1 and scan is None)
+    criteria = gating.read_criteria(
+        fail_on,
+        most_rounds,
+        defaults=gate,
+        limits=(*limit, *(in_file if are_asked else ())),
+        metrics=known,
+    )
     asked = Gate(
-        criteria=gating.read_criteria(fail_on, most_rounds, defaults=gate, metrics=known),
+        criteria=criteria,
         most_rounds=gating.last_look(most_rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",

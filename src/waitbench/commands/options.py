@@ -131,6 +131,16 @@ FailOn = Annotated[
         "what explains CPU time where CPU time fell; 'each' judges every scenario by itself.",
     ),
 ]
+Limits = Annotated[
+    list[str],
+    typer.Option(
+        "--limit",
+        metavar="METRIC:VALUE",
+        help="A budget, such as cpu:0.5%, wakeups:5/s or memory:80MB; repeatable."
+        "\n\nExit 1 if a candidate, or the only revision, certainly needs more, 0 if less. Of a "
+        "worker file that has [limits], these come on top for one revision and with --gate.",
+    ),
+]
 GateDefaults = Annotated[
     bool,
     typer.Option(

@@ -192,7 +192,8 @@ class Session:
 
         But not where the baseline's run came right after a candidate's: what was still at work then
         may be what that left behind, and a repeat would take back the run that it belongs to. Nor
-        where they took place at once: others disturb all of them alike, and may do so for one.
+        where the only revision is the one that limits judge; nor where they took place at once:
+        others disturb all of them alike, and may do so for one.
         """
         if self._are_at_once(runs):
             if any(isinstance(one, Outcome) and one.reason == CROWDED for one in self._run(runs)):
@@ -210,7 +211,8 @@ class Session:
             baseline = next((m for m in made if m.label == label), None)
             if baseline is None or not is_disturbed(baseline.metrics):
                 return
-            may_be_candidates = bool(self._ran_before_baseline - {label})
+            is_judged = len(record.context.labels) == 1
+            may_be_candidates = is_judged or bool(self._ran_before_baseline - {label})
             # A repeat would take back what failed.
             has_failed = any(isinstance(one, Outcome) for one in results)
             if is_repeated or may_be_candidates or has_failed or self._is_busy():
@@ -312,9 +314,9 @@ class Session:
 
 
 def _is_comparable(record: Record) -> bool:
-    """Whether the baseline and some candidate may still be measured."""
+    """Whether the baseline and some candidate, if there are any, may still be measured."""
     baseline, *candidates = (record.why_given_up(label) is None for label in record.context.labels)
-    return baseline and any(candidates)
+    return baseline and (any(candidates) or not candidates)
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

@@ -72,6 +72,13 @@ SYSTEM_CALLS = "system_calls"
 """The key of what not every machine can count; see ``Instruments``."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
 """The metrics that not every machine gives, by their key."""
+BY_SECOND = frozenset(
+    {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
+)
+"""The names of what grows with the window, and is given by the second of it beside other figures.
+
+Steady CPU by the second has a name of its own, ``share``.
+"""
 USER_STEADY = "time_user_steady"
 SYSTEM_STEADY = "time_system_steady"
 """The keys of the split of the workers' steady CPU, by the kernel's ticks."""

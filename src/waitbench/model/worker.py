@@ -155,6 +155,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     scenarios: dict[Name, Values] = {}
     """Other values of parameters, by the name of the scenario that has them."""
     metrics: dict[Name, MetricFile] = {}
+    limits: dict[str, str] = {}
+    """What metrics of a revision may come to: see ``--limit``."""
     stop: str = "TERM"
     """The signal that ends it."""
     stop_within_s: Seconds = 10.0

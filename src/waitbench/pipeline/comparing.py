@@ -46,7 +46,7 @@ def require_sound(request: Request, gate: Gate) -> None:
         raise UsageError(f"--rounds {request.rounds}: must be at least 1.")
     if not gate.budget_s > 0:
         raise UsageError(f"--budget {gate.budget_s:g}: must be above zero seconds.")
-    if gate.is_on and len(request.revisions) < 2:
+    if any(one.limit is None for one in gate.criteria) and len(request.revisions) < 2:
         raise UsageError(
             "The gate (--gate, --fail-on) compares candidates with a baseline: name at least two "
             "revisions."

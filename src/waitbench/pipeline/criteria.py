@@ -1,11 +1,12 @@
-"""Reads what ``--fail-on`` names."""
+"""Reads what ``--fail-on`` and ``--limit`` name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from waitbench.analysis.criteria import FLOORS, Criterion
+from waitbench.analysis.limits import Limit
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import BY_SECOND, Metric
 
 _CRITERION = re.compile(
     r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d+)?)%"
@@ -13,13 +14,31 @@ _CRITERION = re.compile(
     re.ASCII,
 )
 
+LIMIT = "limit "
+"""What the text of a criterion begins with that is a limit."""
+_LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})")
+_SIZES: Mapping[str, Mapping[str, float]] = {
+    "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "byte": {
+        "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
+    },
+    "core": {"%": 0.01},
+    "count": {"": 1.0},
+}  # fmt: skip
+"""The units in which limits are written, by that of the metric."""
+
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``. The metrics are those given.
+    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``, and ``limit METRIC:VALUE``.
 
-    Raises ``UsageError`` that says what would be right.
+    The metrics are those given. Raises ``UsageError`` that says what would be right.
     """
-    return tuple(_parsed(text.strip(), metrics) for text in texts)
+    return tuple(
+        _limit(text.removeprefix(LIMIT).strip(), metrics)
+        if text.startswith(LIMIT)
+        else _parsed(text.strip(), metrics)
+        for text in texts
+    )
 
 
 def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
@@ -29,12 +48,7 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
             f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
             "steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
         )
-    metric = next((one for one in metrics if one.name == match["metric"]), None)
-    if metric is None:
-        names = ", ".join(one.name for one in metrics)
-        raise UsageError(
-            f"--fail-on {text!r}: there is no metric {match['metric']!r}. There are: {names}."
-        )
+    metric = _metric(match["metric"], metrics, f"--fail-on {text!r}")
     unit, size = FLOORS.get(metric.unit, ("", 1.0))
     if match["floor"] and match["unit"] != unit:
         raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
@@ -50,3 +64,46 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
         alone=match["alone"] is not None,
         each=match["each"] is not None,
     )
+
+
+def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
+    given = f"--limit {text!r}"
+    match = _LIMIT.fullmatch(text)
+    if match is None or float(match[2]) == 0:
+        raise UsageError(
+            f"{given} is not METRIC:VALUE with a value above 0, such as cpu:0.5%, wakeups:5/s or "
+            "memory:80MB."
+        )
+    name, number, unit = match.groups()
+    if unit == "%" and name in ("cpu", "steady"):
+        name = "share"
+    metric = _metric(name, metrics, given)
+    by_second, sizes = name in BY_SECOND, _SIZES.get(metric.unit, {metric.unit: 1.0})
+    if by_second:
+        is_cpu = metric.unit == "second"
+        sizes = _SIZES["core"] if is_cpu else {f"{one}/s": size for one, size in sizes.items()}
+    if unit not in sizes:
+        units = (*sizes, *(["%"] if name in ("cpu", "steady") else []))
+        right = " or ".join(f"{name}:{number}{one}" for one in units)
+        raise UsageError(f"{given}: a limit of {metric.title} is written as {right}.")
+    return Criterion(
+        metric=metric,
+        margin=0.0,
+        each=True,
+        alone=True,
+        limit=Limit(
+            text=text,
+            most=float(number) * sizes[unit],
+            unit=unit,
+            size=sizes[unit],
+            by_second=by_second,
+        ),
+    )
+
+
+def _metric(name: str, metrics: Sequence[Metric], given: str) -> Metric:
+    found = next((one for one in metrics if one.name == name), None)
+    if found is None:
+        names = ", ".join(one.name for one in metrics)
+        raise UsageError(f"{given}: there is no metric {name!r}. There are: {names}.")
+    return found

@@ -15,12 +15,12 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.engines import METRICS
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker.metrics import own_metrics
+from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.system.installation import called
 
 
@@ -155,13 +155,30 @@ NO_GATE = Gate()
 
 
 def metrics_known(worker: str | None) -> tuple[Metric, ...]:
-    """What may be asked of a comparison: of a worker file, its own metrics too.
+    """What may be asked of a comparison: of a worker file, what its runs give, too.
 
     Raises ``UsageError`` for a file that cannot be read.
     """
     if worker is None:
         return METRICS
-    return (*METRICS, *own_metrics(worker_file.read(Path(worker))))
+    return tuple(dict.fromkeys((*METRICS, *metrics_of(worker_file.read(Path(worker))))))
+
+
+def limits_in(
+    worker: str | None, metrics: Sequence[Metric], *, besides: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The limits of a worker file, as ``--limit`` has them, but for those of the same metrics.
+
+    Raises ``UsageError``, asked or not.
+    """
+    found = {} if worker is None else worker_file.read(Path(worker)).limits
+    texts = [f"{name}:{value}" for name, value in found.items()]
+    try:
+        parse([f"{LIMIT}{one}" for one in texts], metrics)
+    except UsageError as error:
+        raise UsageError(f"--worker {worker!r}, [limits]: {error}") from error
+    given = {one.partition(":")[0] for one in besides}
+    return tuple(one for one in texts if one.partition(":")[0] not in given)
 
 
 def read_criteria(
@@ -169,13 +186,15 @@ def read_criteria(
     most_rounds: int,
     *,
     defaults: bool,
+    limits: Sequence[str] = (),
     metrics: Sequence[Metric] = METRICS,
 ) -> tuple[Criterion, ...]:
-    """The defaults, if wanted, and what ``--fail-on`` names, of these metrics.
+    """The defaults, if wanted, and what ``--fail-on`` and ``--limit`` name, of these metrics.
 
     Raises ``UsageError``: here, so that it costs no download.
     """
-    found = (*(DEFAULTS if defaults else ()), *parse(own, metrics))
+    texts = (*own, *(f"{LIMIT}{one}" for one in limits))
+    found = (*(DEFAULTS if defaults else ()), *parse(texts, metrics))
     fewest = rule.LOOKS[1]
     if found and most_rounds < fewest:
         raise UsageError(

@@ -16,7 +16,7 @@ from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import SYSTEM_CALLS, Instruments
+from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Shard, Share
@@ -199,9 +199,10 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
     possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
     lacking = sorted(request.required_metrics - set(possible))
     if lacking:
-        name = next(metric.name for metric in METRICS if metric.key == lacking[0])
+        known = {metric.key: metric.name for metric in (*METRICS, MEMORY, STOP)}
+        name = known.get(lacking[0], lacking[0])
         raise UsageError(
-            f"--fail-on {name}: no run of {', '.join(one.name for one in scenarios)} gives it. "
+            f"{name}: no run of {', '.join(one.name for one in scenarios)} gives it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
 

@@ -198,6 +198,7 @@ def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") 
             for of in found.results
             if of.scenario in one.scenarios
             and (of.revision, of.metric.name) == (one.revision, one.metric.name)
+            and one.limit is None
         ]
         if len(one.scenarios) == 1 and own:
             rows.append(msgspec.structs.replace(one, before=own[0].before, after=own[0].after))
@@ -211,9 +212,9 @@ def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") 
         group = f"{one.revision}: {one.scenario}" if several else one.scenario
         groups += [group] * (len(rows) - len(groups))
     sides = found.sides if any(one.after for one in rows) else ()
-    return forest.tabulate(
-        title, rows, (*sides, *forest.GATE_COLUMNS), names=(("cost", _asked),), groups=groups
-    )
+    has_rises = any(one.limit is None for one in asked)
+    columns = (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS))
+    return forest.tabulate(title, rows, columns, names=(("cost", _asked),), groups=groups)
 
 
 def _asked(found: MetricResult) -> str:

@@ -17,6 +17,7 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_bounds,
     format_limit,
+    format_of_limit,
     format_rise,
     format_values,
 )
@@ -77,6 +78,8 @@ def change_of(found: MetricResult) -> str:
         return ""
     if found.ratio is None:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
+    if found.limit is not None:
+        return format_of_limit(found.limit, found.ratio.value)
     return format_rise(found.ratio, found.floor)
 
 
@@ -86,6 +89,10 @@ def interval_of(found: MetricResult) -> str:
         return "not compared"
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"
+    if found.ratio is not None and found.limit is not None:
+        ends = (("≥", found.ratio.low), ("≤", found.ratio.high))
+        known = [f"{sign} {format_of_limit(found.limit, end)}" for sign, end in ends if end]
+        return ", ".join(known) or NOTHING
     if found.ratio is not None:
         return format_bounds(found.ratio, found.floor) or (NOTHING if found.criterion else TOO_FEW)
     if found.is_open:
@@ -98,6 +105,8 @@ def allowed_of(found: MetricResult) -> str:
     """The limit of a question."""
     if not found.criterion:
         return ""
+    if found.limit is not None:
+        return f"at most {format_of_limit(found.limit, 1.0)}"
     floor = f" + {format_limit(found.floor, found.metric)}" if found.floor else ""
     return f"+{found.margin * 100:g} %{floor}"
 
@@ -111,6 +120,7 @@ GATE_COLUMNS: Columns = (
     ("certainly", interval_of),
     ("allowed", allowed_of),
 )
+LIMIT_COLUMNS: Columns = (("estimate", change_of), *GATE_COLUMNS[1:])
 _NAMES: Columns = (("scenario", place_of), ("cost", cost_of), ("revision", label_of))
 
 

@@ -7,6 +7,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from waitbench.analysis.limits import Limit
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 
@@ -85,6 +86,12 @@ def format_limit(value: float, metric: Metric) -> str:
     """A limit, whose digits are all meant."""
     unit, scale = _unit_for([value], metric.unit)
     return f"{value * scale:g} {unit}".rstrip()
+
+
+def format_of_limit(limit: Limit, share: float) -> str:
+    """A share of a limit in the unit of that."""
+    unit = limit.unit if limit.unit.startswith("/") else f" {limit.unit}"
+    return f"{format_number(share * limit.most / limit.size)}{unit}".rstrip()
 
 
 def format_many(value: float) -> str:

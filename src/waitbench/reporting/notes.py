@@ -304,7 +304,8 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
         first, *others = dict.fromkeys(_risen(one) for one in asked if one.fails)
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateOutcome.PASS:
-        return f"{questions}{also or ', no regression'}"
+        fine = ", no regression" if any(one.limit is None for one in asked) else " within limits"
+        return f"{questions}{also or fine}"
     runs = sum(one.count for one in verdict.failed_runs)
     lacking = [
         f"{len(verdict.open)} of {questions} open" if verdict.open else "",
@@ -349,12 +350,14 @@ def _why_open(found: Judgement) -> str:
 
     One line says of all rounds that they were disturbed.
     """
-    floor, reasons = found.criterion.floor, [found.why_given_up or ""]
+    # Shares of a limit are said as those of what a floor allows.
+    floor = 1.0 if found.criterion.limit else found.criterion.floor
+    reasons = [found.why_given_up or ""]
     most = 1 if floor else 1 + found.criterion.margin
     is_within = found.ratio is not None and found.ratio < most
     if found.is_disturbed:
         return ""
-    if is_within and found.is_mean_beyond and found.means is not None:
+    if is_within and found.means is not None:
         means = format_rise(found.means, floor)
         reasons.append(f"{means} by the means, as some runs cost much more")
     elif is_within and found.apart and len(found.scenarios) > 1:

@@ -1,0 +1,162 @@
+"""Limits: what a revision may come to by itself, and how often that is answered wrongly."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+from tests.records import make_record, times
+from waitbench.analysis import gate, limits, rule
+from waitbench.analysis.acceptance import Acceptance
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import ask
+from waitbench.analysis.rule import LOOKS, Finding
+from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.metrics import METRICS
+from waitbench.model.record import Record
+from waitbench.pipeline.criteria import parse
+
+HALF_PERCENT = "limit cpu:0.5%"
+WINDOW_S = 2.0
+
+
+def judge(shares: Sequence[float]) -> Finding:
+    """By the latest look, of one question."""
+    look = rule.latest_look(len(shares))
+    pairs = tuple(((0.005, 0.005 * float(share)),) for share in shares[:look])
+    return limits.judge(pairs, alarm=rule.ALARM)
+
+
+def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict]:
+    """The answers of so many gates, each as of the first look that has one."""
+    random = np.random.default_rng(11)
+    found = Counter[Verdict]()
+    for _ in range(count):
+        shares = np.ravel(draw(random)).tolist()
+        looked = [judge(shares[:look]).verdict for look in LOOKS]
+        answers = [one for one in looked if one is not Verdict.INCONCLUSIVE]
+        found[answers[0] if answers else Verdict.INCONCLUSIVE] += 1
+    return found
+
+
+def noisy(share: float) -> Callable[[np.random.Generator], ArrayLike]:
+    return lambda random: share * np.exp(random.normal(0, 0.15, 30))
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"), [(0.8, Verdict.WITHIN_MARGIN), (1.25, Verdict.SLOWER)]
+)
+def test_what_is_a_quarter_off_its_limit_is_answered_rightly(
+    times: float, verdict: Verdict
+) -> None:
+    assert gates(100, noisy(times))[verdict] >= 95
+
+
+def test_what_is_at_its_limit_seldom_has_an_answer() -> None:
+    found = gates(400, noisy(1.0))
+    assert found[Verdict.SLOWER] <= 400 * rule.ALPHA
+    assert found[Verdict.WITHIN_MARGIN] <= 400 * rule.ALPHA
+
+
+def test_what_is_seldom_far_above_its_limit_does_not_pass() -> None:
+    """Its usual run is well below, and its mean is above."""
+    found = gates(
+        200,
+        lambda random: noisy(0.8)(random) * np.where(random.random(30) < 0.2, 50, 1),
+    )
+    assert found[Verdict.WITHIN_MARGIN] <= 200 * rule.ALPHA
+    one_of_thirty = judge([0.8] * 29 + [40.0])
+    assert one_of_thirty.verdict is Verdict.INCONCLUSIVE
+    assert one_of_thirty.means == pytest.approx(2.1, abs=0.1)
+
+
+def test_counts_of_a_few_a_run_are_not_judged_wrongly_for_being_skewed() -> None:
+    """Half of the runs without any, the others with twice the limit: its mean is at the limit."""
+    found = gates(200, lambda random: 2.0 * (random.random(30) < 0.5))
+    assert found[Verdict.WITHIN_MARGIN] + found[Verdict.SLOWER] <= 200 * rule.ALPHA
+
+
+def test_nothing_is_below_every_limit() -> None:
+    found = judge([0.0] * 16)
+    assert (found.verdict, found.ratio, found.high) == (Verdict.WITHIN_MARGIN, 0.0, 0.0)
+
+
+def test_eight_runs_may_fail_and_sixteen_pass() -> None:
+    assert [judge([1.2] * count).verdict.value for count in (4, 8)] == ["inconclusive", "slower"]
+    assert [judge([0.5] * count).verdict.value for count in (8, 16)] == [
+        "inconclusive",
+        "within margin",
+    ]
+
+
+def of_shares(**cores: float) -> Record:
+    """Sixteen runs of each revision, with so many cores busy and ten wake-ups in each window."""
+    runs = {
+        label: [
+            {
+                **times(3, 0.1, 0.1),
+                "time_cpu_steady": share * WINDOW_S,
+                "cpu_share_steady": share,
+                "wakeups": 10.0,
+            }
+        ]
+        * 16
+        for label, share in cores.items()
+    }
+    return make_record(runs)
+
+
+def verdict_of(record: Record, *texts: str) -> GateVerdict:
+    return gate.conclude([record], parse(texts, METRICS), 30)
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"), [(0.004, GateOutcome.PASS), (0.006, GateOutcome.FAIL)]
+)
+def test_one_revision_is_judged_by_itself(share: float, outcome: GateOutcome) -> None:
+    verdict = verdict_of(of_shares(a=share), HALF_PERCENT)
+    assert verdict.outcome is outcome
+    (answer,) = verdict.judgements
+    assert answer.label == "a"
+    assert answer.ratio == pytest.approx(share / 0.005)
+
+
+def test_of_several_only_candidates_are_judged() -> None:
+    verdict = verdict_of(of_shares(a=0.9, b=0.004), HALF_PERCENT)
+    assert verdict.outcome is GateOutcome.PASS
+    assert [one.label for one in verdict.judgements] == ["b"]
+
+
+def test_a_revision_is_not_compared_with_itself() -> None:
+    assert ask([of_shares(a=0.004)], parse(["steady:10%"], METRICS)) == ()
+
+
+def test_rises_and_limits_are_one_list() -> None:
+    texts = ("steady:10%", HALF_PERCENT, "limit wakeups:6/s")
+    verdict = verdict_of(of_shares(a=0.008, b=0.008), *texts)
+    found = {str(one.criterion): one.verdict.value for one in verdict.judgements}
+    assert found == dict(zip(texts, ("within margin", "slower", "within margin"), strict=True))
+    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.questions == 3
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("4/s", "slower"), ("6/s", "within margin")])
+def test_counts_are_taken_by_the_second_of_the_window(limit: str, verdict: str) -> None:
+    (answer,) = verdict_of(of_shares(a=0.004), f"limit wakeups:{limit}").judgements
+    assert answer.verdict.value == verdict
+    assert answer.ratio == pytest.approx(10.0 / WINDOW_S / float(limit[0]))
+
+
+def test_what_the_runs_lack_is_not_measured() -> None:
+    verdict = verdict_of(make_record({"a": [times(1, 1, 0)] * 16}), HALF_PERCENT)
+    assert verdict.outcome is GateOutcome.NOT_MEASURED
+    assert verdict.judgements[0].why_given_up == "the runs do not have CPU per waiting second"
+
+
+def test_a_limit_is_not_accepted_for_a_time() -> None:
+    acceptance = Acceptance(criterion="share", scenario="*", reason="known", until="2999-01-01")
+    criteria = parse([HALF_PERCENT], METRICS)
+    (answer,) = gate.judge_all([of_shares(a=0.009)], criteria, acceptances=[acceptance])
+    assert answer.fails

@@ -1,0 +1,151 @@
+"""Limits as users write them, and one revision against them."""
+
+import json
+import math
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.commands.idle_workers import program, worker
+from tests.conftest import Compare
+from tests.execution.made_runs import Made, disturbed
+from tests.execution.made_runs import scenario as made_scenario
+from tests.records import context, measurement, times
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.verdicts import GateOutcome
+from waitbench.execution.measure import Measurer
+from waitbench.execution.session import Session
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import MEMORY, METRICS, Metric
+from waitbench.model.record import Record
+from waitbench.model.run import PlannedRun, Result
+from waitbench.pipeline import gating
+from waitbench.pipeline.criteria import LIMIT, parse
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.measuring import GateGuide
+from waitbench.reporting.formats import format_of_limit
+
+SERVICE_CPU = Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU")
+SPEED = Metric("speed", "own_speed", "ops", "speed (ops)")
+KNOWN = (*METRICS, MEMORY, SERVICE_CPU, SPEED)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "most", "by_second", "shown"),
+    [
+        ("cpu:0.5%", "share", 0.005, False, "0.5 %"),
+        ("steady:0.5 %", "share", 0.005, False, "0.5 %"),
+        ("share:12%", "share", 0.12, False, "12 %"),
+        ("service-cpu:2%", "service-cpu", 0.02, True, "2 %"),
+        ("wakeups:5/s", "wakeups", 5.0, True, "5/s"),
+        ("syscalls:50/s", "syscalls", 50.0, True, "50/s"),
+        ("switches:40", "switches", 40.0, False, "40"),
+        ("memory:80MB", "memory", 8e7, False, "80 MB"),
+        ("rss:1.5GiB", "rss", 1.5 * 2**30, False, "1.5 GiB"),
+        ("latency:100ms", "latency", 0.1, False, "100 ms"),
+        ("cpu:2s", "cpu", 2.0, False, "2 s"),
+        ("speed:3ops", "speed", 3.0, False, "3 ops"),
+    ],
+)
+def test_a_limit_is_read_in_the_units_of_its_metric(
+    text: str, name: str, most: float, by_second: bool, shown: str
+) -> None:
+    (found,) = parse([f"{LIMIT}{text}"], KNOWN)
+    assert found.limit is not None
+    assert (found.metric.name, found.limit.by_second) == (name, by_second)
+    assert found.limit.most == pytest.approx(most)
+    assert format_of_limit(found.limit, 1.0) == shown
+    assert parse([str(found)], KNOWN) == (found,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cpu", "is not METRIC:VALUE with a value above 0, such as cpu:0.5%"),
+        ("cpu:-1%", "is not METRIC:VALUE"),
+        ("memory:0MB", "is not METRIC:VALUE with a value above 0"),
+        ("cpu:5", "a limit of CPU in all is written as cpu:5s or cpu:5ms or cpu:5us or cpu:5%."),
+        ("latency:5%", "a limit of lateness p99 is written as latency:5s or"),
+        ("wakeups:5", "a limit of wake-ups while waiting is written as wakeups:5/s."),
+        ("switches:5/s", "a limit of voluntary context switches is written as switches:5."),
+        ("joy:5", "there is no metric 'joy'. There are: real, "),
+    ],
+)
+def test_a_bad_limit_is_refused_with_what_would_be_right(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse([f"{LIMIT}{text}"], KNOWN)
+    assert str(raised.value).startswith(f"--limit {text!r}")
+    assert message in str(raised.value)
+
+
+def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> None:
+    file = str(worker(tmp_path, '[limits]\ncpu = "0.5 %"\nmemory = "80MB"\n'))
+    known = gating.metrics_known(file)
+    assert gating.limits_in(file, known) == ("cpu:0.5 %", "memory:80MB")
+    assert gating.limits_in(file, known, besides=["cpu:1%"]) == ("memory:80MB",)
+    assert gating.limits_in(None, METRICS) == ()
+    worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n')
+    with pytest.raises(UsageError, match=r"mine.toml', \[limits\]: --limit 'cpu:5 parsecs': a lim"):
+        gating.limits_in(file, known)
+
+
+def test_limits_are_asked_after_rises_and_kept_with_the_results() -> None:
+    criteria = gating.read_criteria([], 30, defaults=True, limits=["cpu:0.5%", "wakeups:5/s"])
+    assert criteria[: len(DEFAULTS)] == DEFAULTS
+    asked = Gate(criteria=criteria, most_rounds=30)
+    assert {"cpu_share_steady", "wakeups"} <= asked.needs
+    read = Gate.read_settings({"gate": json.loads(json.dumps(asked.as_settings()))})
+    assert read.criteria == criteria
+
+
+def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple[Gate, Record]:
+    """A guided session of a revision that is compared with none."""
+    gate = Gate(criteria=parse([f"{LIMIT}{text}"], METRICS), most_rounds=30)
+    record = Record(scenario="one", parameters={}, context=context(["a"]), waits=True)
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if is_disturbed:
+            return disturbed(planned)
+        metrics = {**times(1, 1, 0), "cpu_share_steady": share}
+        return measurement(planned.label, planned.round, metrics)
+
+    made = Made(run)
+    Session(cast(Measurer, made), {"one": record}, made).carry_out_until(
+        GateGuide(gate, {"one": record}), [[made_scenario("one")]], ["a"], 30, math.inf
+    )
+    return gate, record
+
+
+@pytest.mark.parametrize(
+    ("share", "rounds", "outcome"),
+    [(0.004, 16, GateOutcome.PASS), (0.005, 30, GateOutcome.INCONCLUSIVE), (0.006, 8, "fail")],
+)
+def test_a_round_of_one_revision_is_a_run_until_its_limit_is_answered(
+    share: float, rounds: int, outcome: GateOutcome
+) -> None:
+    gate, record = gate_of_one("cpu:0.5%", share)
+    assert len(record.measurements) == rounds
+    assert gate.conclude([record]).outcome == outcome
+
+
+def test_no_run_is_made_again_of_what_is_judged_by_itself() -> None:
+    """What others used during it may be what it had them do."""
+    gate, record = gate_of_one("real:2s", 0.004, is_disturbed=True)
+    assert not record.outcomes
+    assert len(record.disturbed_rounds) == len(record.measurements)
+    assert gate.conclude([record]).outcome is GateOutcome.INCONCLUSIVE
+
+
+@pytest.mark.integration
+def test_one_worker_fails_a_limit_of_its_file(run_compare: Compare, tmp_path: Path) -> None:
+    file = worker(tmp_path, '[limits]\nwakeups = "1/s"\n', window_s=0.5)
+    done = run_compare(program(tmp_path, "a", 0.05), "--worker", file, "--no-plot")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL: a: wake-ups while waiting" in done.stdout
+    assert "at most 1/s" in done.stdout
+    verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
+    assert verdict["criteria"] == ["limit wakeups:1/s"]
+    (judged,) = verdict["judgements"]
+    assert (judged["fails"], judged["limit"]["most"]) == (True, 1.0)
+    assert judged["ratio"]["low"] > 1
