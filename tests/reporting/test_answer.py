@@ -8,10 +8,12 @@ from tests.gate_runs import failing, record_of, rounds, scaled, unclear, verdict
 from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of, lines_of_table
-from waitbench.analysis import statistics
+from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, details, findings, next_step
 from waitbench.reporting.console import print_answer
@@ -157,3 +159,20 @@ def test_an_answer_about_several_scenarios_has_their_figures_below_it() -> None:
     assert [line.split() for line in lines[start + 2 : start + 4]] == [
         [name, "0.508", "s", "2.03", "s"] for name in scenarios
     ]
+
+
+@pytest.mark.parametrize(
+    ("share", "begins", "estimate"),
+    [(0.004, "✓ PASS: 2 limits hold", "0.4 %"), (0.006, "✗ FAIL: a: CPU per waiting s", "0.6 %")],
+)
+def test_an_answer_about_one_revision_names_its_limits_in_their_units(
+    share: float, begins: str, estimate: str
+) -> None:
+    run = {"cpu_share_steady": share, "time_cpu_steady": 2 * share, "wakeups": 8.0}
+    record = make_record({"a": [{**times(1, 1, 0), **run}] * 16})
+    asked = parse(["limit cpu:0.5%", "limit wakeups:5/s"], METRICS)
+    lines = shown(answer(found_of(record, verdict=gate.conclude([record], asked, 30))))
+    assert any(line.startswith(begins) for line in lines)
+    (row,) = (line for line in lines if "at most 0.5 %" in line)
+    assert f"{estimate}  ≥ {estimate}, ≤ {estimate}" in row
+    assert any("≥ 4/s, ≤ 4/s" in line for line in lines) is (share < 0.005)

@@ -194,7 +194,7 @@ def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
     """What the outcome of a gate rests on, and all else.
 
-    Of a pass that is what fell, and what is nearest to its limit.
+    Of a pass that is what fell, every budget, and what is nearest to its limit.
     """
     ordered = by_urgency(results)
     has_failed = any(one.fails for one in ordered)
@@ -203,7 +203,8 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
     if not has_failed and not any(one.verdict in _OPEN for one in ordered):
         holding = [one for one in ordered if one.verdict is Verdict.WITHIN_MARGIN]
         decides += [one for one in ordered if one.verdict is Verdict.FASTER]
-        decides += sorted(holding, key=lambda one: one.headroom)[:1]
+        holding.sort(key=lambda one: one.headroom)
+        decides += [one for place, one in enumerate(holding) if not place or one.limit]
     return decides, [one for one in ordered if one not in decides]
 
 

@@ -304,8 +304,9 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
         first, *others = dict.fromkeys(_risen(one) for one in asked if one.fails)
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateOutcome.PASS:
-        fine = ", no regression" if any(one.limit is None for one in asked) else " within limits"
-        return f"{questions}{also or fine}"
+        if all(one.limit for one in asked):
+            return format_count(len(asked), "limit holds", "limits hold")
+        return f"{questions}{also or ', no regression'}"
     runs = sum(one.count for one in verdict.failed_runs)
     lacking = [
         f"{len(verdict.open)} of {questions} open" if verdict.open else "",
