@@ -137,8 +137,9 @@ Limits = Annotated[
         "--limit",
         metavar="METRIC:VALUE",
         help="A budget, such as cpu:0.5%, wakeups:5/s or memory:80MB; repeatable."
-        "\n\nExit 1 if a candidate, or the only revision, certainly needs more, 0 if less. Of a "
-        "worker file that has [limits], these come on top for one revision and with --gate.",
+        "\n\nExit 1 if a candidate, or the only revision, certainly needs more, 0 if less, else 3. "
+        "With --gate, and for one revision, [limits] of a worker file come on top, but for those "
+        "of the same metrics.",
     ),
 ]
 GateDefaults = Annotated[
