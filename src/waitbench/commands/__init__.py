@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
             "track",
             "bisect",
             "workers",
+            "look",
             "scenarios",
             "doctor",
         )

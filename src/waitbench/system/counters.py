@@ -70,11 +70,17 @@ def hits_of(tracepoint: int) -> tuple[int, int]:
 class TreeCounters:
     """Counters of the program that a thread starts while they are open, and of its tree.
 
-    Not of the thread itself. To be closed, or used as a context manager.
+    Not of the thread itself, unless ``flags`` are ``INHERIT`` alone: then of the thread, from now
+    on, and of all that it starts. To be closed, or used as a context manager.
     """
 
-    def __init__(self, events: Mapping[str, tuple[int, int]], process: int = _THIS_THREAD) -> None:
-        """Opens a counter for each event, by name; of this thread, or of another process.
+    def __init__(
+        self,
+        events: Mapping[str, tuple[int, int]],
+        process: int = _THIS_THREAD,
+        flags: int = DISABLED | INHERIT | ENABLE_ON_EXEC,
+    ) -> None:
+        """Opens a counter for each event, by name; of this thread, or of another one.
 
         That may start one program only. The first can take the others' counts with it: as the CPU
         goes from a process to its child, the kernel swaps their counters instead of stopping one
@@ -88,7 +94,6 @@ class TreeCounters:
         self._descriptors: dict[str, int] = {}
         try:
             for name, (kind, number) in events.items():
-                flags = DISABLED | INHERIT | ENABLE_ON_EXEC
                 self._descriptors[name] = open_event(kind, number, flags, process=process)
         except OSError:
             self.close()

@@ -20,6 +20,8 @@ class Used:
     cpu_ns: int
     delayed_ns: int = 0
     """For how long it had to wait for a CPU."""
+    preempted: int = 0
+    """How often it had to leave its CPU to others."""
 
     def since(self, before: "Used") -> "Used":
         """What it has used after that."""
@@ -27,6 +29,7 @@ class Used:
             self.wakeups - before.wakeups,
             self.cpu_ns - before.cpu_ns,
             self.delayed_ns - before.delayed_ns,
+            self.preempted - before.preempted,
         )
 
 
@@ -45,19 +48,23 @@ def threads(pid: int) -> list[int]:
 
 def used(pid: int, tid: int) -> Used | None:
     """What a thread has used so far."""
-    wakeups = switches(pid, tid)
+    status = _read(f"/proc/{pid}/task/{tid}/status")
+    wakeups, preempted = (_count(status, f"{prefix}voluntary") for prefix in ("", "non"))
     schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
     if wakeups is None or not schedstat:
         return None
     cpu_ns, delayed_ns, *_ = map(int, schedstat.split())
-    return Used(wakeups, cpu_ns, delayed_ns)
+    return Used(wakeups, cpu_ns, delayed_ns, preempted or 0)
 
 
 def switches(pid: int, tid: int) -> int | None:
     """How often a thread has gone to sleep by itself."""
-    status = _read(f"/proc/{pid}/task/{tid}/status")
-    name = b"\nvoluntary_ctxt_switches:"
-    at = status.find(name) if status else -1
+    return _count(_read(f"/proc/{pid}/task/{tid}/status"), "voluntary")
+
+
+def _count(status: bytes, kind: str) -> int | None:
+    name = f"\n{kind}_ctxt_switches:".encode()
+    at = status.find(name)
     return int(status[at + len(name) :].split(None, 1)[0]) if at >= 0 else None
 
 

@@ -16,8 +16,10 @@ _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILI
 _ZOMBIE = "\nState:\tZ"
 _PSS = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
-_STATE, _PARENT, _GROUP, _SYSTEM, _USER_OF_ENDED, _SYSTEM_OF_ENDED, _BEGUN = 0, 1, 2, 12, 13, 14, 19
-"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 5, 15, 16, 17 and 22)."""
+_STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _BEGUN = 0, 1, 2, 6, 12, 19
+_USER_OF_ENDED, _SYSTEM_OF_ENDED = 13, 14
+"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 5, 9, 15, 22, 16 and 17)."""
+_PF_KTHREAD = 0x00200000
 _LOOKS_EVERY_S = 0.005
 
 
@@ -41,6 +43,12 @@ def below(*roots: int, without: Collection[int] = ()) -> list[int]:
     for one in found:  # which grows meanwhile
         found += children.get(one, [])
     return found
+
+
+def is_kernel_thread(process: int) -> bool:
+    """Whether a process is a thread of the kernel's own."""
+    stat = _stat(process)
+    return bool(stat) and bool(int(stat[_FLAGS]) & _PF_KTHREAD)
 
 
 def in_group(group: int) -> list[int]:
@@ -110,10 +118,15 @@ def cpu_s(those: Iterable[int]) -> float:
     total = 0.0
     for one in those:
         with suppress(OSError):
-            # What clock_getcpuclockid(3) would say, for which Python has no name.
-            total += time.clock_gettime((~one << 3) | 2)
+            total += clock_s(one)
             total += _ticks_s(one, _USER_OF_ENDED, _SYSTEM_OF_ENDED)
     return total
+
+
+def clock_s(process: int) -> float:
+    """CPU seconds of a process, its ended threads among them. Raises ``OSError`` if it is gone."""
+    # What clock_getcpuclockid(3) would say, for which Python has no name.
+    return time.clock_gettime((~process << 3) | 2)
 
 
 def system_s(those: Iterable[int]) -> float:

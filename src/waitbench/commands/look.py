@@ -1,0 +1,101 @@
+"""``look``: what a worker costs that runs already."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from waitbench.model.errors import UsageError
+from waitbench.reporting.console import make_console, print_tables
+from waitbench.reporting.document import Heading, Table
+from waitbench.reporting.drawing import shorten
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_count,
+    format_digits,
+    format_quantity,
+)
+from waitbench.reporting.idle import write_cores
+from waitbench.system import running
+from waitbench.system.running import Cost, total
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench look 4711
+  ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
+"""
+_LONGEST_S = 3600.0
+_MOST_PROCESSES, _MOST_THREADS = 5, 3
+"""Rows; what else there is shares one."""
+_WIDTH = 38
+"""Characters of a name."""
+
+
+def look(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="PID|CGROUP_FOLDER",
+            help="A process, with all below it; or all that are in a unit's or a container's "
+            "cgroup.",
+        ),
+    ],
+    seconds: Annotated[
+        float, typer.Option("--for", metavar="SECONDS", help="How long they are counted.")
+    ] = 30.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
+    ] = False,
+) -> None:
+    """Say what a running worker costs. Nothing of it is started, stopped or changed."""
+    if not 0 < seconds <= _LONGEST_S:
+        raise UsageError(f"--for {seconds:g}: must be above 0, at most {_LONGEST_S:g} seconds.")
+    lasted_s, cost, notes = running.observe(partial(running.find, target), seconds)
+    if as_json:
+        print(json.dumps({"seconds": lasted_s, "notes": notes, **asdict(cost)}, indent=2))
+        return
+    print_tables([_table(lasted_s, cost, notes)], make_console())
+
+
+def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:
+    rows = [("in all", cost), *_rows(cost)]
+    costs = [one for _, one in rows]
+    count = format_count(len(cost.parts), "process", "processes")
+    return Table(
+        f"what it costs now · {count} · {format_quantity(seconds, 'second')}",
+        (
+            (Heading("who"), [name for name, _ in rows]),
+            ("% core", [write_cores(one.cores) for one in costs]),
+            ("wakes/s", [_write(one.wakeups_per_s) for one in costs]),
+            ("calls/s", [_write(one.syscalls_per_s) for one in costs]),
+            ("memory", [_write(one.memory_bytes, "byte") for one in costs]),
+        ),
+        notes,
+    )
+
+
+def _rows(cost: Cost) -> Iterator[tuple[str, Cost]]:
+    for process in _shown(cost, _MOST_PROCESSES, "processes"):
+        # An argument may be a program of many lines.
+        yield shorten(" ".join(f"{process.id or ''} {process.name}".split()), _WIDTH), process
+        if len(process.parts) > 1 and process.id:
+            for thread in _shown(process, _MOST_THREADS, "threads"):
+                yield f"  {thread.name}", thread
+
+
+def _shown(cost: Cost, most: int, what: str) -> Iterator[Cost]:
+    """The busiest parts, and the rest of them together."""
+    most += len(cost.parts) == most + 1
+    yield from cost.parts[:most]
+    if rest := cost.parts[most:]:
+        yield replace(total(rest), name=f"{len(rest)} other {what}")
+
+
+def _write(value: float | None, unit: str = "") -> str:
+    if value is None:
+        return NOTHING
+    return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)

@@ -1,0 +1,203 @@
+"""What running processes use, counted from outside: beside what they count of themselves."""
+
+import mmap
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.counting import counts_events
+from tests.waiting import until
+from waitbench.model.errors import UsageError
+from waitbench.system import running, trees
+
+needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
+
+COUNTING = """
+import mmap, os, struct, subprocess, sys, threading, time
+shared = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 8)
+lock = threading.Lock()
+def done(count):
+    with lock:
+        struct.pack_into("Q", shared, 0, struct.unpack_from("Q", shared)[0] + count)
+"""
+SLEEPS = """
+while True:
+    time.sleep(0.005)
+    done(1)
+"""
+THREADED = """
+def tick():
+    while True:
+        time.sleep(0.005)
+        done(1)
+threading.Thread(target=tick).start()
+tick()
+"""
+CHILDREN = """
+CHILD = "import time\\nfor _ in range(100): time.sleep(0.0005)"
+while True:
+    subprocess.run([sys.executable, "-c", CHILD])
+    done(100)
+"""
+PARENT = """
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+done(1)
+time.sleep(600)
+"""
+ENDS = """
+done(1)
+sys.stdin.read()
+"""
+
+
+class Target:
+    """A program that counts how often it sleeps."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        path = folder / "count"
+        path.write_bytes(bytes(8))
+        with path.open("r+b") as file:
+            self._shared = mmap.mmap(file.fileno(), 8)
+        words = [sys.executable, "-c", COUNTING + program, str(path)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE)
+
+    @property
+    def count(self) -> int:
+        return int(struct.unpack_from("Q", self._shared)[0])
+
+
+@contextmanager
+def target(program: str, folder: Path) -> Iterator[Target]:
+    one = Target(program, folder)
+    try:
+        until(lambda: one.count)
+        yield one
+    finally:
+        trees.kill(lambda: [one.process.pid, *trees.below(one.process.pid)])
+        one.process.communicate()
+
+
+def observed(one: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
+    """Its cost, how often it has slept at the least, and what is said."""
+    before = one.count
+    _, cost, notes = running.observe(partial(running.find, str(one.process.pid)), seconds)
+    return cost, one.count - before, [*notes]
+
+
+def wakeups(cost: running.Cost, seconds: float = 0.5) -> float:
+    return cost.wakeups_per_s * seconds
+
+
+@pytest.mark.parametrize("program", [SLEEPS, THREADED])
+def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_path: Path) -> None:
+    with target(program, tmp_path) as one:
+        cost, slept, _ = observed(one)
+        (process,) = cost.parts
+        assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
+        assert process.id == one.process.pid
+        assert len(process.parts) == (2 if program == THREADED else 1)
+        own = sum(thread.wakeups_per_s for thread in process.parts)
+        assert own == pytest.approx(process.wakeups_per_s, rel=0.2)
+        assert 0 < cost.cores < 1
+        assert (cost.memory_bytes or 0) > 2**20
+        assert cost.memory_bytes == process.memory_bytes
+
+
+@needs_events
+def test_children_that_are_born_and_end_meanwhile_are_counted(tmp_path: Path) -> None:
+    with target(CHILDREN, tmp_path) as one:
+        cost, slept, _ = observed(one, 2.0)
+        # What it sleeps by itself is a few for each child.
+        assert wakeups(cost, 2.0) > 0.5 * slept > 50
+        (process, *_) = (part for part in cost.parts if part.id == one.process.pid)
+        assert process.cores > sum(thread.cores for thread in process.parts)
+
+
+@needs_events
+def test_one_that_ends_is_counted_until_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlast = running._outlast
+
+    def end_and_outlast(*given: Any) -> None:
+        one.process.communicate()
+        outlast(*given)
+
+    monkeypatch.setattr(running, "_outlast", end_and_outlast)
+    with target(ENDS, tmp_path) as one:
+        seconds, cost, notes = running.observe(lambda: {one.process.pid}, 600.0)
+    assert seconds < 600
+    assert cost.cores > 0, "it ends its interpreter"
+    assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
+
+
+def test_where_the_kernel_refuses_its_counters_proc_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(running, "TreeCounters", refuse)
+    with target(SLEEPS, tmp_path) as one:
+        cost, slept, notes = observed(one)
+    assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
+    assert cost.cores > 0
+    assert cost.syscalls_per_s is None
+    assert "does not count here: Permission denied" in notes[0]
+
+
+def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    with target(SLEEPS, tmp_path) as one, target(SLEEPS, below) as other:
+        pids = {one.process.pid, other.process.pid}
+        for folder, each in ((tmp_path, one), (below, other)):
+            # 0 is a process outside of the namespace.
+            (folder / "cgroup.procs").write_text(f"{each.process.pid}\n0\n{os.getpid()}\n")
+        assert running.find(str(tmp_path)) == pids
+        _, cost, _ = running.observe(partial(running.find, str(tmp_path)), 0.2)
+        assert {part.id for part in cost.parts} == pids
+
+
+def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
+    with target(PARENT, tmp_path) as one:
+        until(lambda: trees.below(one.process.pid))
+        _, cost, _ = running.observe(lambda: {one.process.pid}, 0.3)
+        assert [part.id for part in cost.parts] == [one.process.pid]
+        (process,) = cost.parts
+        of_both = trees.proportional_bytes([one.process.pid, *trees.below(one.process.pid)])
+        assert (process.memory_bytes or 0) < (of_both or 0)
+
+
+def test_what_cannot_be_looked_at_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="no process 999999999 that"):
+        running.find("999999999")
+    with pytest.raises(UsageError, match=r"neither a PID nor a cgroup's folder"):
+        running.find(str(tmp_path))
+    (tmp_path / "cgroup.procs").write_text("")
+    with pytest.raises(UsageError, match="nothing runs there"):
+        running.find(str(tmp_path))
+    with target(SLEEPS, tmp_path) as one:
+        pid = str(one.process.pid)
+        with monkeypatch.context() as patch:
+            patch.setattr(trees, "is_kernel_thread", lambda _: True)
+            with pytest.raises(UsageError, match="but threads of the kernel"):
+                running.find(pid)
+
+        def refuse(*_: object) -> None:
+            raise PermissionError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "kill", refuse)
+            with pytest.raises(UsageError, match=f"Process {pid} is another user's"):
+                running.find(pid)
