@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from waitbench.execution import why as whys
 from waitbench.model.errors import UsageError
+from waitbench.reporting import why as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
@@ -28,6 +30,7 @@ Examples:
   ./waitbench look 4711
   ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
 """
+_PLACES = "who wakes up, and from where"
 _LONGEST_S = 3600.0
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
 """Rows; what else there is shares one."""
@@ -47,6 +50,14 @@ def look(
     seconds: Annotated[
         float, typer.Option("--for", metavar="SECONDS", help="How long they are counted.")
     ] = 30.0,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Then as long again: which thread wakes up, and in which line of code."
+            "\n\nTo read a stack, a process stands still for some milliseconds.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
     ] = False,
@@ -55,10 +66,20 @@ def look(
     if not 0 < seconds <= _LONGEST_S:
         raise UsageError(f"--for {seconds:g}: must be above 0, at most {_LONGEST_S:g} seconds.")
     lasted_s, cost, notes = running.observe(partial(running.find, target), seconds)
+    seen = [whys.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
-        print(json.dumps({"seconds": lasted_s, "notes": notes, **asdict(cost)}, indent=2))
+        found = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": reporting.plain(seen)}
+        print(json.dumps(found, indent=2))
         return
-    print_tables([_table(lasted_s, cost, notes)], make_console())
+    places = [replace(one, title=_PLACES) for one in reporting.tables("", seen)]
+    print_tables([_table(lasted_s, cost, notes), *places], make_console())
+
+
+def _still_there(target: str) -> Sequence[int]:
+    try:
+        return sorted(running.find(target))
+    except UsageError:
+        return ()
 
 
 def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:

@@ -7,13 +7,12 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from waitbench.engines.base import Engine
 from waitbench.model.why import KERNEL, Frame
-from waitbench.system import stacks, tasks, trees
+from waitbench.system import stacks, tasks
 from waitbench.system.calls import name_of
 from waitbench.system.stacks import NotSeen
 
@@ -53,20 +52,44 @@ class Watched:
     """The system calls in which it was asleep."""
 
 
-class Looks:
-    """The threads below a process: what each does, and where."""
+@contextmanager
+def stopped(pid: int) -> Iterator[bool]:
+    """A process stands still in the block; whether all of its threads do, which takes its time."""
+    try:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGSTOP)
+        end = time.monotonic() + _STOPS_WITHIN_S
+        while not (stands := all(tasks.is_stopped(pid, one) for one in tasks.threads(pid))):
+            if time.monotonic() > end:
+                break
+            time.sleep(_NAP_S)
+        yield stands
+    finally:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGCONT)
 
-    def __init__(self, engine: Engine, root: int, over: threading.Event) -> None:
-        """``over`` is set when the run is."""
+
+class Looks:
+    """The threads of some processes: what each does, and where."""
+
+    def __init__(
+        self,
+        find: Callable[[], Sequence[int]],
+        role: Callable[[Sequence[str]], str | None],
+        over: threading.Event,
+        still: Callable[[int], AbstractContextManager[bool]] = stopped,
+    ) -> None:
+        """``over`` is set when the run is; ``still`` has a process stand still, where that may be.
+
+        The role of a process is by its arguments.
+        """
         self.threads: dict[Key, Watched] = {}
         self.parts_s: list[float] = []
         """How long each part took that was counted."""
         self.unread: dict[int, str] = {}
         """Why the stacks of a process could not be read when it was last tried."""
-        self.root = root
-        """The process that the run began with."""
         self.over = over
-        self._engine = engine
+        self._find, self._role_by, self._still = find, role, still
         self._roles: dict[int, str] = {}
 
     def count(self, seconds: float) -> None:
@@ -92,7 +115,7 @@ class Looks:
 
     def _used(self) -> dict[Key, tasks.Used]:
         found = {}
-        for pid in trees.below(self.root):
+        for pid in self._find():
             for tid in tasks.threads(pid):
                 used = tasks.used(pid, tid)
                 if used is not None:
@@ -112,7 +135,7 @@ class Looks:
         if pid not in self._roles:
             child = f"child {without_numbers(tasks.name(pid, pid))}".rstrip()
             is_first = "worker" not in self._roles.values()
-            role = self._engine.role(tasks.arguments(pid)) or ("worker" if is_first else child)
+            role = self._role_by(tasks.arguments(pid)) or ("worker" if is_first else child)
             taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
             self._roles[pid] = f"{role} #{taken + 1}" if taken else role
         return self._roles[pid]
@@ -173,7 +196,7 @@ class Looks:
         """
         pid, tid = key
         thread, works = self.threads[key], asleep_since is None
-        with _stopped(pid) as stands:
+        with self._still(pid) as stands:
             call = tasks.call(pid, tid)
             # Who has just been woken up is still where it sleeps, and may be for long, where
             # others use the CPU.
@@ -212,20 +235,3 @@ def without_numbers(name: str) -> str:
 
 def _most_first(amounts: Mapping[Key, int], least: float) -> list[Key]:
     return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])
-
-
-@contextmanager
-def _stopped(pid: int) -> Iterator[bool]:
-    """A process stands still in the block; whether all of its threads do, which takes its time."""
-    try:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGSTOP)
-        end = time.monotonic() + _STOPS_WITHIN_S
-        while not (stands := all(tasks.is_stopped(pid, one) for one in tasks.threads(pid))):
-            if time.monotonic() > end:
-                break
-            time.sleep(_NAP_S)
-        yield stands
-    finally:
-        with suppress(OSError):
-            os.kill(pid, signal.SIGCONT)

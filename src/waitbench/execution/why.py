@@ -12,9 +12,9 @@ count.
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,8 +54,8 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
         marker = ready.folder / "waiting"
 
         def start(group: int) -> None:
-            looks = Looks(bench.engine, group, over)
-            watching.append(pool.submit(_watch, looks, marker, within_s, counted_s))
+            looks = Looks(lambda: trees.below(group), bench.engine.role, over)
+            watching.append(pool.submit(_watch, group, looks, marker, within_s, counted_s))
 
         # Where the launcher of commands looks for what they say.
         out, err = (stack.enter_context((ready.folder / name).open("wb")) for name in OUTPUT)
@@ -73,7 +73,20 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
         return _why(label, looks)
 
 
-def _watch(looks: Looks, marker: Path, within_s: float, counted_s: float) -> Looks:
+def look(find: Callable[[], Sequence[int]], seconds: float) -> Why:
+    """Counts processes that run already for so long, and looks at them in turns with that.
+
+    No signal stops them: who started one would hear of it. A stack is read where it goes on at once
+    if this process is gone.
+    """
+    looks = Looks(find, lambda _arguments: None, threading.Event(), lambda _: nullcontext(True))
+    for _ in range(PARTS):
+        looks.count(seconds / PARTS)
+        looks.look(_LOOKED_S / PARTS)
+    return _why("now", looks)
+
+
+def _watch(root: int, looks: Looks, marker: Path, within_s: float, counted_s: float) -> Looks:
     """Counts and looks in turns, and ends the run."""
     try:
         end = time.monotonic() + within_s
@@ -86,7 +99,7 @@ def _watch(looks: Looks, marker: Path, within_s: float, counted_s: float) -> Loo
             looks.look(_LOOKED_S / PARTS)
         return looks
     finally:
-        trees.kill(lambda: [looks.root, *trees.below(looks.root)])
+        trees.kill(lambda: [root, *trees.below(root)])
 
 
 def _last_words(ready: ReadyRun) -> str:
