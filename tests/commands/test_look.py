@@ -2,13 +2,16 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import Compare
+from waitbench.engines.worker import file
 
 pytestmark = pytest.mark.integration
 SLEEPS = """
@@ -68,3 +71,33 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     done = run_compare(*given, command="look")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_look_ends_with_a_worker_file_to_begin_with(run_compare: Compare, tmp_path: Path) -> None:
+    program = """
+import socket, sys
+own, other = socket.create_server(("127.0.0.1", int(sys.argv[1]))), socket.socket()
+other.connect(("127.0.0.1", int(sys.argv[2])))
+print("ready", flush=True)
+own.accept()
+"""
+    with socket.create_server(("127.0.0.1", 0)) as service, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        ports = [str(one.getsockname()[1]) for one in (free, service)]
+        free.close()
+        words = [sys.executable, "-c", program, *ports]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            done = run_compare(str(process.pid), "--for", "0.1", command="look")
+            process.kill()
+    said = done.stdout[done.stdout.index("# A worker file") :]
+    path = tmp_path / "mine.toml"
+    path.write_text(said)
+    worker = file.read(path)
+    assert worker.command == ("{revision}", "-c", program, "{port}", ports[1])
+    assert worker.ready.port
+    assert f"a={sys.executable} b=" in said
+    assert f"# [services.s{ports[1]}] " in said
+    path.write_text(said.replace("# [", "[").replace("# command", "command"))
+    assert file.read(path).services.keys() == {f"s{ports[1]}"}

@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from waitbench.execution import why as whys
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, masked
 from waitbench.reporting import why as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
@@ -21,7 +22,9 @@ from waitbench.reporting.formats import (
     format_quantity,
 )
 from waitbench.reporting.idle import write_cores
-from waitbench.system import running
+from waitbench.system import running, tasks
+from waitbench.system.installation import called
+from waitbench.system.ports import ports_of
 from waitbench.system.running import Cost, total
 
 EXAMPLES = """
@@ -72,7 +75,10 @@ def look(
         print(json.dumps(found, indent=2))
         return
     places = [replace(one, title=_PLACES) for one in reporting.tables("", seen)]
-    print_tables([_table(lasted_s, cost, notes), *places], make_console())
+    console = make_console()
+    print_tables([_table(lasted_s, cost, notes), *places], console)
+    pid = int(target) if target.isdecimal() else min(one.id for one in cost.parts)
+    console.print(_worker_file(pid), end="", soft_wrap=True)
 
 
 def _still_there(target: str) -> Sequence[int]:
@@ -80,6 +86,31 @@ def _still_there(target: str) -> Sequence[int]:
         return sorted(running.find(target))
     except UsageError:
         return ()
+
+
+def _worker_file(pid: int) -> str:
+    """A worker file to begin with, for what a process does; nothing where it has ended."""
+    words = tasks.arguments(pid)
+    listening, asked = ports_of(pid)
+    try:
+        folder, program = (str(Path(f"/proc/{pid}/{name}").readlink()) for name in ("cwd", "exe"))
+    except OSError:
+        return ""
+    if (given := Path(folder, words[0])).is_file() and "/" in words[0]:
+        program = str(given)
+    own = ["{port}" if one in map(str, listening) else one for one in words[1:]]
+    lines = [
+        f"# A worker file to begin with: {called('compare')} --worker FILE.toml a={program} b=…",
+        f'# It ran in {folder}. What it reads there: files = ["…"], of the folder of FILE.toml.',
+        f"command = {json.dumps(['{revision}', *own], ensure_ascii=False)}",
+        f"ready = {{ {'seconds = 5' if own == words[1:] else 'port = true'} }}",
+        *(
+            f"# [services.s{port}]    # what listens on {port}: it is connected to that\n"
+            '# command = "… --port {port}"'
+            for port in sorted(asked)
+        ),
+    ]
+    return masked("".join(f"{line}\n" for line in lines))
 
 
 def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:

@@ -189,17 +189,12 @@ class _Reading:
 
 def _outlast(pids: Collection[int], seconds: float) -> None:
     """Sleeps for so long, or until all have ended."""
-    end_s, poll, running = time.monotonic() + seconds, select.poll(), set()
-    with ExitStack() as stack:
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                running.add(one := os.pidfd_open(pid))
-                stack.callback(os.close, one)
-                poll.register(one, select.POLLIN)
-        while running and (left_s := end_s - time.monotonic()) > 0:
-            for one, _ in poll.poll(1000 * left_s):
-                poll.unregister(one)
-                running.remove(one)
+    end_s = time.monotonic() + seconds
+    for pid in pids:
+        with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", 0) as ending:
+            poll = select.poll()  # select takes no number above 1023
+            poll.register(ending, select.POLLIN)
+            poll.poll(max(0.0, 1000 * (end_s - time.monotonic())))
 
 
 def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading) -> Cost:

@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+_LONGEST = 2**21
+"""Bytes: no command line is longer."""
 RUNNING = -1
 """The number that stands for no system call: the thread is on a CPU, or wants to be."""
 
@@ -91,17 +93,18 @@ def name(pid: int, tid: int) -> str:
 
 def arguments(pid: int) -> list[str]:
     """The command line of a process."""
-    return _read(f"/proc/{pid}/cmdline").decode("utf-8", "replace").rstrip("\0").split("\0")
+    text = _read(f"/proc/{pid}/cmdline", _LONGEST).decode("utf-8", "replace")
+    return text.rstrip("\0").split("\0")
 
 
-def _read(path: str) -> bytes:
+def _read(path: str, most: int = 4096) -> bytes:
     # Without Python's own layers: this is done a thousand times a second.
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return b""
     try:
-        return os.read(descriptor, 4096)
+        return os.read(descriptor, most)
     except OSError:
         return b""
     finally:
