@@ -76,16 +76,6 @@ def test_an_inconclusive_step_leaves_the_search_open_and_names_nobody(steps: int
     assert (stopped.end, stopped.next()) == (End.OPEN, None)
 
 
-def test_a_culprit_next_to_what_it_is_like_is_proven_by_a_step_of_its_own() -> None:
-    # The first half is certainly within the margin, and the second one not yet beyond it.
-    left = Step(left=(1, 2), rounds=10)
-    so_far = search(history(3, (2, 0.25)), steps=1).and_then(left)
-    assert so_far.end is End.OPEN, "nothing has shown yet that these two differ"
-    assert so_far.next() == (1, 2)
-    proof = judged(so_far, (1, 2), [[0.0, math.log(1.25)]] * 15)
-    assert ended(so_far.and_then(proof)) == (End.FOUND, (1, 2))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("rise", [0.0, 0.25])
 @pytest.mark.parametrize("bimodal", [0.0, 0.1])

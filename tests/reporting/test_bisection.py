@@ -70,7 +70,7 @@ def test_a_search_without_a_step_says_that_nothing_was_measured() -> None:
     ("step", "said"),
     [
         (Step(), "inconclusive: too few rounds"),
-        (commits(4).steps[0], "0 % (0 %), 10 rounds"),
+        (commits(4).steps[0], "0 % (0 %), 12 rounds"),
     ],
 )
 def test_the_end_of_a_step_says_what_it_found(step: Step, said: str) -> None:

@@ -12,12 +12,11 @@ points and the steps that were measured, so it is resumed by judging the same ro
 Each step measures the good end, a middle and the bad end of what is suspected once each per round,
 so that drift is the same for all. Each half is judged as a gate judges a candidate: by the interval
 of the exact signed-rank test on pairs, at fixed looks (see rule.py). A half is left only where its
-change is certainly within the margin, or where that of the other half is certainly beyond it; and a
-culprit is named only where its change is certainly beyond.
+change is certainly beyond the margin; so is that of the culprit, which is the last one left.
 
 A search takes at most ``most_steps`` steps, as each leaves at most half of the points that can be
-measured. Each step has an equal part of the allowed error for all of its looks, so the chance that
-what is named is wrong is ``rule.ALPHA`` at most, by Bonferroni's inequality.
+measured. Each has an equal part of the allowed error for both halves at all looks, so the chance
+that what is named is wrong is ``rule.ALPHA`` at most, by Bonferroni's inequality.
 """
 
 import math
@@ -38,14 +37,8 @@ if TYPE_CHECKING:
     from waitbench.analysis.signed_rank import Floats
 
 RELEASES, COMMITS = "releases", "commits"
-_BEYOND = (Verdict.SLOWER, Verdict.FASTER)
-LOOKS = (6, 10, 15, 30)
-"""Numbers of rounds after which a step is looked at. A single scenario needs ten."""
-FOR_WITHIN = 0.8
-"""Of the error of a step between three points: a half that holds the culprit is called within.
-
-The rest is for the other half, which does not, and is called beyond. The larger part is for what
-decides most steps."""
+LOOKS = (6, 12, 20, 30)
+"""Numbers of rounds after which a step is looked at. A single scenario needs twelve."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,8 +110,8 @@ class Search:
 
     @property
     def most_steps(self) -> int:
-        """The ends, a step for each halving, and a proof."""
-        return math.ceil(math.log2(len(self.points))) + 2
+        """The ends, and a step for each halving."""
+        return math.ceil(math.log2(len(self.points))) + 1
 
     @property
     def suspects(self) -> tuple[int, int]:
@@ -129,10 +122,9 @@ class Search:
 
     @property
     def proof(self) -> Change | None:
-        """The certain change of the whole part that is suspected, if a step has shown one."""
-        changes = (change for step in self.steps for change in step.changes)
-        whole = (one for one in changes if (one.good, one.bad) == self.suspects)
-        return next((one for one in whole if one.verdict in _BEYOND), None)
+        """The certain change of all that is suspected, once a step has left it."""
+        changes = (one for step in self.steps if step.left for one in step.changes)
+        return next((one for one in changes if (one.good, one.bad) == self.suspects), None)
 
     @property
     def end(self) -> End:
@@ -195,32 +187,26 @@ def judge(
     import numpy as np
 
     step = Step()
-    error = rule.ALPHA * search.part / search.most_steps / len(LOOKS)
-    # Of two points only one bound can mislead: the lower one if the change is within the margin,
-    # the upper one if it is beyond.
-    errors = (error, error)
-    if len(points) == 3:
-        errors = error * (1 - FOR_WITHIN), error * FOR_WITHIN
+    halves = list(pairwise(points))
+    error = rule.ALPHA * search.part / search.most_steps / len(LOOKS) / len(halves)
     for look in (one for one in LOOKS if one <= len(costs)):
         logs = np.diff(np.log(costs[:look]), axis=-1)
-        changes = [
-            _change(search, half, logs[..., at], errors) for at, half in enumerate(pairwise(points))
-        ]
+        changes = tuple(
+            _change(search, half, logs[..., at], error) for at, half in enumerate(halves)
+        )
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
         left = None if is_disturbed else _left(changes)
-        step = Step(left=left, rounds=look, changes=tuple(changes), is_disturbed=is_disturbed)
+        step = Step(left=left, rounds=look, changes=changes, is_disturbed=is_disturbed)
         if left is not None:
             break
     return step
 
 
-def _change(
-    search: Search, half: tuple[int, int], logs: "Floats", errors: tuple[float, float]
-) -> Change:
-    """What lies between two points, with the errors of being called beyond, and within."""
+def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float) -> Change:
+    """What lies between two points, with the error of each bound."""
     # A fall is judged as a rise, mirrored.
     sign = -1 if search.faster else 1
-    found = hodges_lehmann(sign * logs, *errors)
+    found = hodges_lehmann(sign * logs, error, error)
     margin = math.log1p(search.margin)
     verdict = Verdict.WITHIN_MARGIN if found.high <= margin else Verdict.INCONCLUSIVE
     if found.low > margin:
@@ -234,12 +220,10 @@ def _change(
 
 
 def _left(changes: Sequence[Change]) -> tuple[int, ...] | None:
-    first, last = changes[0], changes[-1]
-    verdicts = {first.verdict, last.verdict}
-    if verdicts == {Verdict.WITHIN_MARGIN}:
-        return ()
-    # A half that is certainly within holds no culprit. Where both are beyond, the later is taken,
-    # which is what is wrong today; another search finds the earlier one.
-    if last.verdict in _BEYOND or first.verdict is Verdict.WITHIN_MARGIN:
-        return last.good, last.bad
-    return None if verdicts == {Verdict.INCONCLUSIVE} else (first.good, first.bad)
+    # Where both halves are beyond, the later is taken, which is what is wrong today; another search
+    # finds the earlier one.
+    for change in reversed(changes):
+        if change.verdict in (Verdict.SLOWER, Verdict.FASTER):
+            return change.good, change.bad
+    is_within = all(change.verdict is Verdict.WITHIN_MARGIN for change in changes)
+    return () if is_within else None
