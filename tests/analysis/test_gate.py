@@ -1,12 +1,11 @@
 """The gate's answer over all scenarios."""
 
 from dataclasses import replace
-from itertools import permutations
 
 import pytest
 from msgspec import structs
 
-from tests.gate_runs import counted, noisy, record_of, rounds, scaled, verdict_of, working
+from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
 from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
@@ -15,21 +14,11 @@ from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, UNANSWERED
+from waitbench.model.run import DISTURBED, FAILED, UNANSWERED
 from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
-
-
-def test_a_rise_fails_and_a_fall_passes() -> None:
-    base = rounds(1, 0.5)
-    risen = verdict_of(record_of(base, scaled(base, system=1.5)), criteria=["system:10%"])
-    assert risen.exit_code is ExitCode.REGRESSION
-    assert risen.failures == risen.judgements
-    fallen = verdict_of(record_of(base, scaled(base, 0.1, 0.1)), criteria=["system:10%", "cpu:10%"])
-    assert {judgement.verdict for judgement in fallen.judgements} == {Verdict.FASTER}
-    assert fallen.exit_code is ExitCode.OK
 
 
 def defaults(*records: Record) -> gate.GateVerdict:
@@ -93,26 +82,6 @@ def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_n
     (failed,) = verdict.failed_runs
     assert (failed.label, failed.count) == ("new", 2)
     assert "lateness is not measured" in failed.message
-
-
-def test_without_a_change_nothing_fails_and_nothing_is_open() -> None:
-    verdict = defaults(waiting("a"), waiting("b"), working(counted("c", cpu=1.0)))
-    assert (verdict.failures, verdict.open) == ((), ())
-    assert (len(verdict.judgements), verdict.questions) == (12, 14)
-    assert not any(judgement.criterion.each for judgement in verdict.judgements)
-
-
-def test_what_has_no_certain_answer_is_inconclusive_and_no_pass() -> None:
-    record = record_of(rounds(1, 0.5), noisy(20))
-    verdict = verdict_of(record, criteria=["system:10%", "cpu:100%"])
-    assert [judgement.verdict.value for judgement in verdict.judgements] == [
-        "inconclusive",
-        "within margin",
-    ]
-    assert verdict.open == verdict.judgements[:1]
-    assert (verdict.outcome, verdict.exit_code) == (GateOutcome.INCONCLUSIVE, ExitCode.FAILED)
-    lenient = verdict_of(record, criteria=["system:10%"], inconclusive_passes=True)
-    assert (lenient.outcome, lenient.exit_code) == (GateOutcome.INCONCLUSIVE, ExitCode.OK)
 
 
 def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
@@ -215,57 +184,36 @@ def test_a_candidate_that_has_failed_is_measured_elsewhere_for_one_round() -> No
     assert gate.unsettled([early, late, other]) == (early, late, other)
 
 
-def crashing(*, reason: str = FAILED, measured: int = 0) -> Record:
-    """A candidate that crashes in every run but the first so many."""
+def crashing(*, failed: int = 5, measured: int = 0) -> Record:
+    """A candidate that crashes in so many runs after the first so many."""
     same = times(1, 1, 1)
     record = make_record({"base": [same] * max(5, measured), "new": [same] * measured})
-    for number in range(measured + 1, measured + 6):
-        record.add(outcome("new", number, reason, message="exit code 1"))
+    for number in range(measured + 1, measured + 1 + failed):
+        record.add(outcome("new", number, FAILED, message="exit code 1"))
     return record
 
 
-@pytest.mark.parametrize("reason", [FAILED, TIMED_OUT, LOST_ITEMS, NOT_BUILT])
-def test_a_candidate_that_was_never_measured_does_not_pass(reason: str) -> None:
-    verdict = gate.conclude([crashing(reason=reason)], [CPU], 10)
-    (judgement,) = verdict.judgements
-    assert verdict.not_measured == (judgement,)
-    assert (judgement.is_open, judgement.fails, judgement.settled) == (False, False, True)
-    assert "exit code 1" in (judgement.why_given_up or "")
-    assert verdict.outcome is GateOutcome.NOT_MEASURED
-    assert verdict.exit_code is ExitCode.FAILED
-
-
-def test_a_candidate_that_crashes_in_some_runs_does_not_pass() -> None:
-    verdict = gate.conclude([crashing(measured=16)], [CPU], 20)
-    assert verdict.judgements[0].verdict is Verdict.WITHIN_MARGIN
-    assert verdict.not_measured == ()
-    assert [(one.label, one.count) for one in verdict.failed_runs] == [("new", 5)]
-    assert (verdict.outcome, verdict.exit_code) == (GateOutcome.NOT_MEASURED, ExitCode.FAILED)
-
-
 @pytest.mark.parametrize(
-    ("of_base", "outcome"), [(False, GateOutcome.NOT_MEASURED), (True, GateOutcome.PASS)]
+    ("failed", "of_both", "again", "outcome"),
+    [
+        (5, False, False, GateOutcome.NOT_MEASURED),
+        (5, False, True, GateOutcome.NOT_MEASURED),
+        (5, True, True, GateOutcome.PASS),
+        (2, False, True, GateOutcome.PASS),
+    ],
 )
-def test_a_failed_run_that_was_made_again_is_a_failure_if_only_its_revision_fails_often(
-    of_base: bool, outcome: GateOutcome
+def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
+    failed: int, of_both: bool, again: bool, outcome: GateOutcome
 ) -> None:
-    record = crashing(measured=15)
-    if of_base:
-        for one in tuple(record.outcomes):
+    record = crashing(measured=16, failed=failed)
+    for one in tuple(record.outcomes):
+        if of_both:
             record.add(structs.replace(one, label="base"))
-    for number in range(16, 21):
-        for label in ("base", "new"):
-            record.add(measurement(label, number, times(1, 1, 1)))
-    assert gate.conclude([record], [CPU], 20).outcome is outcome
-
-
-def test_two_failures_that_were_made_again_are_none_any_more() -> None:
-    record = crashing(measured=18)
-    record.outcomes = [one for one in record.outcomes if one.round in (19, 20)]
-    for number in (19, 20):
-        for label in ("base", "new"):
-            record.add(measurement(label, number, times(1, 1, 1)))
-    assert gate.conclude([record], [CPU], 20).outcome is GateOutcome.PASS
+        for label in ("base", "new") if again else ():
+            record.add(measurement(label, one.round, times(1, 1, 1)))
+    found = gate.conclude([record], [CPU], 30)
+    assert found.judgements[0].verdict is Verdict.WITHIN_MARGIN
+    assert found.outcome is outcome
 
 
 def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
@@ -393,12 +341,3 @@ def test_it_is_not_given_up_for_rounds_that_only_the_candidate_can_have_disturbe
     after_the_candidate = range(1, 20, 2)
     assert not gate.is_too_disturbed([disturbed(record, *after_the_candidate, 2)])
     assert gate.is_too_disturbed([disturbed(record, *range(1, 21))])
-
-
-def test_a_verdict_is_the_same_to_the_last_digit_in_whatever_order_scenarios_came() -> None:
-    records = []
-    for number, steal_s in enumerate((0.1, 0.2, 0.3, 0.7)):
-        runs = [{**times(5, 1, 0.5), "machine_steal": steal_s}] * 3
-        records.append(make_record({"base": runs, "new": runs}, scenario=f"scenario-{number}"))
-    found = {gate.conclude(several, [CPU], 10).steal_share for several in permutations(records)}
-    assert len(found) == 1

@@ -107,15 +107,6 @@ def test_a_cost_is_excused_by_no_other_and_an_explanation_by_none_that_was_not_m
         assert (judgement.fails, judgement.cost_ratio) == (True, None)
 
 
-def test_a_question_whose_cost_fell_is_settled_however_noisy_it_is() -> None:
-    noise = [1.0, 2.0, 0.5] * 6 + [1.0, 1.0]
-    record = counted("s", wakeups=noise, steady=0.5)
-    (judgement,) = judge(record, criteria=[WAKEUPS])
-    (alone,) = judge(record, criteria=[replace(WAKEUPS, alone=True)])
-    assert (judgement.verdict, alone.verdict) == (Verdict.EXCUSED, Verdict.INCONCLUSIVE)
-    assert (judgement.settled, judgement.is_open, alone.is_open) == (True, False, True)
-
-
 def test_a_floor_is_added_to_what_is_allowed() -> None:
     base = rounds(1, 0.010)
     assert judge(record_of(base, scaled(base, system=2)))[0].fails
@@ -131,13 +122,6 @@ def test_what_rises_from_nothing_fails() -> None:
     assert judge(record)[0].fails
     assert judge(record, criteria=[replace(SYSTEM, floor=0.5)])[0].fails
     assert not judge(record, criteria=[replace(SYSTEM, floor=2.0)])[0].fails
-
-
-def test_rounds_between_looks_do_not_count_yet() -> None:
-    later = [*rounds(1, 0.5, FIRST), (9.0, 9.0)]
-    (judgement,) = judge(record_of(rounds(1, 0.5, FIRST + 1), later), criteria=[CPU])
-    assert judgement.rounds == FIRST
-    assert judgement.ratio == pytest.approx(1)
 
 
 def test_a_candidate_that_slows_its_own_cpu_is_not_within_the_margin() -> None:
