@@ -1,4 +1,4 @@
-"""What reports say of committed results and of made-up verdicts, byte for byte.
+"""What reports say of committed results, of made-up verdicts and of merged shares, byte for byte.
 
 A change of words shows up in review as a change of these files. ``UPDATE_FROZEN=1`` writes them.
 """
@@ -16,17 +16,25 @@ from rich.console import Console
 
 import runner
 from tests import gate_runs
-from tests.gate_runs import counted, record_of, rounds, verdict_of
+from tests.analysis.scanned import scan_records
+from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
+from tests.reasons import place, why
 from tests.reporting.printing import lines_of
 from tests.reporting.test_bisection import CASES as SEARCHES
 from tests.reporting.test_views import findings as made_up
+from tests.sharing import part
+from tests.store.keeping import finish
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
+from waitbench.model.metrics import METRICS
+from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting import bisection, gate_formats, markdown
 from waitbench.reporting.answer import Findings, answer, details, findings
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.gate_formats import annotations
+from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -34,6 +42,7 @@ FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob
 EXPECTED = Path(__file__).parent / "expected"
 _LONG_FLOAT = re.compile(r"\d+\.\d{10,}(?:e[-+]\d+)?")
 HISTORIES = ("table", "csv", "json")
+BASE = rounds(1, 0.5)
 
 
 def check(name: str, said: str) -> None:
@@ -49,11 +58,12 @@ def check(name: str, said: str) -> None:
     assert said == path.read_text("utf-8")
 
 
-def said_by(*arguments: object) -> str:
-    """What a command prints."""
+def said_by(*arguments: object, code: int = 0) -> str:
+    """What a command prints that ends with this exit code."""
     output = io.StringIO()
     with redirect_stdout(output):
-        runner.make_app()([str(one) for one in arguments], standalone_mode=False)
+        ended = runner.make_app()([str(one) for one in arguments], standalone_mode=False)
+    assert (ended or 0) == code
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines()) + "\n"
 
 
@@ -79,15 +89,45 @@ def test_the_history_of_the_samples(form: str) -> None:
     check(f"history.{form}", said_by("history", SAMPLES / "history", "--format", form))
 
 
+def two_scenarios(to: Path) -> list[Path]:
+    """Two shares of a gate that fails in one of two scenarios."""
+    records = [record_of(BASE, scaled(BASE, system=by), scenario=f"by {by}") for by in (1.5, 1.0)]
+    gate = Gate(criteria=parse(["system:10%,each", "cpu:50%"], METRICS), most_rounds=10)
+    finish(to, *records, gate=gate.as_settings())
+    return part(to, 2)
+
+
+def scan(to: Path) -> list[Path]:
+    """Curves of two revisions, one of which costs twice as much for each input."""
+    finish(to, *scan_records({"a": lambda v: 0.001 * v, "b": lambda v: 0.002 * v}))
+    return [to]
+
+
+def explained(to: Path) -> list[Path]:
+    """A comparison that has looked at who wakes up."""
+    finish(to, record_of(BASE, BASE))
+    woken = [why(label, place("poll", wakeups=n)) for label, n in (("base", 10.0), ("new", 90.0))]
+    reasons.write(to, "waiting", woken)
+    return [to]
+
+
+@pytest.mark.parametrize(("made", "code"), [(two_scenarios, 1), (scan, 0), (explained, 0)])
+def test_what_merge_concludes_as_json(
+    made: Callable[[Path], list[Path]], code: int, tmp_path: Path
+) -> None:
+    options = ("--results", tmp_path / "merged", "--no-plot", "--json")
+    said = said_by("merge", *made(tmp_path / "whole"), *options, code=code)
+    check(f"merge/{made.__name__}.json", said)
+
+
 def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
-    base = rounds(1, 0.5)
     names = ("wakeups", "syscalls", "steady", "cpu_running", "cpu", "startup", "shutdown")
     same = dict.fromkeys((*names, "latency", "rss", "foreign_cpu"), 1.0)
     waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
         "fail": gate_runs.failing(),
-        "pass": verdict_of(record_of(base, base), criteria=["system:10%", "cpu:50%"]),
+        "pass": verdict_of(record_of(BASE, BASE), criteria=["system:10%", "cpu:50%"]),
         "excused": gate_runs.forgiven(),
         "inconclusive": gate_runs.unclear(),
         "inconclusive-passes": gate_runs.unclear(inconclusive_passes=True),
