@@ -63,13 +63,6 @@ def test_pairs_are_of_the_rounds_that_all_scenarios_share_whatever_their_order()
     assert question(one, two).pairs(STEADY) == ([1, 3], (((1, 2), (1, 2)), ((1, 5), (1, 5))))
 
 
-def test_a_round_in_which_one_revision_lacks_the_metric_does_not_count() -> None:
-    partly = record("one", (1.0, 2.0), (1.0, 3.0))
-    partly.add(measurement("base", 3, {STEADY.key: 1.0}))
-    partly.add(measurement("new", 3, {"time_cpu": 1.0}))
-    assert question(partly).pairs(STEADY)[0] == [1, 2]
-
-
 def test_a_question_is_of_the_scenarios_that_both_revisions_can_run() -> None:
     able, unable = record("able", (1.0, 1.0)), record("unable")
     unable.add(outcome("base", 0, "not-supported"))
@@ -86,8 +79,3 @@ def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out() -> None:
     assert question(lacks).records == (lacks,), "nothing is left of it"
     lacks.add(measurement("base", 2, {STEADY.key: 1.0}))
     assert question(has, lacks).records == (has, lacks), "one revision has it, the other does not"
-
-
-def test_the_cost_is_what_the_metric_explains_where_there_is_one() -> None:
-    wakeups, alone = parse(["wakeups:5%", "wakeups:5%,alone"], METRICS)
-    assert (wakeups.cost, alone.cost, TOGETHER.cost) == (STEADY, None, None)

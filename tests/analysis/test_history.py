@@ -68,14 +68,6 @@ def test_sessions_that_share_the_anchor_are_one_history() -> None:
     assert [step.is_provisional for step in trend.change_points] == [False, True]
 
 
-def test_what_was_not_measured_beside_the_anchor_is_said_and_other_series_are_apart() -> None:
-    all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v3": 1, "v4": 2})
-    all_told += told("3", {"v3": 1, "v4": 2}, scenario="working")
-    (trend,) = trends(all_told, "v1")
-    assert [entry.name for entry in trend.apart] == ["v3", "v4"]
-    assert len(trends(all_told, "v3")) == 2
-
-
 @pytest.mark.parametrize(
     ("changes", "name"),
     [

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import pytest
 
@@ -38,63 +39,46 @@ def single(rate: float) -> Made:
 
 def with_rare_bursts(chance: random.Random) -> list[float]:
     """A steady beat, and in one run of four a burst."""
-    found = [*bursts(0.1, 1)(chance)]
-    if chance.random() < 0.25:
-        found += [chance.uniform(3, 3.1)] * 300
-    return found
+    beat = bursts(0.1, 1)(chance)
+    return [*beat, *[chance.uniform(3, 3.1)] * (300 if chance.random() < 0.25 else 0)]
+
+
+def settling(chance: random.Random) -> list[float]:
+    """Most of them at the beginning."""
+    return [chance.expovariate(1 / 1.5) for _ in range(60)]
 
 
 def of_run(times: Sequence[float]) -> list[dict[str, float]]:
     half_s = WINDOW_S / 2
-    within = [at for at in times if 0 <= at < WINDOW_S]
-    first = sum(at < half_s for at in within)
-    return [
-        {"time_s": half_s, "wakeups": float(first)},
-        {"time_s": WINDOW_S, "wakeups": float(len(within) - first)},
-    ]
+    halves = [sum(from_s <= at < from_s + half_s for at in times) for from_s in (0, half_s)]
+    return [{"time_s": half_s * n, "wakeups": float(one)} for n, one in enumerate(halves, 1)]
 
 
-def share_too_short(made: Made, runs: int) -> float:
-    """In which share of comparisons the window is called too short."""
-    found = 0
-    for seed in range(TRIALS):
-        chance = random.Random(seed)
-        found += is_too_short([of_run(made(chance)) for _ in range(runs)]) is True
-    return found / TRIALS
-
-
-@pytest.mark.parametrize("runs", [1, 3, 5])
-def test_a_window_of_one_burst_is_too_short(runs: int) -> None:
-    assert share_too_short(bursts(9.0), runs) > 0.6
-    assert share_too_short(bursts(9.5), 5) > 0.9
-
-
-@pytest.mark.parametrize("each_s", [0.1, 0.3, 1.0, 2.0, 2.4])
-@pytest.mark.parametrize("wakeups", [1, 8])
-def test_a_window_of_four_bursts_or_more_is_long_enough(each_s: float, wakeups: int) -> None:
-    for runs in (1, 5):
-        assert share_too_short(bursts(each_s, wakeups), runs) == 0
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.5, 1, 3, 10])
-def test_wakeups_by_chance_are_seldom_called_too_few(rate: float) -> None:
-    assert share_too_short(single(rate), 1) <= 0.07
-    assert share_too_short(single(rate), 5) <= 0.01
-
-
-def test_a_burst_by_chance_in_some_of_the_runs_says_nothing_of_the_window() -> None:
-    assert share_too_short(with_rare_bursts, 10) <= 0.02
-
-
-def test_a_worker_that_has_not_settled_needs_another_window() -> None:
-    def settling(chance: random.Random) -> list[float]:
-        return [chance.expovariate(1 / 1.5) for _ in range(60)]
-
-    assert share_too_short(settling, 3) == 1
-
-
-def test_no_wakeup_at_all_is_no_warning() -> None:
-    assert is_too_short([of_run([])]) is False
+@pytest.mark.parametrize(
+    ("made", "runs", "least", "most"),
+    [
+        # A single burst, and a worker that has not settled.
+        *((bursts(9.0), runs, 0.6, 1.0) for runs in (1, 3, 5)),
+        (bursts(9.5), 5, 0.9, 1.0),
+        (settling, 3, 1.0, 1.0),
+        # Four bursts or more.
+        *(
+            (bursts(each_s, wakeups), runs, 0.0, 0.0)
+            for each_s, wakeups, runs in product((0.1, 0.3, 1.0, 2.0, 2.4), (1, 8), (1, 5))
+        ),
+        # What comes by chance, in all of the runs or in some.
+        *((single(rate), 1, 0.0, 0.07) for rate in (0.1, 0.5, 1, 3, 10)),
+        *((single(rate), 5, 0.0, 0.01) for rate in (0.1, 0.5, 1, 3, 10)),
+        (with_rare_bursts, 10, 0.0, 0.02),
+        (lambda _chance: [], 1, 0.0, 0.0),
+    ],
+)
+def test_a_window_is_too_short_where_it_holds_one_burst_and_not_where_it_holds_four(
+    made: Made, runs: int, least: float, most: float
+) -> None:
+    chances = (random.Random(seed) for seed in range(TRIALS))
+    found = [is_too_short([of_run(made(one)) for _ in range(runs)]) is True for one in chances]
+    assert least <= sum(found) / TRIALS <= most
 
 
 def test_samples_of_other_things_say_nothing_of_wakeups() -> None:
