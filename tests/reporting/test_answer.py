@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.gate_runs import failing, record_of, rounds, scaled, unclear, verdict_of
+from tests.gate_runs import failing, unclear, verdict_of
 from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of, lines_of_table
@@ -19,7 +19,6 @@ from waitbench.reporting.answer import Findings, again, answer, details, finding
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command
 
-LONG = "partitions-with-a-long-input-and-a-heavy-map-too"
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
 
@@ -35,29 +34,6 @@ def shown(found: Answer, width: int = 80) -> list[str]:
     return lines_of(lambda console: print_answer(found, console), width)
 
 
-def printed(*records: Record) -> list[str]:
-    return shown(answer(found_of(*records)))
-
-
-@pytest.mark.parametrize("label", ["v0.16.1", "a-label-of-forty-characters-at-the-most-x", "[red]"])
-@pytest.mark.parametrize("others", [[], ["third"]])
-@pytest.mark.parametrize("scenarios", [[LONG], [LONG, "short"]])
-def test_the_answer_fits_80_columns(label: str, others: list[str], scenarios: list[str]) -> None:
-    labels = ["old", label, *others]
-    noisy = [
-        {**one, "time_cpu_steady": one["time_cpu_steady"] * (1 + i)}
-        for i, one in enumerate(runs(1))
-    ]
-    records = [
-        make_record({name: noisy if name == label else runs(1) for name in labels}, scenario=name)
-        for name in scenarios
-    ]
-    lines = printed(*records)
-    assert max(map(len, lines)) <= 80
-    if not others:
-        assert any(line.startswith(f"▲ {LONG} ") or f"? {LONG} " in line for line in lines)
-
-
 def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> None:
     words = [f"--option-{number}" for number in range(12)]
     link = Command(" ".join(["./compare.sh", *words]), "more rounds")
@@ -67,22 +43,6 @@ def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> 
     assert all(line.endswith(" \\") for line in command[:-1])
     assert " ".join(line.removesuffix("\\").strip() for line in command) == link.text
     assert lines[-1] == "Results  here"
-
-
-def test_what_fails_has_the_figures_of_both_sides_and_all_else_a_count() -> None:
-    base = rounds(1, 0.5)
-    record = record_of(base, scaled(base, system=1.5))
-    verdict = verdict_of(record, criteria=["system:10%", "cpu:50%"])
-    found = found_of(record, verdict=verdict)
-    lines = shown(answer(found))
-    assert lines[1] == "✗ FAIL: new: system time 1.5× more in waiting"
-    assert lines[3].split() == ["cost", "base", "new", "change", "certainly", "allowed"]
-    assert lines[4:6] == [
-        "waiting",
-        "✗ system time  0.500 s  0.750 s  1.5× more       1.5×    +10 %",
-    ]
-    assert lines[7] == "✓ 1 of 2 questions hold"
-    assert lines_of_table(details(found))[-2].startswith("✓ CPU in all ")
 
 
 def test_all_answers_fit_80_columns_with_the_shared_ones_first() -> None:

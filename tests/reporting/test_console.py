@@ -88,9 +88,11 @@ def test_every_console_is_made_in_one_place() -> None:
     assert makers == ["console.py"]
 
 
+LONG = "partitions-with-a-long-input-and-a-heavy-map-too"
 LABELS = [f"a-release-candidate-{number:02}-of-the-long-branch"[:40] for number in range(10)]
 RUNS = [{**times(123.4 + i, 99.9 + i, 0.5), "time_cpu_steady": 99.9 + i} for i in range(4)]
-FOUND = findings([statistics.compare(make_record(dict.fromkeys(LABELS, RUNS)))])
+FOUND = findings([statistics.compare(make_record(dict.fromkeys(LABELS, RUNS), scenario=LONG))])
+ONE = findings([statistics.compare(make_record({"old": RUNS, "[red]": RUNS}, scenario=LONG))])
 VERDICT = verdict_of(
     record_of(rounds(1, 0.5), scaled(rounds(1, 0.5), system=1.5)),
     criteria=["system:10%", "cpu:50%", "user:12.5%,20ms"],
@@ -100,8 +102,9 @@ MODES = Table(
     [("", ["requests per second"]), ("direct", ["12,345"]), ("proxy-fixed", ["6,789"])],
 )
 SHOWN: dict[str, Callable[[Console], None]] = {
-    "tables": lambda console: print_tables([scenario(FOUND, "waiting")], console),
+    "tables": lambda console: print_tables([scenario(FOUND, LONG)], console),
     "answer": lambda console: print_answer(answer(FOUND), console),
+    "one": lambda console: print_answer(answer(ONE), console),
     "gate": lambda console: print_tables([details(findings((), VERDICT))], console),
     "cells": lambda console: print_tables([MODES], console),
 }
@@ -118,3 +121,4 @@ def test_tables_fit_80_columns_with_the_figures_of_a_wide_console(name: str) -> 
     lost = figures_of(lines_of(SHOWN[name], 1000)) - figures_of(lines)
     assert {one for one in lost if not one.startswith("a-release")} == set()
     assert all(label in "".join("".join(lines).split()) for label in LABELS if name == "answer")
+    assert name != "one" or any(line.startswith(f"= {LONG} ") for line in lines)

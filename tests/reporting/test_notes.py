@@ -49,10 +49,6 @@ def pair(**changes: Any) -> Record:
     return make_record({"a": [times(1, 1, 1)] * 2, "b": [times(1, 1, 1)] * 2}, **changes)
 
 
-def test_without_anything_odd_there_is_no_caution() -> None:
-    assert said(pair()) == []
-
-
 def test_one_round_says_its_change_and_that_it_has_no_interval() -> None:
     record = make_record({"old": runs(2, count=1), "new": runs(0.1, count=1)})
     assert headlines(record) == ["? steady CPU 20× less, one round: no interval"]

@@ -1,9 +1,7 @@
 """Every view shows the same results and the same notes: none has figures or words of its own."""
 
 import re
-from dataclasses import asdict
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from matplotlib.text import Text
@@ -122,21 +120,3 @@ def test_every_view_has_every_note_in_the_same_words(view: str) -> None:
     shown = VIEWS[view](findings(has_gate=True))
     assert [one.text for one in NOTES if f"{one.level} {one.text}" not in " ".join(shown.split())
             and not (view != "console" and one.text in shown)] == []  # fmt: skip
-
-
-def test_junit_and_annotations_have_what_keeps_a_gate_from_a_pass_in_the_same_words() -> None:
-    from tests.gate_runs import failing  # here: it judges
-
-    verdict = failing()
-    found = findings(has_gate=True)
-    cases = ElementTree.fromstring(gate_formats.junit(found, verdict)).iter()
-    said = "".join(f"{case.get('message')}{case.text}" for case in cases)
-    annotated = "\n".join(gate_formats.annotations(found))
-    for kind in ("failed-runs", "lost"):
-        assert f"what is said of {kind}" in said
-        assert f"what is said of {kind}" in annotated
-    data = gate_formats.plain(found, verdict)
-    assert [one["text"] for one in data["notes"]] == [one.text for one in NOTES]
-    assert [one["ratio"] for one in data["judgements"]] == [
-        one.ratio and asdict(one.ratio) for one in JUDGEMENTS
-    ]

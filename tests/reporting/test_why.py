@@ -5,7 +5,7 @@ import pytest
 from tests.reasons import place, python, why
 from waitbench.model.why import Frame
 from waitbench.reporting.document import text_of
-from waitbench.reporting.why import flames, folded, plain, tables
+from waitbench.reporting.why import flames, folded, tables
 
 BEFORE = why("v1", place("main", "spin", cpu=0.99, waits=False))
 AFTER = why(
@@ -91,22 +91,3 @@ def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
 def test_folded_stacks_have_no_separator_within_a_name() -> None:
     found = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
     assert found == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}
-
-
-def test_programs_are_told_the_same() -> None:
-    told = plain([BEFORE, AFTER])
-    assert told["lines"][0][1] == {
-        "process": "worker",
-        "thread": "MainThread",
-        "waits": True,
-        "frames": (
-            {"name": "main", "kind": "python", "file": "app/own.py", "line": 1},
-            {"name": "timely::worker::Worker::step_or_park"},
-            {"name": "futex", "kind": "kernel"},
-        ),
-        "costs": (
-            {"wakeups_per_s": 0.0, "cpu_share": 0.0},
-            {"wakeups_per_s": 889.0, "cpu_share": 0.0},
-        ),
-    }
-    assert told["revisions"][1]["remarks"] == ["child y: no such thing."]

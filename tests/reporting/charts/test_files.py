@@ -26,11 +26,6 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
         assert start == (b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml ve")
 
 
-def test_a_revision_alone_has_no_overview(tmp_path: Path) -> None:
-    alone = [compared({"a": steady_runs(2)}, waits=False)]
-    assert charts.draw_all(findings(alone), tmp_path, ["svg"]) == []
-
-
 @pytest.mark.parametrize("file_format", ["png", "svg"])
 def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) -> None:
     comparison = compared({"a": steady_runs(2), "b": steady_runs(3)})
@@ -58,13 +53,3 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
         if path.suffix == ".svg":
             said = "".join(ElementTree.parse(path).getroot().itertext())
             assert "a\ufffd[31m\ufffd\ufffdb" in said, path
-
-
-def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
-    comparison = compared({"a": steady_runs(2), "b": steady_runs(2)})
-    for path in charts.draw_all(findings([comparison]), tmp_path, ["svg"]):
-        said = " ".join(
-            "".join(one.itertext())
-            for one in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")
-        )
-        assert "lateness" in said, path
