@@ -19,8 +19,12 @@ from tests import gate_runs
 from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
 from tests.reasons import place, why
+from tests.records import outcome
+from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of
 from tests.reporting.test_bisection import CASES as SEARCHES
+from tests.reporting.test_page import PAGES
+from tests.reporting.test_page import gate as asked
 from tests.reporting.test_views import findings as made_up
 from tests.sharing import part
 from tests.store.keeping import finish
@@ -30,7 +34,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import bisection, gate_formats, markdown
+from waitbench.reporting import bisection, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, details, findings
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.gate_formats import annotations
@@ -41,6 +45,7 @@ SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
 EXPECTED = Path(__file__).parent / "expected"
 _LONG_FLOAT = re.compile(r"\d+\.\d{10,}(?:e[-+]\d+)?")
+STYLES = re.compile(r"(<(style|script)>).*?(</\2>)", re.DOTALL)
 HISTORIES = ("table", "csv", "json")
 BASE = rounds(1, 0.5)
 
@@ -87,6 +92,22 @@ def test_the_markdown_of_a_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", HISTORIES)
 def test_the_history_of_the_samples(form: str) -> None:
     check(f"history.{form}", said_by("history", SAMPLES / "history", "--format", form))
+
+
+def test_a_page_but_for_its_styles_and_script() -> None:
+    base = rounds(1, 0.5, 6)
+    record = record_of(base, scaled(base, system=3.0))
+    record.add(outcome("new", 7, "failed", message="exit code 1", log="Traceback\nboom"))
+    shown = html.render(page_of(record, **asked("system:10%", "cpu:900%")))
+    check("page.html", STYLES.sub(r"\1\3", shown))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_shows_above_its_runs(name: str) -> None:
+    shown = STYLES.sub("", html.render(PAGES[name]())).partition("<bdi>Every run<")[0]
+    rows = re.split(r"</(?:tr|p|h\d|li|pre|caption)>", " ".join(shown.split()))
+    texts = (" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows)
+    check(f"pages/{name}.txt", "\n".join([*filter(None, texts), ""]))
 
 
 def two_scenarios(to: Path) -> list[Path]:
