@@ -115,9 +115,10 @@ def times(real: float, user: float, system: float) -> dict[str, float]:
     }
 
 
-def disturb(record: Record, rounds: int) -> None:
-    """Marks the first rounds as those in which the machine did something else."""
+def disturb(record: Record, *rounds: int) -> Record:
+    """The same, with these rounds marked as disturbed in every attempt."""
     record.measurements = [
-        replace(run, marks=(DISTURBED,)) if run.round <= rounds else run
+        replace(run, marks=(DISTURBED,)) if run.round in rounds else run
         for run in record.measurements
     ]
+    return record

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
-from tests.records import make_record, measurement, outcome, times
+from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of, waiting
+from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement
@@ -14,7 +14,7 @@ from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, FAILED, UNANSWERED
+from waitbench.model.run import FAILED, UNANSWERED
 from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
@@ -23,13 +23,6 @@ SYSTEM, CPU = CRITERIA
 
 def defaults(*records: Record) -> gate.GateVerdict:
     return gate.conclude(records, DEFAULTS, 30)
-
-
-def waiting(name: str, **changes: float) -> Record:
-    """A scenario that waits, in which nothing changed but what is given."""
-    names = ("steady", "wakeups", "syscalls", "steady_system", "cpu", "foreign_cpu")
-    same = dict.fromkeys((*names, "startup", "shutdown", "latency", "latency_p50", "rss"), 1.0)
-    return counted(name, **{**same, **changes})
 
 
 def test_a_quarter_more_cpu_while_waiting_is_found_though_start_up_hides_it_in_the_total() -> None:
@@ -254,20 +247,11 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     assert len(verdict.not_measured) == 1
 
 
-def disturbed(record: Record, *numbers: int) -> Record:
-    """The same, with these rounds disturbed in every attempt."""
-    record.measurements[:] = [
-        structs.replace(run, marks=(DISTURBED,)) if run.round in numbers else run
-        for run in record.measurements
-    ]
-    return record
-
-
 @pytest.mark.parametrize(("marked", "verdict"), [(8, "within margin"), (9, "inconclusive")])
 def test_rounds_most_of_which_were_disturbed_do_not_pass(marked: int, verdict: str) -> None:
     # Up to the first look at which it passes.
     base = rounds(1, 0.5, 16)
-    record = disturbed(record_of(base, base[::-1]), *range(1, marked + 1))
+    record = disturb(record_of(base, base[::-1]), *range(1, marked + 1))
     found = gate.conclude([record], [CPU], 16)
     (judgement,) = found.judgements
     assert (judgement.verdict.value, judgement.disturbed) == (verdict, marked)
@@ -276,7 +260,7 @@ def test_rounds_most_of_which_were_disturbed_do_not_pass(marked: int, verdict: s
 
 def test_disturbed_rounds_take_back_no_alarm_as_the_candidate_may_have_disturbed_them() -> None:
     base = rounds(1, 0.5)
-    record = disturbed(record_of(base, scaled(base, 2.0)), *range(1, 21))
+    record = disturb(record_of(base, scaled(base, 2.0)), *range(1, 21))
     (judgement,) = gate.conclude([record], [CPU], 20).judgements
     assert (judgement.verdict, judgement.rounds) == (Verdict.SLOWER, 16)
 
@@ -284,7 +268,7 @@ def test_disturbed_rounds_take_back_no_alarm_as_the_candidate_may_have_disturbed
 def test_nothing_is_excused_by_rounds_most_of_which_were_disturbed() -> None:
     record = counted("s", wakeups=1.5, steady=0.5)
     (judgement,) = gate.conclude(
-        [disturbed(record, *range(1, 21))], parse(["wakeups:5%"], METRICS), 20
+        [disturb(record, *range(1, 21))], parse(["wakeups:5%"], METRICS), 20
     ).judgements
     assert judgement.verdict is Verdict.INCONCLUSIVE
 
@@ -325,9 +309,9 @@ def often(scenario: str, steady: list[float], base: list[float] | None = None) -
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
     base = rounds(1, 0.5, 10)
     calm = record_of(base, base)
-    assert not gate.is_too_disturbed([disturbed(calm, *range(1, 8))])
-    assert gate.is_too_disturbed([disturbed(record_of(base, base), *range(1, 9))])
-    verdict = gate.conclude([disturbed(calm, *range(1, 9))], [CPU], 10)
+    assert not gate.is_too_disturbed([disturb(calm, *range(1, 8))])
+    assert gate.is_too_disturbed([disturb(record_of(base, base), *range(1, 9))])
+    verdict = gate.conclude([disturb(calm, *range(1, 9))], [CPU], 10)
     assert verdict.outcome is GateOutcome.INCONCLUSIVE
 
 
@@ -339,5 +323,5 @@ def test_it_is_not_given_up_for_rounds_that_only_the_candidate_can_have_disturbe
         structs.replace(run, position=(run.position + run.round) % 2) for run in record.measurements
     ]
     after_the_candidate = range(1, 20, 2)
-    assert not gate.is_too_disturbed([disturbed(record, *after_the_candidate, 2)])
-    assert gate.is_too_disturbed([disturbed(record, *range(1, 21))])
+    assert not gate.is_too_disturbed([disturb(record, *after_the_candidate, 2)])
+    assert gate.is_too_disturbed([disturb(record, *range(1, 21))])

@@ -132,7 +132,7 @@ def test_disturbed_rounds_count_and_where_most_are_nothing_is_told(
     disturbed: int, counted: list[int]
 ) -> None:
     record = made({"v1": 1.0, "v2": 2.0}, session="1", rounds=5)
-    disturb(record, disturbed)
+    disturb(record, *range(1, disturbed + 1))
     assert [one.rounds for one in told_by(record, "1")] == counted
 
 

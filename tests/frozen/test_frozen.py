@@ -17,7 +17,7 @@ from rich.console import Console
 import runner
 from tests import gate_runs
 from tests.analysis.scanned import scan_records
-from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
+from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.reasons import place, why
 from tests.records import outcome
 from tests.reporting.made_up import page_of
@@ -31,9 +31,6 @@ from tests.store.keeping import finish
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.model.metrics import METRICS
-from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.gating import Gate
 from waitbench.reporting import bisection, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, details, findings
 from waitbench.reporting.console import print_answer, print_tables
@@ -113,8 +110,7 @@ def test_what_a_page_shows_above_its_runs(name: str) -> None:
 def two_scenarios(to: Path) -> list[Path]:
     """Two shares of a gate that fails in one of two scenarios."""
     records = [record_of(BASE, scaled(BASE, system=by), scenario=f"by {by}") for by in (1.5, 1.0)]
-    gate = Gate(criteria=parse(["system:10%,each", "cpu:50%"], METRICS), most_rounds=10)
-    finish(to, *records, gate=gate.as_settings())
+    finish(to, *records, **asked("system:10%,each", "cpu:50%"))
     return part(to, 2)
 
 
@@ -143,9 +139,6 @@ def test_what_merge_concludes_as_json(
 
 def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
-    names = ("wakeups", "syscalls", "steady", "cpu_running", "cpu", "startup", "shutdown")
-    same = dict.fromkeys((*names, "latency", "rss", "foreign_cpu"), 1.0)
-    waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
         "fail": gate_runs.failing(),
         "pass": verdict_of(record_of(BASE, BASE), criteria=["system:10%", "cpu:50%"]),
@@ -153,7 +146,7 @@ def verdicts() -> dict[str, GateVerdict]:
         "inconclusive": gate_runs.unclear(),
         "inconclusive-passes": gate_runs.unclear(inconclusive_passes=True),
         "not-measured": gate_runs.crashing(),
-        "defaults": gate.conclude(waiting, DEFAULTS, 10),
+        "defaults": gate.conclude([*map(waiting, ("one", "two"))], DEFAULTS, 20),
     }
 
 

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from tests.gate_runs import Ratio, counted, working
+from tests.gate_runs import counted, waiting, working
 from tests.records import contestant, describing, facts, make_record
 from waitbench.analysis import gate, history
 from waitbench.analysis.criteria import DEFAULTS
@@ -91,17 +91,10 @@ def trends_of(all_kept: Sequence[Contents]) -> Trends:
 
 def many() -> GateVerdict:
     """The defaults, of eight scenarios with long names."""
-    alike = (
-        "wakeups", "syscalls", "cpu", "startup", "shutdown", "foreign_cpu", "latency",
-        "latency_p50", "rss",
-    )  # fmt: skip
-    same: dict[str, Ratio] = {
-        **dict.fromkeys(alike, 1.0), "steady": 1.02, "steady_system": [0.6, 2.6] * 10,
-    }  # fmt: skip
     names = ("partitioned-long-input", "dynamic-long-input")
     busy = [f"partitioned-long-input-heavy-map-{number}" for number in range(6)]
     records = [
-        *(counted(name, **same) for name in names),
+        *(waiting(name, steady=1.02, steady_system=[0.6, 2.6] * 10) for name in names),
         *(working(counted(name, cpu=0.0625)) for name in busy),
     ]
     return gate.conclude(records, DEFAULTS, 20)

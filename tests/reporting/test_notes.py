@@ -145,7 +145,7 @@ def test_rounds_that_are_left_out_and_those_that_were_disturbed_are_said() -> No
         "1 round is left out, as not every revision has a measurement there",
     ]
     busy = make_record({"old": same, "new": same}, scenario="busy")
-    disturb(busy, 2)
+    disturb(busy, 1, 2)
     assert "most of those in busy" in said(record, busy)[0]
 
 

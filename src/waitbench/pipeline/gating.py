@@ -161,7 +161,9 @@ def metrics_known(worker: str | None) -> tuple[Metric, ...]:
     """
     if worker is None:
         return METRICS
-    return tuple(dict.fromkeys((*METRICS, *metrics_of(worker_file.read(Path(worker))))))
+    return tuple(
+        dict.fromkeys((*METRICS, *metrics_of(worker_file.read(Path(worker)), is_poked=True)))
+    )
 
 
 def limits_in(
