@@ -4,6 +4,7 @@ import re
 import sys
 import textwrap
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -57,3 +58,24 @@ def test_the_index_of_trials_has_each_of_them() -> None:
     rows = re.findall(r"^\| ([a-z0-9, -]+) \|", (folder / "README.md").read_text("utf-8"), re.M)
     named = [name for row in rows[1:] for name in row.split(", ") if name.strip("- ")]
     assert sorted(named) == sorted(path.stem for path in folder.glob("*.txt"))
+
+
+@pytest.mark.integration
+def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path)
+    done = run(*command, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    contents = (ROOT / "mkdocs.yml").read_text("utf-8")
+    documents = {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert not {name for name in documents if f"- {name}\n" not in contents}
+    lost = []
+    for page in tmp_path.rglob("*.html"):
+        if "samples" in page.parts and page.name != "index.html":
+            continue  # a sample of our own page
+        text = page.read_text("utf-8")
+        for link in re.findall(r'(?:href|src)="?([^"\s>]+)', text):
+            path = unquote(link.partition("#")[0])
+            if path and not re.match(r"[a-z]+:|//", path) and not (page.parent / path).exists():
+                lost.append((page.name, link))
+        assert not re.search(r'<(?:script|link)[^>]*(?:src|href)="?https?://', text), page
+    assert not [one for one in lost if one[0] != "404.html"]

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import dedent
 
@@ -156,9 +156,19 @@ def test_an_installed_waitbench_compares_from_anywhere(
     assert run("python", "-c", read, **variables).stdout == "['ok', 'ok', 'ok', 'ok']\n"
 
 
-def chosen() -> list[Requirement]:
-    lines = (ROOT / "requirements.in").read_text("utf-8").splitlines()
-    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+def chosen(name: str = "requirements.in") -> list[Requirement]:
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith(("#", "-r "))]
+
+
+def pins(requirements: Iterable[Requirement]) -> set[tuple[str, str]]:
+    return {(one.name.lower(), str(one.specifier)) for one in requirements}
+
+
+def locked(name: str) -> set[tuple[str, str]]:
+    """What a lock pins, without its hashes."""
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    return pins(Requirement(line.rstrip(" \\")) for line in lines if re.match(r"\w", line))
 
 
 def test_what_the_wheel_needs_is_what_a_clone_locks() -> None:
@@ -172,3 +182,9 @@ def test_what_the_wheel_needs_is_what_a_clone_locks() -> None:
 def test_the_change_log_has_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.search(rf"^## {re.escape(installation.VERSION)}( |$)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
+def test_a_lock_pins_what_is_chosen_and_both_agree(name: str) -> None:
+    """Hashes are asked for on installation: tests/test_setup.py."""
+    assert pins(chosen(f"{name}.in")) <= locked(f"{name}.txt") <= locked("requirements-dev.txt")

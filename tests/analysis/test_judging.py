@@ -1,22 +1,40 @@
 """Judgements of a candidate by a criterion."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.analysis.judged import CPU, FLOOR, SYSTEM, WAKEUPS, judge, of_ratios
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, times
-from waitbench.analysis.judging import Judgement
+from waitbench.analysis import judging
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.judging import Judgement, ask
 from waitbench.analysis.rule import ALARM, CLEAR, LOOKS
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.verdicts import Verdict
-from waitbench.model.metrics import BY_NAME
+from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.record import Record
+from waitbench.pipeline.criteria import parse
 
 FIRST = LOOKS[-2]
 """A single scenario can be within its margin then."""
+SYSTEM, FLOOR, CPU, WAKEUPS = parse(
+    ["system:10%", "system:10%,20ms", "cpu:10%", "wakeups:5%"], METRICS
+)
+
+
+def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[Judgement, ...]:
+    asked = ask(records, criteria)
+    return tuple(judging.judge(question, asked) for question in asked)
+
+
+def of_ratios(logs: Sequence[float]) -> Record:
+    """Rounds in which CPU time, all of it system time, has these logarithms of its ratio."""
+    candidate = [times(1, 0, math.exp(log)) for log in logs]
+    return make_record({"a": [times(1, 0, 1)] * len(logs), "b": candidate})
 
 
 def test_the_interval_is_that_of_the_test_that_decides() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from benchmarks import doctored, trials
 from tests.records import make_record
 from tests.running import run
+from tests.standin import write_wheel_of
 from waitbench.model.record import Record
 from waitbench.system.places import ROOT
 
@@ -37,15 +37,6 @@ Sink().write_batch("abc")
 WAITING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=False)"
 WORKING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=True)"
 RATES = {"dynamic": 1.0}
-
-
-def write_wheel(folder: Path, **files: str) -> Path:
-    """A wheel that holds what makes sinks and what runs them, and nothing else."""
-    wheel = folder / "bytewax-0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as output:
-        for name, text in (WHEEL | files).items():
-            output.writestr(name, text)
-    return wheel
 
 
 def printed(copy: Path, *words: str) -> list[str]:
@@ -76,7 +67,9 @@ def record(base: dict[str, float], new: dict[str, float]) -> Record:
 def test_a_load_begins_when_and_where_it_says_and_loses_no_item(
     tmp_path: Path, kind: str, arguments: Sequence[str], threads: str
 ) -> None:
-    wheel = write_wheel(tmp_path, **{"bytewax/__init__.py": "print('first')\n"})
+    wheel = write_wheel_of(
+        tmp_path, "bytewax", {**WHEEL, "bytewax/__init__.py": "print('first')\n"}
+    )
     rates = RATES if kind == "wakeups" else None
     copy = doctored.doctor(wheel, tmp_path / "copy", kind, rates)
     assert printed(copy, "-m", "bytewax.run", *arguments) == ["first", threads, "a b c"]
@@ -84,17 +77,10 @@ def test_a_load_begins_when_and_where_it_says_and_loses_no_item(
     assert printed(copy, "-c", only_imports) == ["first", "1"]
 
 
-def test_equal_loads_give_equal_wheels(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path)
-    one, other = (
-        doctored.doctor(wheel, tmp_path / name, "system", {"dynamic": 0.1}).read_bytes()
-        for name in ("one", "other")
-    )
-    assert one == other
-
-
 def test_a_wheel_whose_sinks_are_unknown_is_refused(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path, **{"bytewax/outputs.py": "class StatelessSink: pass\n"})
+    wheel = write_wheel_of(
+        tmp_path, "bytewax", {"bytewax/outputs.py": "class StatelessSink: pass\n"}
+    )
     with pytest.raises(SystemExit, match="has no StatelessSinkPartition: name a wheel of"):
         doctored.doctor(wheel, tmp_path / "copy", "user", {})
 

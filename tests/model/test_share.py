@@ -8,14 +8,6 @@ from waitbench.model.share import Shard
 FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_every_scenario_is_in_exactly_one_share(number: int) -> None:
-    shares = [Shard(index=one, number=number).of(FOUR) for one in range(1, number + 1)]
-    assert sorted(name for share in shares for name in share.scenarios) == list(FOUR)
-    assert all(share.scenarios and share.of == tuple(FOUR) for share in shares)
-    assert [share.is_whole for share in shares] == [number == 1] * number
-
-
 @pytest.mark.parametrize(
     ("lengths", "shares"),
     [

@@ -43,14 +43,6 @@ def test_few_far_out_do_not_flatten_a_history() -> None:
     assert Axis.over([*usual, estimate(30)]).high == 50
 
 
-def test_a_dot_lies_on_its_interval() -> None:
-    drawn = svg.of_dot(Dot(estimate(2, 1, 4), BAND, COLOURS[1]), Axis.of_ratios(4))
-    assert '<line x1="50.0%" x2="100.0%" y1="50%" y2="50%" class="i"/>' in drawn
-    assert '<circle cx="75.0%"' in drawn
-    assert COLOURS[1] in drawn
-    assert 'class="h"' not in drawn
-
-
 def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_open() -> None:
     drawn = svg.of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis.of_ratios(4))
     assert '<line x1="50.0%" x2="75.0%"' in drawn

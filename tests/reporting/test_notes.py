@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
+from tests.analysis.scanned import scan_records
 from tests.gate_runs import failing, unclear, verdict_of
 from tests.records import contestant, disturb, facts, make_record, measurement, outcome, times
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import Dear
+from waitbench.analysis.scan import scans
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
-from waitbench.reporting import notes
+from waitbench.reporting import notes, scan
 from waitbench.reporting.answer import findings
 
 
@@ -241,3 +243,17 @@ def test_means_that_no_answer_hangs_on_are_not_said(
     verdict = verdict_of(make_record(both), criteria=[f"{name}:{allowed}"], most_rounds=30)
     assert verdict.outcome is GateOutcome.PASS
     assert of(verdict) == ["PASS: 1 question, no regression"]
+
+
+def test_a_scan_says_what_each_input_adds_and_where_no_line_fits() -> None:
+    costs = {
+        "v0": lambda n: 0.02 + 0.0002 * n,
+        "dear": lambda n: 0.02 + 0.0006 * n,
+        "square": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
+    }
+    dear, square = scan.headlines(scans(scan_records(costs)))
+    assert f"{dear.level} {dear.text}" == "▲ dear: 3.0× more CPU for each partition (95 %: 3.0×)"
+    assert square.level == "!"
+    assert square.text.startswith("square: not a line: the cost at 1,024 partitions is more")
+    (alone,) = scan.headlines(scans(scan_records({"v0": costs["v0"]})))
+    assert alone.text.startswith("v0: each partition 20")

@@ -23,21 +23,6 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_there_is_a_row_for_every_run_in_the_order_in_which_they_were_made(tmp_path: Path) -> None:
-    record = make_record({"a": [times(1, 0.5, 0.25)] * 2, "b": [times(2, 1, 0.5)]})
-    record.add(outcome("b", 2, "lost-items"))
-    frames.export(tmp_path, [record])
-    assert [
-        (row["revision"], row["round"], row["outcome"], row["time_system"])
-        for row in rows(tmp_path)
-    ] == [
-        ("a", "1", "ok", "0.25"),
-        ("b", "1", "ok", "0.5"),
-        ("a", "2", "ok", "0.25"),
-        ("b", "2", "lost-items", ""),
-    ]
-
-
 def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Path) -> None:
     own = Metric("own", "own_metric", "byte", "a worker's own")
     plain, special = make_record({"a": []}), make_record({"a": []}, scenario="special")
