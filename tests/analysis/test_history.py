@@ -56,18 +56,6 @@ def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
     return told_by(made(costs, session=name, **changes), name)
 
 
-def test_sessions_that_share_the_anchor_are_one_history() -> None:
-    all_told = told("1", {"v1.0": 1, "v1.1": 2}) + told("2", {"v1.0": 10, "v1.1": 20, "v1.10": 10})
-    all_told += told("3", {"v1.2": 1, "v1.0": 0.5})
-    (trend,) = trends(all_told, "v1.0")
-    assert [entry.name for entry in trend.ratios] == ["v1.0", "v1.1", "v1.2", "v1.10"]
-    ratios = [ratio.value for ratio in trend.ratios.values()]
-    assert ratios == pytest.approx([1, 2, 2, 1], rel=0.05)
-    assert [ratio.count for ratio in trend.ratios.values()] == [3, 2, 1, 1]
-    assert [step.after for step in trend.change_points] == ["v1.1", "v1.10"]
-    assert [step.is_provisional for step in trend.change_points] == [False, True]
-
-
 @pytest.mark.parametrize(
     ("changes", "name"),
     [

@@ -153,10 +153,3 @@ def test_a_candidate_that_slows_its_own_cpu_is_not_within_the_margin() -> None:
     }
     steady = replace(CPU, metric=BY_NAME["steady"])
     assert judge(make_record(runs), criteria=[steady])[0].verdict is Verdict.SLOWER
-
-
-def test_an_inconclusive_question_is_settled_after_its_last_look() -> None:
-    at_the_margin = [math.log(1.1) + 0.01 * (-1) ** number for number in range(30)]
-    assert not judge(of_ratios(at_the_margin[:29]), criteria=[CPU])[0].settled
-    (judgement,) = judge(of_ratios(at_the_margin), criteria=[CPU])
-    assert (judgement.settled, judgement.is_open) == (True, True)

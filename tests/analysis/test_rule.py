@@ -130,16 +130,6 @@ def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     assert {(one.verdict, one.apart) for one in found} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
-@pytest.mark.parametrize("first", [0, 1, 2, 3])
-def test_a_dear_run_of_one_scenario_keeps_six_from_a_pass_after_four_rounds(first: int) -> None:
-    """With a half of its runs dear, one of four is in five of sixteen gates, or none."""
-    pairs = rounds(scenarios=6)
-    pairs[first::8, 4, 1] *= 3.0
-    found = judge(pairs[:4])
-    assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, (4,))
-    assert judge(pairs[:8]).verdict is Verdict.WITHIN_MARGIN
-
-
 @pytest.mark.parametrize("share", [0.5, 0.6])
 def test_dear_runs_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(share: float) -> None:
     random = np.random.default_rng(9)

@@ -182,21 +182,11 @@ def test_a_count_of_nothing_against_one_is_no_rise(
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
-    libraries = {"a": "x", "b": "x", "c": "x", "d": "x", "e": "", "f": ""}
-    revisions = [
-        contestant(
-            label,
-            facts=facts(
-                package_sha256=digest,
-                extensions={"x.so": libraries[label]} if libraries[label] else {},
-            ),
-        )
-        for label, digest in digests.items()
-    ]
-    revisions[5] = contestant("f", facts=None)
-    record = make_record({label: [] for label in digests}, revisions=tuple(revisions))
+    known = [contestant(label, facts=facts(package_sha256=one)) for label, one in digests.items()]
+    revisions = (*known, contestant("g", facts=None))
+    record = make_record({one.label: [] for one in revisions}, revisions=revisions)
     rows = statistics.compare(record).rows
-    assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None]
+    assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None, None]
 
 
 def test_what_is_certain_among_many_is_still_said() -> None:

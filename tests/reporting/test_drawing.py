@@ -7,7 +7,7 @@ import pytest
 from waitbench.analysis.statistics import Estimate
 from waitbench.reporting import svg
 from waitbench.reporting.document import Dot
-from waitbench.reporting.drawing import COLOURS, Axis, colours_of
+from waitbench.reporting.drawing import Axis
 
 BAND = (1.0, 1.1)
 
@@ -56,9 +56,3 @@ def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: s
     assert "<circle" not in drawn
     assert f'<svg x="{edge}"' in drawn
     assert all(0 <= float(found) <= 100 for found in re.findall(r"([-\d.]+)%", drawn))
-
-
-def test_colours_begin_anew_when_all_are_used() -> None:
-    found = colours_of([f"v{number}" for number in range(len(COLOURS) + 1)])
-    assert found["v0"] == found[f"v{len(COLOURS)}"]
-    assert len(set(found.values())) == len(COLOURS)

@@ -62,26 +62,11 @@ def test_where_the_steady_phase_is_not_known_total_cpu_is_judged_and_called_so()
     assert headlines(record) == ["▲ CPU in all 2.0× more (95 %: 2.0×)"]
 
 
-def test_what_ratios_of_several_scenarios_come_to_is_no_interval() -> None:
-    by = [
-        make_record({"old": runs(4), "new": runs(4 / by)}, scenario=str(by))
-        for by in (36, 14, 28, 1.6)
-    ]
-    assert headlines(*by) == ["▼ steady CPU 36× less to 1.6× less in all 4 scenarios"]
-
-
 def test_many_candidates_have_one_line() -> None:
     costs = {f"v{number}": runs(cost) for number, cost in enumerate((4, 8, 8, 1, 4, 4))}
     assert headlines(make_record(costs)) == [
         "▲ of 5 revisions 2 cost more and 1 cost less: see each row"
     ]
-
-
-def test_what_waits_and_what_does_not_are_said_apart() -> None:
-    waiting = make_record({"old": runs(4), "new": runs(2)}, scenario="idle")
-    busy = make_record({"old": runs(4), "new": runs(8)}, scenario="busy", waits=False)
-    assert headlines(waiting, busy) == ["▼ steady CPU 2.0× less in idle",
-                                        "▲ steady CPU 2.0× more in busy"]  # fmt: skip
 
 
 def test_the_headlines_end_with_how_much_later_items_certainly_are_and_where_most() -> None:
