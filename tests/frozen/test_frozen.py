@@ -5,7 +5,6 @@ A change of words shows up in review as a change of these files. ``UPDATE_FROZEN
 
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
@@ -17,6 +16,7 @@ from rich.console import Console
 import runner
 from tests import gate_runs
 from tests.analysis.scanned import scan_records
+from tests.frozen.checking import check
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.reasons import place, why
 from tests.records import outcome
@@ -40,24 +40,9 @@ from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
-EXPECTED = Path(__file__).parent / "expected"
-_LONG_FLOAT = re.compile(r"\d+\.\d{10,}(?:e[-+]\d+)?")
 STYLES = re.compile(r"(<(style|script)>).*?(</\2>)", re.DOTALL)
 HISTORIES = ("table", "csv", "json")
 BASE = rounds(1, 0.5)
-
-
-def check(name: str, said: str) -> None:
-    """Compares with what was said when it was frozen.
-
-    The last digits of a float depend on the processor: libraries choose their code by it.
-    """
-    path = EXPECTED / name
-    said = _LONG_FLOAT.sub(lambda found: f"{float(found[0]):.10g}", said)
-    if os.environ.get("UPDATE_FROZEN"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(said, "utf-8")
-    assert said == path.read_text("utf-8")
 
 
 def said_by(*arguments: object, code: int = 0) -> str:

@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from msgspec import structs
 
 from tests.records import make_record, times
 from tests.reporting.made_up import page_of
@@ -16,7 +15,7 @@ from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
-from waitbench.reporting import html, idle, markdown, notes
+from waitbench.reporting import html, idle, markdown
 from waitbench.reporting.idle import HOURS_A_MONTH, Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
@@ -116,16 +115,6 @@ def test_names_of_workers_are_whole_in_80_columns_without_what_services_did() ->
     assert [line[:22].strip() for line in shown[2:4]] == [name for name, _ in costs]
     assert "services" not in "".join(shown)
     assert "services" in "".join(lines_of_table(idle.side_by_side(costs, 3), 120))
-
-
-def test_a_window_that_is_too_short_is_a_warning() -> None:
-    halves = ({"time_s": 2.5, "wakeups": 8.0}, {"time_s": 5.0, "wakeups": 24.0})
-    found = record()
-    halved = [structs.replace(run, samples=halves) for run in found.of("v1")]
-    found.measurements = halved + found.of("v2")
-    compared = statistics.compare(found)
-    warned = [note.text for note in notes.cautions([compared])]
-    assert "v1: window too short: its halves differ in wake-ups. Set a longer window" in warned
 
 
 def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
