@@ -23,6 +23,7 @@ from tests.records import outcome
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of
 from tests.reporting.test_bisection import CASES as SEARCHES
+from tests.reporting.test_console import SHOWN
 from tests.reporting.test_page import PAGES
 from tests.reporting.test_page import gate as asked
 from tests.reporting.test_views import findings as made_up
@@ -120,6 +121,11 @@ def test_what_merge_concludes_as_json(
     options = ("--results", tmp_path / "merged", "--no-plot", "--json")
     said = said_by("merge", *made(tmp_path / "whole"), *options, code=code)
     check(f"merge/{made.__name__}.json", said)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_a_console_shows(name: str) -> None:
+    check(f"console/{name.replace(' ', '-')}-80.txt", "\n".join([*lines_of(SHOWN[name]), ""]))
 
 
 def verdicts() -> dict[str, GateVerdict]:

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.gate_runs import failing, unclear, verdict_of
+from tests.gate_runs import failing, unclear
 from tests.records import make_record, times
-from tests.reporting.made_up import many
-from tests.reporting.printing import lines_of, lines_of_table
+from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
@@ -15,7 +14,7 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, notes
-from waitbench.reporting.answer import Findings, again, answer, details, findings, next_step
+from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command
 
@@ -43,15 +42,6 @@ def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> 
     assert all(line.endswith(" \\") for line in command[:-1])
     assert " ".join(line.removesuffix("\\").strip() for line in command) == link.text
     assert lines[-1] == "Results  here"
-
-
-def test_all_answers_fit_80_columns_with_the_shared_ones_first() -> None:
-    verdict = many()
-    lines = lines_of_table(details(findings((), verdict)))
-    assert max(map(len, lines)) <= 80
-    assert lines[2] == "2 waiting scenarios together"
-    assert "? steady system time" in lines[3], "what is open first"
-    assert sum(line[:2] in ("✓ ", "▼ ", "? ") for line in lines) == len(verdict.judgements)
 
 
 @pytest.mark.parametrize(
@@ -105,20 +95,6 @@ def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
     lost = found_of(make_record({"old": runs(2), "new": []}))
     assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
     assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
-
-
-def test_an_answer_about_several_scenarios_has_their_figures_below_it() -> None:
-    scenarios = ("partitioned-long-input", "dynamic-long-input")
-    records = [
-        make_record({"old": runs(0.5) * 4, "new": runs(2) * 4}, scenario=name) for name in scenarios
-    ]
-    found = found_of(*records, verdict=verdict_of(*records, criteria=["steady:10%"]))
-    lines = shown(answer(found))
-    start = lines.index("2 scenarios together")
-    assert lines[start + 1].startswith("✗ steady CPU ")
-    assert [line.split() for line in lines[start + 2 : start + 4]] == [
-        [name, "0.508", "s", "2.03", "s"] for name in scenarios
-    ]
 
 
 @pytest.mark.parametrize(

@@ -55,33 +55,26 @@ def test_costs_are_the_same_in_every_output_and_money_is_shown_only_with_a_price
         assert (money in text) is (price is not None)
 
 
-def test_the_axis_of_a_table_reaches_from_a_hundredth_of_a_per_cent_to_its_dearest() -> None:
-    worst = {"a": 0.080, "b": 0.0014, "c": 0.0, "spins": 2.0}
-    costs = [(name, cost_of(cores)) for name, cores in worst.items()]
-    assert lines_of_table(idle.table("title", "worker", [*costs[:3], ("d", None)], None)) == [
-        "title",
-        "worker  % core  .01   .1    1     10",
-        "a          8.0  ·················●",
-        "b         0.14  ·······●",
-        "c        < .01  ◂",
-        "d            –",
-        "",
-    ]
-    spinning = idle.table("title", "worker", costs, None)
-    assert lines_of_table(spinning)[1].endswith(".01 .1  1    10  100")
-    assert lines_of_table(spinning)[-2] == "spins      200  " + "·" * 18 + "●"
+def cost_of(cores: float) -> IdleCost:
+    return IdleCost(
+        scenario="s", label="v1", cores=Estimate(cores, None, None, 1), window_s=8, figures={}
+    )
+
+
+COSTS = [
+    ("a", cost_of(0.08)), ("b", cost_of(0.0014)), ("c", cost_of(0.0)), ("d", None),
+    ("spins", cost_of(2.0)),
+]  # fmt: skip
+
+
+def test_the_axis_reaches_to_the_dearest_and_needs_a_fixed_width() -> None:
+    spinning = idle.table("title", "worker", COSTS, None)
     assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
     who, cores, dots = idle.chart_of(spinning).headings
     assert (who.text, cores.text) == ("worker", "% core")
     assert dots.axis is not None
     assert dots.axis.high == pytest.approx(2)
     assert [text for _, text in dots.axis.ticks] == [".01", ".1", "1", "10", "100"]
-
-
-def cost_of(cores: float) -> IdleCost:
-    return IdleCost(
-        scenario="s", label="v1", cores=Estimate(cores, None, None, 1), window_s=8, figures={}
-    )
 
 
 @pytest.mark.parametrize(

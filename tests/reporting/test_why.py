@@ -4,7 +4,6 @@ import pytest
 
 from tests.reasons import place, python, why
 from waitbench.model.why import Frame
-from waitbench.reporting.document import text_of
 from waitbench.reporting.why import flames, folded, tables
 
 BEFORE = why("v1", place("main", "spin", cpu=0.99, waits=False))
@@ -16,46 +15,8 @@ AFTER = why(
     place(python("get", "redis/client.py", 7), thread="Thread", process="child x", wakeups=5.04),
     remarks=("child y: no such thing.",),
 )
-
-
-def rows(*several: object, **more: object) -> list[list[str]]:
-    (table,) = tables("idle", several, **more)  # type: ignore[arg-type]
-    return [[text_of(cell) for cell in row] for row in table.rows]
-
-
-def test_each_line_has_who_where_and_what_it_costs_each_revision() -> None:
-    assert rows(BEFORE, AFTER) == [
-        [
-            "MainThread", "main (app/own.py:1) › spin (app/own.py:1) (at work)",
-            "99.0 %", "7.0 %",
-        ],
-        [
-            "MainThread", "main (app/own.py:1) › Worker::step_or_park [futex]",
-            "–", "889/s",
-        ],
-        ["child x, Thread", "get (redis/client.py:7)", "–", "5.0/s"],
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("stack", "shown"),
-    [
-        ("abcd", "a › b › c › d"),
-        ("abcde", "a › b › c › d › e"),
-        ("abcdef", "a › b › … › e › f"),
-    ],
-)
-def test_of_a_deep_stack_either_end_is_shown(stack: str, shown: str) -> None:
-    ((_, where, _),) = rows(why("a", place(*map(Frame, stack), wakeups=1)))
-    assert where == shown
-
-
-def test_what_was_not_seen_is_said() -> None:
-    (table,) = tables("idle", [BEFORE, AFTER], {"v3": "it hung"})
-    assert table.notes == (
-        "v2: child y: no such thing.",
-        "v3: not looked at: it hung",
-    )
+STACKS = (place(*map(Frame, stack), wakeups=1) for stack in ("abcd", "abcde", "abcdef"))
+(DEEP,) = tables("deep", [why("a", *STACKS)])
 
 
 def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
