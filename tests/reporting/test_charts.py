@@ -1,0 +1,245 @@
+"""Charts: dots with their intervals and CPU against latency, read from figures; files of them."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from tests.gate_runs import failing
+from tests.records import make_record, times
+from waitbench.analysis import results, statistics
+from waitbench.analysis.results import MetricResult
+from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.model.errors import HarnessError
+from waitbench.reporting import charts
+from waitbench.reporting.answer import findings
+from waitbench.reporting.charts import forest, planes
+from waitbench.reporting.document import Dot, Heading, Table
+from waitbench.reporting.drawing import COLOURS, Axis
+from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
+
+Runs = Sequence[Mapping[str, float]]
+
+
+def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
+    return statistics.compare(make_record(runs, **changes))
+
+
+def steady_runs(count: int, factor: float = 1.0) -> list[dict[str, float]]:
+    """Runs that differ a little, with what the trade-off needs."""
+    return [
+        {
+            **times(5 + n / 10, factor * (2 + n / 10), factor * (0.5 + n / 100)),
+            "item_latency_p99": 0.001 * (n + 1),
+            "cpu_share_steady": factor * (0.5 + n / 100),
+        }
+        for n in range(count)
+    ]
+
+
+def xs(line: Line2D) -> list[float]:
+    return list(cast("list[float]", line.get_xdata()))
+
+
+def ys(line: Line2D) -> list[float]:
+    return list(cast("list[float]", line.get_ydata()))
+
+
+def row(value: float, *, low: float, high: float, is_open: bool = False) -> Dot:
+    return Dot(Estimate(value, low, high, 5), (1.0, 1.1), "#0072B2", is_open)
+
+
+def draw(*dots: Dot, reach: float = 4) -> Axes:
+    names, changes = ["? CPU"] * len(dots), ["it"] * len(dots)
+    ratio = Heading("ratio", axis=Axis.of_ratios(reach))
+    columns = ((Heading("cost"), names), ("change", changes), (ratio, dots))
+    return axes_of(forest.draw(Table("title", columns)))
+
+
+def gate(*asked: MetricResult) -> Axes:
+    return axes_of(forest.draw(tabulate("gate", asked, GATE_COLUMNS, axis=GATE_AXIS)))
+
+
+def axes_of(figure: Figure) -> Axes:
+    (axes,) = figure.axes
+    return axes
+
+
+def test_a_dot_and_its_interval_are_those_of_the_row() -> None:
+    axes = draw(row(2, low=1, high=3))
+    _, interval, dot = axes.lines
+    assert xs(interval) == [1, 3]
+    assert (xs(dot), dot.get_marker()) == ([2], "o")
+    assert axes.get_xscale() == "log"
+    (band,) = (patch for patch in axes.patches if isinstance(patch, Rectangle))
+    assert (band.get_x(), round(band.get_width(), 6)) == (1, 0.1)
+
+
+def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
+    axes = draw(row(1, low=0.5, high=2, is_open=True), row(36, low=31, high=39), reach=2)
+    _, _, hollow, _, arrow = axes.lines
+    assert hollow.get_markerfacecolor() == "white"
+    assert (xs(arrow), arrow.get_marker()) == ([2], ">")
+
+
+def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
+    found = msgspec.structs.replace(
+        results.of_verdict(failing())[0], margin=0.25, ratio=Estimate(1.5, 1.4, 1.6, 8)
+    )
+    axes = gate(found, msgspec.structs.replace(found, floor=0.1))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
+    dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
+    assert dots == [1.5 / 1.25, 1.5]
+    bands = [one for one in axes.patches if isinstance(one, Rectangle)]
+    assert [(one.get_x(), one.get_x() + one.get_width()) for one in bands] == [
+        (0.8, 1), (0.5, 1),
+    ], "no change; with a floor all up to the limit"  # fmt: skip
+
+
+def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
+    axes = draw(row(0.02, low=0.01, high=0.03))
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    arrow = axes.lines[-1]
+    (name,) = axes.get_yticklabels()
+    half = arrow.get_markersize() / 2 / 72 * figure.dpi
+    middle = axes.transData.transform((xs(arrow)[0], 0))[0]
+    assert name.get_window_extent().x1 < middle - half
+
+
+def test_the_longest_name_of_a_default_question_is_whole() -> None:
+    name = "✓ 10 waiting scenarios together · system calls while waiting"
+    columns = ((Heading("cost"), [name]), (Heading("ratio", axis=GATE_AXIS), ["–"]))
+    (label,) = axes_of(forest.draw(Table("title", columns))).get_yticklabels()
+    assert label.get_text() == name
+
+
+def plane(comparison: Comparison) -> Figure | None:
+    labels = [row.label for row in comparison.rows]
+    return planes.tradeoff("idle", results.of_comparisons([comparison]), labels)
+
+
+def test_the_trade_off_has_means_with_intervals_within_the_frame() -> None:
+    comparison = compared({"a": steady_runs(9), "b": [], "c": steady_runs(8, factor=0.01)})
+    figure = plane(comparison)
+    assert figure is not None
+    (axes,) = figure.axes
+    bars_of = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    means = [(xs(dot)[0], ys(dot)[0]) for dot in (one.lines[0] for one in bars_of) if dot]
+    assert means == [
+        pytest.approx((4.5, 0.535)), pytest.approx((4.5, 0.00535)),
+    ], "milliseconds, and cores"  # fmt: skip
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "c"]
+    assert axes.get_yscale() == "log", "far apart"
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    for bars in bars_of:
+        for lines in bars.lines[2]:
+            for segment in lines.get_segments():
+                for x, y in segment:
+                    assert left <= x <= right
+                    assert bottom <= y <= top
+
+
+def test_there_is_a_trade_off_only_where_items_are_due_over_time() -> None:
+    assert plane(compared({"a": steady_runs(2)}, waits=False)) is None
+    assert plane(compared({"a": [times(1, 1, 1)], "b": []})) is None
+    assert plane(compared({"a": steady_runs(2)})) is not None
+
+
+PAGE_PIXELS = 830
+"""How wide GitHub shows a picture of a README."""
+LEAST_PIXELS = 9
+
+
+def drawn(labels: list[str]) -> list[Figure]:
+    """A chart of each kind, of revisions with these labels beside a baseline."""
+    runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
+    comparison = compared(runs)
+    found = results.of_comparisons([comparison])
+    trade_off = planes.tradeoff("", found, ["base", *labels])
+    assert trade_off is not None
+    return [forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))), trade_off]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["_hidden", "$maths$"],
+        [f"a-revision-with-a-label-of-forty-chars-{n}" for n in range(13)],
+        [f"_{number:02}".ljust(200, "x") for number in range(10)],
+    ],
+)
+def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows_it(
+    labels: list[str],
+) -> None:
+    for figure in drawn(labels):
+        figure.draw_without_rendering()
+        shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        texts = {text.get_text().replace("\u200b", "") for text in shown}
+        named = {text for text in texts if any(label[:6] in text for label in labels)}
+        assert len(named) >= len(labels)
+        for text in shown:
+            pixels = float(text.get_fontsize()) * PAGE_PIXELS / (72 * figure.get_figwidth())
+            assert pixels >= LEAST_PIXELS, text.get_text()
+
+
+def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
+    *_, last = drawn([f"v{number}" for number in range(3 * len(COLOURS))])
+    (axes,) = last.axes
+    dots = [bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)]
+    looks = [(dot.get_color(), dot.get_marker()) for dot in dots if dot]
+    assert len({colour for colour, _ in looks}) == len(COLOURS)
+    assert len(set(looks)) == len(looks)
+
+
+def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
+    runs = {"a": steady_runs(2), "b": steady_runs(2)}
+    waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
+    found = findings([waiting, other], failing())
+    files = charts.draw_all(found, tmp_path, ["png", "svg"])
+    names = ("overview", "gate", "waiting-tradeoff")
+    assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
+    for path in files:
+        start = path.read_bytes()[:8]
+        assert start == (b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml ve")
+
+
+@pytest.mark.parametrize("file_format", ["png", "svg"])
+def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) -> None:
+    comparison = compared({"a": steady_runs(2), "b": steady_runs(3)})
+    contents = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        files = charts.draw_all(findings([comparison]), tmp_path / name, [file_format])
+        contents.append([path.read_bytes() for path in files])
+    assert contents[0] == contents[1]
+
+
+def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"missing/chart\.svg cannot be written"):
+        charts.save(Figure(), tmp_path / "missing", "chart", "svg")
+
+
+def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
+    hostile = "a\x1b[31m\x07\u202eb"
+    comparison = compared({"a": steady_runs(2), hostile: steady_runs(2)}, scenario=hostile)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # one would quote them on stderr
+        files = charts.draw_all(findings([comparison]), tmp_path, ["png", "svg"])
+    assert len(files) == 4
+    for path in files:
+        if path.suffix == ".svg":
+            said = "".join(ElementTree.parse(path).getroot().itertext())
+            assert "a\ufffd[31m\ufffd\ufffdb" in said, path
