@@ -1,11 +1,12 @@
 """How a report begins and ends: its tables on a console, and what is best done next."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from tests.gate_runs import failing, unclear
-from tests.records import make_record, times
+from tests.records import Runs, make_record, times
 from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
@@ -44,49 +45,41 @@ def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> 
     assert lines[-1] == "Results  here"
 
 
-@pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        (("--rounds", "10"), "./compare.sh old new -p 2 --rounds 10"),
-        (("--gate",), "./compare.sh old new -p 2 --gate"),
-    ],
-)
-def test_a_command_is_repeated_into_a_folder_of_its_own(more: tuple[str, ...], text: str) -> None:
-    assert again(ARGV, *more) == text
+def test_a_command_is_repeated_into_a_folder_of_its_own() -> None:
+    assert again(ARGV, "--rounds", "10") == "./compare.sh old new -p 2 --rounds 10"
     assert again(("compare", "a b", "--rounds=3", "--gate"), "--gate") == (
         "./compare.sh 'a b' --gate"
     )
 
 
+ONCE = runs(0.1)[:1]
+
+
 @pytest.mark.parametrize(
-    ("candidate", "option"),
-    [(runs(0.1), "--gate"), (runs(4.0), "--why"), (runs(0.1)[:1], "--rounds 5")],
-    ids=["faster", "slower", "inconclusive"],
+    ("old", "new", "verdict", "argv", "option"),
+    [
+        (runs(2), runs(0.1), None, ARGV, "--gate"),
+        (runs(2), runs(4.0), None, ARGV, "--why"),
+        (runs(2)[:1], ONCE, None, ARGV, "--rounds 5"),
+        (runs(2), runs(4), failing(), ARGV, "--why"),
+        (runs(2), runs(4), unclear(), ARGV, "--full"),
+        (runs(2), runs(4), None, ("workers", "rq.toml"), None),
+        (runs(2), [], None, ARGV, None),
+    ],
 )
 def test_what_is_best_done_next_depends_on_what_was_found(
-    candidate: list[dict[str, float]], option: str
+    old: Runs, new: Runs, verdict: GateVerdict | None, argv: Sequence[str], option: str | None
 ) -> None:
-    found = found_of(make_record({"old": runs(2)[: len(candidate)], "new": candidate}))
-    step = next_step(found, None, len(candidate), ARGV)
-    assert step is not None
-    assert step.text.endswith(option)
-    assert next_step(found, None, 4, ("workers", "rq.toml")) is None
-    assert next_step(found_of(make_record({"old": runs(2)})), None, 4, ARGV) is None
-
-
-@pytest.mark.parametrize(("verdict", "option"), [(failing(), "--why"), (unclear(), "--full")])
-def test_a_gate_has_a_next_step_of_its_own(verdict: GateVerdict, option: str) -> None:
-    found = found_of(make_record({"old": runs(2), "new": runs(4)}), verdict=verdict)
-    step = next_step(found, verdict, 4, ARGV)
-    assert step is not None
-    assert step.text.endswith(option)
-    assert not any("95 %" in line for line in shown(answer(found))), "its verdict is the only one"
+    found = found_of(make_record({"old": old, "new": new}), verdict=verdict)
+    step = next_step(found, verdict, len(new), argv)
+    assert (step and step.text.split(" -p 2 ")[1]) == option
+    # The verdict of a gate is the only one.
+    assert verdict is None or not any("95 %" in line for line in shown(answer(found)))
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
-    found = found_of(make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]}))
+    found = found_of(make_record({"old": runs(2)[:1], "new": ONCE}))
     same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
-    assert next_step(found, None, 1, ARGV) is not None
     assert next_step(replace(found, notes=[*found.notes, same]), None, 1, ARGV) is None
 
 

@@ -15,7 +15,9 @@ from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.record import Record
 from waitbench.reporting.answer import findings
+from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
+from waitbench.reporting.markdown import render_table
 from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
@@ -91,3 +93,8 @@ def test_json_has_the_documented_keys_and_no_others() -> None:
     for key in (*data, *data["judgements"][0], *data["notes"][0]):
         assert f"`{key}`" in documented, key
     assert "passed" not in data, "the outcome has four values"
+
+
+def test_text_in_markdown_cannot_end_a_cell_nor_begin_a_tag_nor_command_a_terminal() -> None:
+    text = render_table(Table("t\x1b", [(Heading("a\x1b"), ["x|y\n<script>\x1b"])]))
+    assert text == "**t\ufffd**\n\n| a\ufffd |\n| --- |\n| x\\|y &lt;script>\ufffd |\n"
