@@ -14,7 +14,7 @@ from tests.records import make_record, outcome, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
 from tests.reporting.test_history import LENGTHY, TRENDS
-from tests.reporting.test_idle import COSTS
+from tests.reporting.test_idle import COSTS, PRICE, record
 from tests.reporting.test_why import AFTER, BEFORE, DEEP
 from waitbench.analysis import statistics
 from waitbench.model.metrics import BY_NAME
@@ -134,6 +134,8 @@ SHOWN: dict[str, Show] = {
     "questions": tables(details(findings((), many()))),
     "cells": tables(MODES),
     "idle": tables(*(idle.table("title", "worker", costs, None) for costs in (COSTS[:4], COSTS))),
+    "waiting": tables(*idle.tables([statistics.compare(record())])),
+    "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
     "why": tables(*why.tables("idle", [BEFORE, AFTER], {"v3": "it hung"}), DEEP),
     "history": tables(*(history.table(one, "waiting", BY_NAME["steady"]) for one in TRENDS)),
     "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["steady"], newest=4)),

@@ -1,12 +1,10 @@
 """What waiting costs in plain units: the same figures in every output, and money only if asked."""
 
-import re
 from dataclasses import replace
 
 import pytest
 
 from tests.records import make_record, times
-from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost
@@ -15,8 +13,8 @@ from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
-from waitbench.reporting import html, idle, markdown
-from waitbench.reporting.idle import HOURS_A_MONTH, Price
+from waitbench.reporting import idle, markdown
+from waitbench.reporting.idle import Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
 PRICE = Price.parse("0.04/core-hour")
@@ -35,24 +33,12 @@ def record(**more: float) -> Record:
     return make_record({label: runs(label, **more) for label in STEADY_S}, scenario="idle")
 
 
-@pytest.mark.parametrize("price", [None, PRICE])
-def test_costs_are_the_same_in_every_output_and_money_is_shown_only_with_a_price(
-    price: Price | None,
-) -> None:
-    found = record()
-    (table,) = idle.tables([statistics.compare(found)], price)
-    console = lines_of_table(table, 120)
-    rendered = markdown.render_table(table)
-    page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, price=price)))
-    for label, written in (("v1", "1.4"), ("v2", "0.090")):
-        (row,) = (line for line in console if line.startswith(label))
-        assert row.split()[1] == written
-        (row,) = (line for line in rendered.splitlines() if line.startswith(f"| idle | {label}"))
-        assert f"| {written} |" in row
-        assert f" {written} " in page
-    money = f" {STEADY_S['v1'] / WINDOW_S * HOURS_A_MONTH * 0.04:.2f} "
-    for text in ("\n".join(console), rendered, page):
-        assert (money in text) is (price is not None)
+def served() -> Record:
+    """A scenario with services."""
+    counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_steady": 0.02}
+    found = record(**counted)
+    found.metrics = (*METRICS, *WAITING)
+    return found
 
 
 def cost_of(cores: float) -> IdleCost:
@@ -83,18 +69,6 @@ def test_the_axis_reaches_to_the_dearest_and_needs_a_fixed_width() -> None:
 def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match=r"is not AMOUNT/core-hour, such as 0\.04/core-hour"):
         Price.parse(text)
-
-
-def test_what_services_did_has_columns_in_every_output() -> None:
-    counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_steady": 0.02}
-    found = make_record({label: runs(label, **counted) for label in STEADY_S}, scenario="idle")
-    found.metrics = (*METRICS, *WAITING)
-    (table,) = idle.tables([statistics.compare(found)])
-    for shown in (markdown.render_table(table), " ".join(html.render(page_of(found)).split())):
-        assert "requests/s to services" in shown
-        assert "bytes/s services" in shown
-    assert "| 11 |" in markdown.render_table(table)
-    assert max(map(len, lines_of_table(table))) <= 80
 
 
 def test_names_of_workers_are_whole_in_80_columns_without_what_services_did() -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,17 @@ from msgspec import structs
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import contestant, make_record, outcome, times
 from tests.reporting.made_up import contents_of, kept, page_of, trends_of
-from tests.store.keeping import finish
+from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.share import Share
-from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Dot, Page, Table, text_of
 from waitbench.reporting.drawing import COLOURS
-from waitbench.reporting.page import compose_history
+from waitbench.reporting.page import compose_history, compose_workers
 
 
 def gate(*criteria: str) -> dict[str, Any]:
@@ -53,6 +51,18 @@ def together() -> Page:
     return compose_history(several, trends_of(several), 0, [])
 
 
+def side_by_side() -> Page:
+    """Comparisons of a worker each, the dearest first."""
+    several = []
+    for name, share in (("rq", 0.002), ("arq", 0.02)):
+        waited = {**times(5, 0.1, 0.1), "time_cpu_steady": share * 4, "cpu_share_steady": share}
+        of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
+        runs = {one.label: [waited] * 3 for one in of}
+        several.append(contents_of(make_record(runs, scenario=name, revisions=of), name=name))
+    compared = [statistics.compare(one) for each in several for one in each.records]
+    return compose_workers(several, compared, [], None)
+
+
 BASE = rounds(1, 0.5)
 FEW = rounds(1, 0.5, 2)
 PASS = gate("system:50%", "cpu:20%", "user:90%")
@@ -64,6 +74,8 @@ PAGES: dict[str, Callable[[], Page]] = {
     "alone": lambda: page_of(make_record({"a": [times(1, 1, 1)] * 3})),
     "failed": failed,
     "history": together,
+    "waiting-for-money": lambda: page_of(served(), price=PRICE),
+    "workers": side_by_side,
 }
 """tests/frozen/expected/pages has what each shows."""
 
@@ -79,22 +91,6 @@ def test_a_revision_has_one_colour_in_all_tables() -> None:
             if isinstance(last, Dot):
                 (label,) = (text_of(cell) for cell in cells if text_of(cell) in ("b", "c"))
                 assert last.colour == COLOURS["abc".index(label)]
-
-
-def test_comparisons_of_a_worker_each_stand_side_by_side_with_the_dearest_first(
-    tmp_path: Path,
-) -> None:
-    for name, share in (("rq", 0.002), ("arq", 0.02)):
-        waited = {**times(5, 0.1, 0.1), "time_cpu_steady": share * 4, "cpu_share_steady": share}
-        of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
-        runs = {one.label: [waited] * 3 for one in of}
-        finish(tmp_path / name, make_record(runs, scenario=name, revisions=of))
-    paging.write(tmp_path / "page.html", [tmp_path])
-    shown = re.sub(r"<[^>]+>", " ", (tmp_path / "page.html").read_text("utf-8"))
-    assert "4 idle workers, 4 s, 3 runs each" in shown
-    assert re.findall(r"a?rq [12]\.0", shown) == ["arq 1.0", "arq 2.0", "rq 1.0", "rq 2.0"]
-    assert "No change point" not in shown
-    assert "The middle of an axis" not in shown
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
