@@ -15,10 +15,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+from tests.analysis.scanned import scan_records
 from tests.gate_runs import failing
 from tests.records import make_record, times
 from waitbench.analysis import results, statistics
 from waitbench.analysis.results import MetricResult
+from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts
@@ -208,8 +210,9 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
     runs = {"a": steady_runs(2), "b": steady_runs(2)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
     found = findings([waiting, other], failing())
-    files = charts.draw_all(found, tmp_path, ["png", "svg"])
-    names = ("overview", "gate", "waiting-tradeoff")
+    scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
+    files = charts.draw_all(found, tmp_path, ["png", "svg"], scanned)
+    names = ("overview", "gate", "waiting-tradeoff", "idle-partitions-scan")
     assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
     for path in files:
         start = path.read_bytes()[:8]

@@ -155,6 +155,9 @@ CASES: dict[str, Callable[[], Said]] = {
     "a gate that failed in many scenarios": failed_in_many,
     "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 16, [3.0] * 16),
     "a gate's open question, which its table has": unclear,
+    "a question that disturbed rounds keep open": lambda: answered(
+        verdict=Verdict.INCONCLUSIVE, disturbed=15
+    ),
     "dear runs": lambda: answered(dear=DEAR, by_dear_runs=True, ratio=1.02, means=2.4),
     "dear runs that let nothing pass": lambda: answered(
         dear=DEAR, ratio=1.02, high=1.02, verdict=Verdict.INCONCLUSIVE, is_mean_beyond=False

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import contestant, make_record, outcome, times
 from tests.reporting.made_up import contents_of, kept, page_of, trends_of
@@ -76,6 +77,7 @@ PAGES: dict[str, Callable[[], Page]] = {
     "history": together,
     "waiting-for-money": lambda: page_of(served(), price=PRICE),
     "workers": side_by_side,
+    "scan": lambda: page_of(*scan_records({"a": lambda n: 0.02 + 2e-4 * n})),
 }
 """tests/frozen/expected/pages has what each shows."""
 
