@@ -110,8 +110,9 @@ def scan(to: Path) -> list[Path]:
 def explained(to: Path) -> list[Path]:
     """A comparison that has looked at who wakes up."""
     finish(to, record_of(BASE, BASE))
-    woken = [why(label, place("poll", wakeups=n)) for label, n in (("base", 10.0), ("new", 90.0))]
-    reasons.write(to, "waiting", woken)
+    before = why("base", place("poll", wakeups=10, cpu=0.2), remarks=("one child was not seen",))
+    after = why("new", place("poll", wakeups=90, call="futex"), place("spin", cpu=1, waits=False))
+    reasons.write(to, "waiting", [before, after])
     return [to]
 
 

@@ -66,10 +66,3 @@ def test_a_round_is_whole_when_every_revision_that_can_be_was_measured_in_it() -
         record = make_record({"a": [RUN] * 3, "b": []})
         record.add(outcome("b", 0, reason))
         assert record.is_whole(3) is whole, reason
-
-
-def test_disturbed_rounds_are_those_that_count_all_the_same() -> None:
-    record = make_record({"a": [RUN], "b": []})
-    record.add(measurement("a", 2, RUN, marks=(DISTURBED,)))
-    record.add(outcome("a", 3, DISTURBED))
-    assert record.disturbed_rounds == {2}

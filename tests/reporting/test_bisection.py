@@ -38,6 +38,23 @@ def searched(*searches: Search) -> Searched:
     )
 
 
+def merge_named() -> Search:
+    """A search whose culprit is a merge, in which a search inside it is proposed."""
+    found = commits(4, (2, 0.25))
+    point = found.points[2]
+    assert point.commit is not None
+    merge = replace(point.commit, parents=("a" * 40, "b" * 40))
+    points = (*found.points[:2], replace(point, commit=merge), *found.points[3:])
+    return replace(found, points=points)
+
+
+def inconclusive(*, is_disturbed: bool) -> Search:
+    """A search that ended with such a step."""
+    found = commits(4)
+    step = replace(found.steps[0], left=None, is_disturbed=is_disturbed, rounds=30)
+    return replace(found, steps=(step,))
+
+
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
     "FOUND: steady CPU +25 % (+25 %) with c5, relative to c4": FOUND,
@@ -49,17 +66,12 @@ CASES = {
     "RANGE: steady CPU +25 % (+25 %) after c2, up to c6: nothing between can be": searched(
         commits(8, (4, 0.25), unbuildable=(3, 4, 5))
     ),
+    "FOUND: a merge": searched(merge_named()),
+    "OPEN: an inconclusive step": searched(inconclusive(is_disturbed=False)),
+    "OPEN: other programs used the machine": searched(inconclusive(is_disturbed=True)),
+    "OPEN: nothing was measured": searched(replace(commits(4), steps=())),
 }
-
-
-def merge_named() -> Search:
-    """A search whose culprit is a merge."""
-    found = commits(4, (2, 0.25))
-    point = found.points[2]
-    assert point.commit is not None
-    merge = replace(point.commit, parents=("a" * 40, "b" * 40))
-    points = (*found.points[:2], replace(point, commit=merge), *found.points[3:])
-    return replace(found, points=points)
+"""tests/frozen/expected/bisection has what is said of each."""
 
 
 def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> None:
@@ -67,27 +79,6 @@ def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> No
     assert bisection.to_repeat(of_worker)[-1] == (
         "./compare.sh c4 c5 --fail-on steady:10% --worker mine.toml"
     )
-
-
-def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
-    command = bisection.to_repeat(searched(merge_named()))[-1]
-    assert command.startswith("./waitbench bisect aaaaaaaaaa bbbbbbbbbb -s")
-
-
-@pytest.mark.parametrize("is_disturbed", [True, False])
-def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
-    found = commits(4)
-    step = replace(found.steps[0], left=None, is_disturbed=is_disturbed, rounds=30)
-    finding = bisection.answer(searched(replace(found, steps=(step,)))).notes[0].text
-    assert "inconclusive after 30 rounds" in finding
-    assert ("other programs used the machine" in finding) == is_disturbed
-
-
-def test_a_search_without_a_step_says_that_nothing_was_measured() -> None:
-    answer = bisection.answer(searched(replace(commits(4), steps=())))
-    assert answer.notes[0].text == "OPEN: steady CPU from c0 to c3: nothing was measured"
-    assert answer.table is not None
-    assert not answer.table.rows
 
 
 @pytest.mark.parametrize(

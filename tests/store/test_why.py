@@ -4,19 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.reasons import place, why
+from tests.reasons import why
 from waitbench.model.errors import UsageError
 from waitbench.store import why as store
-
-
-def test_what_was_seen_survives_a_round_trip(tmp_path: Path) -> None:
-    several = [
-        why("a", place("f", wakeups=1.5, cpu=0.25, call="poll"), remarks=("one child was not",)),
-        why("b/c", place("f", waits=False, cpu=1)),
-    ]
-    store.write(tmp_path, "idle", several)
-    assert store.of(tmp_path, "idle") == several
-    assert store.of(tmp_path, "busy") == []
 
 
 def test_what_is_not_ours_is_said(tmp_path: Path) -> None:
