@@ -3,15 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS, SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
-from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Instruments
-from waitbench.pipeline import concluding, gating
+from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 
@@ -75,17 +72,3 @@ def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() 
     assert by_default.groups(waiting) == [waiting]
     everything = replace(GATE, criteria=parse(["cpu:10%"], METRICS))
     assert everything.groups(own) == [own]
-
-
-def test_a_verdict_is_written_wherever_it_can_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summary = tmp_path / "no such folder" / "summary"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    with pytest.raises(HarnessError, match="summary cannot be added to"):
-        verdict = GATE.conclude([])
-        nothing = concluding.Conclusion(folder=tmp_path, records=[], compared=[], verdict=verdict)
-        concluding.publish(nothing, verdict)
-    assert (tmp_path / "verdict.md").read_text().startswith("### ! NOT MEASURED")
-    assert (tmp_path / "verdict.xml").exists()
-    assert (tmp_path / "verdict.json").exists()

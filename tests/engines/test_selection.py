@@ -27,14 +27,6 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     assert "partitions" not in other.parameters
 
 
-@pytest.mark.parametrize("pattern", ["nothing", "", "PARTITIONED", "partitioned-"])
-def test_a_glob_without_a_match_names_all_scenarios(pattern: str) -> None:
-    names = ", ".join(scenario.name for scenario in SCENARIOS)
-    with pytest.raises(UsageError) as raised:
-        selection.select(["dynamic", pattern], [])
-    assert str(raised.value) == f"--scenario {pattern!r} matches none of: {names}."
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -112,24 +104,6 @@ def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_pat
     assert scenario.expected_items(Topology("single")) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "call", "message"),
-    [
-        ("missing.py", "", "there is no Python file"),
-        ("mine.py", ":1 +", "'1 +' is not a name or a call, such as flow or get_flow(1)."),
-        ("mine.py", ":other", "does not define 'other'."),
-    ],
-)
-def test_a_file_that_cannot_be_a_dataflow_is_refused(
-    name: str, call: str, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text("flow = 1")
-    with pytest.raises(UsageError) as raised:
-        users_dataflow(f"{tmp_path / name}{call}")
-    assert str(raised.value).startswith("--dataflow ")
-    assert message in str(raised.value)
-
-
 def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def flow(n): ...\n")
@@ -188,5 +162,3 @@ def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: 
         "get_flow(4)",
     ]
     assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
-    with pytest.raises(UsageError, match=r"write \{n\} where it belongs"):
-        selection.dataflow(f"{tmp_path}/mine.py:get_flow(1)", scan)

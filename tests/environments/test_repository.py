@@ -106,37 +106,6 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
             export(sources, tmp_path / "out")
 
 
-def test_a_token_in_a_url_is_never_said_nor_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "upstream"
-    standin.write_repository(folder)
-    # git has the credentials; what it talks to is a folder.
-    configuration = tmp_path / "gitconfig"
-    url = "https://user:TOKEN@example.org/engine.git"
-    configuration.write_text(f'[url "{folder.as_uri()}"]\n\tinsteadOf = {url}\n')
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
-    said: list[str] = []
-    cache = Cache(tmp_path / "cache")
-    repository = Repository(url, cache, said.append)
-    assert repository.find_commit("main")
-    with pytest.raises(UsageError, match=r"no commit, branch or tag 'no-such-branch'") as caught:
-        repository.find_commit("no-such-branch")
-    assert said
-    said.append(str(caught.value))
-    assert not [text for text in said if "TOKEN" in text]
-    files = [path for path in cache.root.rglob("*") if path.is_file()]
-    assert files
-    assert not [path for path in files if b"TOKEN" in path.read_bytes()]
-    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
-    configuration.unlink()
-    unreachable = Repository("https://user:TOKEN@127.0.0.1:9/x.git", cache, said.append)
-    with pytest.raises(UsageError) as caught:
-        unreachable.find_commit("main")
-    assert "TOKEN" not in str(caught.value)
-    assert "https://***@127.0.0.1:9/x.git cannot be reached" in str(caught.value)
-
-
 def test_another_repository_in_the_environment_changes_nothing(
     repository: Repository,
     repository_folder: tuple[Path, dict[str, str]],

@@ -20,10 +20,3 @@ def silent() -> Iterator[str]:
     """The address of a server that takes connections and never says a word."""
     with socket.create_server(("127.0.0.1", 0), backlog=50) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
-
-
-@pytest.fixture(scope="session")
-def closed() -> str:
-    """An address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
