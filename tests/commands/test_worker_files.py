@@ -76,11 +76,15 @@ def of_run(folder: Path) -> list[list[str]]:
 def test_ending_it_leaves_no_worker_and_no_service(
     how: signal.Signals, which: str, tmp_path: Path
 ) -> None:
-    """As soon as the service is there, or the worker: before anybody was told of it."""
+    """As soon as the service is there, or the worker: before anybody was told of it.
+
+    The worker has a child with a session of its own.
+    """
     server = program(tmp_path, "server", 1)
     more = f"[services.other]\ncommand = '{server}'\nready = {{ command = 'true' }}\n"
     file = worker(tmp_path, more, window_s=60)
     own = program(tmp_path, "a", 1)
+    own.write_text(own.read_text().replace("echo up", f"setsid {server} &\necho up"))
     comparing = start(own, "--worker", file, *QUICKLY, "--results", tmp_path / "results")
     awaited = str({"server": server, "worker": own}[which])
     until(lambda: any(awaited in words[:2] for words in of_run(tmp_path)))
