@@ -2,14 +2,11 @@
 
 import csv
 import json
-import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests import standin
-from tests.commands.processes import orphans
 from tests.conftest import Compare
 
 pytestmark = pytest.mark.integration
@@ -56,36 +53,3 @@ def test_json_on_stdout_is_only_json(
     done = run_compare(wheel, "--scenario", "dynamic", "--rounds", "1", "--json", "--no-plot")
     assert {one["scenario"] for one in json.loads(done.stdout)["results"]} == {"dynamic"}
     assert "round 1" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("behaviour", "reason", "says"),
-    [
-        ("fail", "failed", "exit code 7"),
-        ("lose", "lost-items", "320 items expected, 319 went in"),
-        ("double", "lost-items", "not the 320"),
-        ("hang", "timed-out", "killed with all its processes"),
-        ("leave", "failed", "still ran after the dataflow's end"),
-        ("broken", "not-built", "broken on purpose"),
-    ],
-)
-def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
-    behaviour: str, reason: str, says: str, run_compare: Compare, tmp_path: Path
-) -> None:
-    good = standin.revision(tmp_path / "good", label="good")
-    bad = standin.revision(tmp_path / "bad", behaviour, label="bad")
-    options = ["--scenario", "partitioned", "--rounds", "3", "--time-limit", "2", "--no-plot"]
-    done = run_compare(good, bad, *options)
-    assert done.returncode == 3, done
-    results = tmp_path / "results"
-    table = Counter(
-        (row["revision"], row["outcome"]) for row in rows(results) if row["outcome"] != "disturbed"
-    )
-    once = behaviour in ("hang", "broken")
-    assert table == {("good", "ok"): 3, ("bad", reason): 1 if once else 2}
-    assert says in done.stdout
-    assert re.search(r"/logs/\S+\.log", done.stdout) or behaviour != "broken"
-    lines = map(json.loads, (results / "runs.jsonl").read_text().splitlines())
-    logs = [run["log"] for run in lines if run["revision"] == "bad"]
-    assert "failing on purpose" in logs[0] or behaviour != "fail"
-    assert orphans() == []

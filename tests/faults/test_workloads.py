@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.faults.clones import Clone, records_in
-from waitbench.model.run import FAILED, LOST_ITEMS, Outcome
+from waitbench.model.run import FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, Outcome
 from waitbench.model.run import HARMLESS as HARMLESS_OUTCOMES
 
 pytestmark = pytest.mark.integration
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.integration
 REPORT = 'open(os.environ["BENCH_PROBE_DIR"] + "/process-1.json", "w").write({!r}); os._exit(0)'
 
 MISDEEDS = {
-    "raises": ("raise ValueError('on purpose')", "exit code 1: ValueError: on purpose"),
+    "raises": ("do raise ValueError('on purpose')", "exit code 1: ValueError: on purpose"),
     # As the kernel does to whoever uses up the machine's memory.
-    "killed": ("os.kill(os.getpid(), 9)", "exit code 137"),
-    "floods": ("while True: os.write(1, b'x' * 65536)", "wrote more than 16 MiB to its output"),
+    "killed": ("do os.kill(os.getpid(), 9)", "exit code 137"),
+    "floods": ("do while True: os.write(1, b'x' * 65536)", "wrote more than 16 MiB to its output"),
     "flees": (
-        "if os.fork() == 0:\n"
+        "do if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    if os.fork() == 0:\n"
         "        time.sleep(600)\n"
@@ -27,20 +27,31 @@ MISDEEDS = {
         "os.wait()",
         "1 process still ran after the dataflow's end; killed",
     ),
-    "garbles": (REPORT.format("{"), "report cannot be read"),
-    "vanishes": ("os._exit(0)", "items expected, 0 went in, 0 came out"),
+    "garbles": (f"do {REPORT.format('{')}", "report cannot be read"),
     "wrecks": (
-        "import shutil; shutil.rmtree(os.path.dirname(os.environ['BENCH_PROBE_DIR'])); os._exit(0)",
+        "do import shutil; shutil.rmtree(os.path.dirname(os.environ['BENCH_PROBE_DIR']))\n"
+        "os._exit(0)",
         "hyperfine ended with exit code",
     ),
-    "orphans itself": ("os.kill(os.getppid(), 9); time.sleep(600)", "exit code 137"),
+    "orphans itself": ("do os.kill(os.getppid(), 9); time.sleep(600)", "exit code 137"),
     "shouts": (
-        "os.write(2, b'\\x1b[2J\\x00\\xff boom\\n'); os._exit(7)",
+        "do os.write(2, b'\\x1b[2J\\x00\\xff boom\\n'); os._exit(7)",
         "exit code 7: \ufffd[2J\ufffd\ufffd boom",
     ),
+    "vanishes": ("do os._exit(0)", "items expected, 0 went in, 0 came out"),
+    "loses": ("lose", "128 items expected, 127 went in"),
+    "doubles": ("double", "not the 128"),
+    "hangs": ("hang", "killed with all its processes"),
+    "breaks": ("broken", "broken on purpose"),
 }
 """What each does, and what is said of it."""
-HARMLESS = {"closes its output": "os.close(1); os.close(2)"}
+REASONS = {
+    **dict.fromkeys(MISDEEDS, FAILED),
+    **dict.fromkeys(("vanishes", "loses", "doubles"), LOST_ITEMS),
+    "hangs": TIMED_OUT,
+    "breaks": NOT_BUILT,
+}
+HARMLESS = {"closes its output": "do os.close(1); os.close(2)"}
 
 
 def is_bad(outcome: Outcome) -> bool:
@@ -50,12 +61,12 @@ def is_bad(outcome: Outcome) -> bool:
 def test_each_misdeed_is_an_outcome_that_says_what_happened_and_the_others_are_measured(
     shared_clone: Clone, tmp_path: Path
 ) -> None:
-    deeds = {"good": "", **HARMLESS, **{name: deed for name, (deed, _) in MISDEEDS.items()}}
+    deeds = {"good": "ok", **HARMLESS, **{name: deed for name, (deed, _) in MISDEEDS.items()}}
     wheels = [
-        shared_clone.wheel(f"deed-{number}", f"do {deed}", name)
+        shared_clone.wheel(f"deed-{number}", deed, name)
         for number, (name, deed) in enumerate(deeds.items())
     ]
-    limits = ["--time-limit", "20", "--rounds", "16", "--fail-on", "cpu:100%"]
+    limits = ["--time-limit", "10", "--rounds", "16", "--fail-on", "cpu:100%"]
     options = ["-s", "partitioned", "--no-plot", "--results", tmp_path / "results"]
     done = shared_clone.run(*wheels, *options, *limits)
     assert done.returncode == 3, done.stdout + done.stderr
@@ -68,8 +79,7 @@ def test_each_misdeed_is_an_outcome_that_says_what_happened_and_the_others_are_m
     (record,) = records_in(tmp_path / "results")
     assert {"good", *HARMLESS} == {run.label for run in record.measurements}
     ended = {run.label: run for run in record.outcomes if is_bad(run)}
-    assert {name: run.reason for name, run in ended.items()} == {
-        name: LOST_ITEMS if name == "vanishes" else FAILED for name in MISDEEDS
-    }
+    assert {name: run.reason for name, run in ended.items()} == REASONS
+    assert "Traceback" in ended["raises"].log
     said = {name: run.message for name, run in ended.items()}
     assert [name for name, (_, words) in MISDEEDS.items() if words not in said[name]] == [], said
