@@ -73,14 +73,8 @@ def main():
         os.fork()
         while True:
             time.sleep(60)
-    if BEHAVIOUR == "fail":
-        print("standing in, and failing on purpose", file=sys.stderr)
-        sys.exit(7)
     if BEHAVIOUR == "lose":
         items -= 1
-    if BEHAVIOUR == "leave":
-        if os.fork() == 0:
-            time.sleep(60)
     if BEHAVIOUR[:3] in ("do ", "do\\n"):
         exec(BEHAVIOUR[2:].lstrip(), globals())
     if "BENCH_WAITING" in os.environ:

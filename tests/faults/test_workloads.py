@@ -13,6 +13,16 @@ pytestmark = pytest.mark.integration
 
 REPORT = 'open(os.environ["BENCH_PROBE_DIR"] + "/process-1.json", "w").write({!r}); os._exit(0)'
 
+INVENT = """do
+dumps = json.dumps
+json.dump = lambda report, file: file.write(dumps({{**report, **{}}}))
+marks = os.open(os.environ["BENCH_PROBE_DIR"] + "/marks", os.O_WRONLY)
+os.write(marks, b"begin\\n")
+time.sleep(0.1)
+os.write(marks, b"end\\n")
+"""
+UNREADABLE = "report cannot be read"
+
 MISDEEDS = {
     "raises": ("do raise ValueError('on purpose')", "exit code 1: ValueError: on purpose"),
     # As the kernel does to whoever uses up the machine's memory.
@@ -27,7 +37,11 @@ MISDEEDS = {
         "os.wait()",
         "1 process still ran after the dataflow's end; killed",
     ),
-    "garbles": (f"do {REPORT.format('{')}", "report cannot be read"),
+    "garbles": (f"do {REPORT.format('{')}", UNREADABLE),
+    "digs deep": (f"do {REPORT.format('[' * 100_000)}", UNREADABLE),
+    # It would be on no side of what is allowed, and files could not hold it.
+    "invents": (INVENT.format("{'polls': float('nan')}"), UNREADABLE),
+    "exaggerates": (INVENT.format("{'lateness_ns': [[10**400, 5]]}"), UNREADABLE),
     "wrecks": (
         "do import shutil; shutil.rmtree(os.path.dirname(os.environ['BENCH_PROBE_DIR']))\n"
         "os._exit(0)",
