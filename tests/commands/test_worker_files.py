@@ -3,16 +3,15 @@
 import json
 import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.commands.idle_workers import program, worker
 from tests.commands.processes import start
 from tests.conftest import Compare
+from tests.running import processes_with
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -61,16 +60,6 @@ def test_a_service_that_ends_while_it_is_needed_is_no_figure(
     assert "the other ended, with exit code 3" in " ".join((done.stdout + done.stderr).split())
 
 
-def of_run(folder: Path) -> list[list[str]]:
-    """The command lines of processes that run a program of the test's."""
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if any(str(folder) in word for word in process.cmdline()):
-                found.append(process.cmdline())
-    return found
-
-
 @pytest.mark.parametrize("which", ["server", "worker"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_ending_it_leaves_no_worker_and_no_service(
@@ -87,11 +76,11 @@ def test_ending_it_leaves_no_worker_and_no_service(
     own.write_text(own.read_text().replace("echo up", f"setsid {server} &\necho up"))
     comparing = start(own, "--worker", file, *QUICKLY, "--results", tmp_path / "results")
     awaited = str({"server": server, "worker": own}[which])
-    until(lambda: any(awaited in words[:2] for words in of_run(tmp_path)))
+    until(lambda: any(awaited in words[:2] for words in processes_with(str(tmp_path))))
     comparing.send_signal(how)
     comparing.communicate(timeout=20)
     assert comparing.returncode in (130, -signal.SIGKILL)
-    until(lambda: not of_run(tmp_path), each_s=0.05)
+    until(lambda: not processes_with(str(tmp_path)), each_s=0.05)
 
 
 def test_a_worker_that_ends_too_soon_is_said_with_its_last_words(

@@ -6,7 +6,7 @@ import pytest
 
 from tests import standin
 from tests.histories import Upstream
-from waitbench.environments.repository import Repository, export, git
+from waitbench.environments.repository import Repository, export
 from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
@@ -104,15 +104,3 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
         sources = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
             export(sources, tmp_path / "out")
-
-
-def test_another_repository_in_the_environment_changes_nothing(
-    repository: Repository,
-    repository_folder: tuple[Path, dict[str, str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    standin.write_repository(tmp_path / "other")
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
-    assert repository.find_commit("main") == repository_folder[1]["two"]
-    assert git(repository_folder[0], "rev-parse", "HEAD") == repository_folder[1]["two"]

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.counting import counts_events
+from tests.running import processes_with
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import scenarios_of
@@ -84,7 +84,7 @@ def launch(
             check=False,
             start_new_session=True,
         )
-    assert not left(run)
+    assert not processes_with(str(run / "probes"))
     return Launched(
         exit_code=done.returncode,
         failure=said_in(run / "failure"),
@@ -97,18 +97,6 @@ def launch(
 
 def said_in(path: Path) -> str:
     return path.read_text() if path.exists() else ""
-
-
-def left(run: Path) -> list[psutil.Process]:
-    """Processes of a run that are still there."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(PROBES) == str(run / "probes"):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
 
 
 def dataflow(

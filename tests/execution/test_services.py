@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.execution.launches import WITHOUT_COUNTERS
+from tests.running import processes_with
 from tests.waiting import until
 from waitbench.engines.services import Service
 from waitbench.execution import services
@@ -110,7 +111,7 @@ def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_befor
     if said.startswith(ENDED):
         assert str(raised.value).splitlines()[1] == f"Its log: {log}"
         assert ("no model" in log.read_text()) == ("no model" in said)
-    until(lambda: not any("as first" in words for words in command_lines()))
+    until(lambda: not processes_with(str(tmp_path)))
 
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
@@ -202,12 +203,4 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         until((folder / "burnt").exists)
         assert found.cpu_s() - before > 0.25
         assert found.ended() is None
-    assert not any(str(tmp_path / "forking.py") in words for words in command_lines())
-
-
-def command_lines() -> list[list[str]]:
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            found.append(process.cmdline())
-    return found
+    assert not processes_with(str(tmp_path))

@@ -6,14 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-import psutil
-
 from tests import standin
+from tests.running import processes_with
 from waitbench.execution.hyperfine import locate
 from waitbench.model.record import Record
 from waitbench.store import comparisons
@@ -98,12 +96,7 @@ class Clone:
     def _running(self) -> list[str]:
         here = str(self.root)
         found = [str(folder) for folder in (self.cache / "runs").glob("*")]
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                told = [*process.cmdline(), *process.environ().values(), process.cwd()]
-                if process.status() != psutil.STATUS_ZOMBIE and any(here in text for text in told):
-                    found.append(f"{process.pid} {process.cmdline()}")
-        return found
+        return found + [str(one) for one in processes_with(here)]
 
 
 def make(root: Path) -> Clone:

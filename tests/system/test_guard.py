@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.system.guard import Guard
 from waitbench.system.places import PACKAGE
@@ -18,9 +19,7 @@ def guard() -> Guard:
     return Guard()
 
 
-def sleeping(seconds: float, **more: object) -> "subprocess.Popen[bytes]":
-    code = f"import time; time.sleep({seconds})"
-    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **more)  # type: ignore[call-overload,no-any-return]
+SLEEPS = "import time; time.sleep(600)"
 
 
 def die(guard: Guard) -> None:
@@ -57,33 +56,21 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
         folder.mkdir()
         (folder / "stdout").touch()
     marked = {**os.environ, **guard.mark()}
-    # What is about to start another program, and a worker with a session of its own and no
-    # variables.
-    late = [sys.executable, "-c", LATE, repr(marked)]
-    launcher = [
-        sys.executable,
-        "-c",
-        LAUNCHER,
-        "print(__import__('os').getpid(), flush=True); input()",
-    ]
-    other, run, starting, launching = (
-        sleeping(600),
-        sleeping(600, env=marked),
-        *(
-            subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=marked)
-            for words in (late, launcher)
-        ),
-    )
-    assert starting.stdout is not None
-    assert launching.stdout is not None
-    assert starting.stdout.readline() == b"up\n"
-    worker = int(launching.stdout.readline())
-    die(guard)
-    assert [one.wait(10) for one in (run, starting, launching)] == [-9] * 3
-    until(lambda: not psutil.pid_exists(worker))
-    assert list(tmp_path.iterdir()) == []
-    assert other.poll() is None
-    other.kill()
+    # Beside one of its own: what is about to start another program, and a worker with a session of
+    # its own and no variables.
+    with (
+        python(SLEEPS) as other,
+        python(SLEEPS, env=marked, start_new_session=True) as run,
+        python(LATE, repr(marked), env=marked) as starting,
+        python(LAUNCHER, "print(__import__('os').getpid(), flush=True); input()", env=marked) as up,
+    ):
+        assert line_of(starting) == "up"
+        worker = int(line_of(up))
+        die(guard)
+        assert [one.wait(10) for one in (run, starting, up)] == [-9] * 3
+        until(lambda: not psutil.pid_exists(worker))
+        assert list(tmp_path.iterdir()) == []
+        assert other.poll() is None
 
 
 HARNESS = """

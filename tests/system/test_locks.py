@@ -1,13 +1,12 @@
 """Locks that say for whom they wait, turns of one host, and folders of runs."""
 
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.model.errors import HarnessError
 from waitbench.system import locks
@@ -46,28 +45,10 @@ def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_PROGRAM", "./compare.sh")
 
 
-Other = subprocess.Popen[str]
-
-
-@contextmanager
-def other(program: str, *arguments: object) -> Iterator[Other]:
-    """Another process, which goes on when it gets a line or hears that there is none."""
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        yield process
-
-
-def line_of(process: Other) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
 def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
     path, said = tmp_path / "one.lock", list[str]()
-    with other(HOLDS, path) as holder:
+    with python(HOLDS, path) as holder:
         assert line_of(holder) == "held"
 
         def heard(text: str) -> None:
@@ -80,7 +61,7 @@ def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.M
     assert said == ["waiting for another process, which sets up the same"]
 
 
-def is_held_up(process: Other) -> bool:
+def is_held_up(process: subprocess.Popen[str]) -> bool:
     try:
         process.wait(0.3)
     except subprocess.TimeoutExpired:
@@ -92,7 +73,7 @@ def test_one_waits_for_the_other_and_for_all_who_have_its_descriptor() -> None:
     with ExitStack() as ours:
         descriptor = ours.enter_context(locks.measuring())
         heir = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
-        with other(WAITS) as waiting:
+        with python(WAITS) as waiting:
             assert line_of(waiting) == "begun"
             assert is_held_up(waiting)
             ours.close()
@@ -102,7 +83,7 @@ def test_one_waits_for_the_other_and_for_all_who_have_its_descriptor() -> None:
 
 
 def test_the_turn_of_one_that_is_killed_is_over() -> None:
-    with other(WAITS) as process:
+    with python(WAITS) as process:
         assert [line_of(process), line_of(process)] == ["begun", "mine"]
         process.kill()
         with locks.measuring():
@@ -132,7 +113,7 @@ def test_a_folder_whose_owner_is_gone_is_cleared_away_and_no_other(tmp_path: Pat
 
 
 def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:
-    with other(TEMPORARY) as process:
+    with python(TEMPORARY) as process:
         folder = Path(line_of(process))
         assert (folder / "file").exists()
         process.kill()

@@ -41,20 +41,3 @@ def test_who_listens_on_a_port_is_seen_without_a_connection(address: str) -> Non
         with pytest.raises(BlockingIOError):
             server.accept()
     assert not ports.is_listened_to(port)
-
-
-def test_reserved_ports_are_distinct_and_for_who_reuses_addresses_only() -> None:
-    one, *others = ports.reserve_ports(5) + ports.reserve_ports(5)
-    assert len({each.getsockname()[1] for each in (one, *others)}) == 10
-    for each in others:
-        each.close()
-    with one, socket.socket() as other, socket.socket() as server:
-        address = one.getsockname()
-        with pytest.raises(OSError, match="in use"):
-            other.bind(address)
-        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        server.bind(address)
-        assert not ports.is_listened_to(address[1])
-        server.listen()
-        assert ports.is_listened_to(address[1])
-        socket.create_connection(address).close()

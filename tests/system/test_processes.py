@@ -24,18 +24,6 @@ sys.exit(1)
 """
 
 
-def start(*command: str, limit_s: float = 60) -> processes.Finished:
-    return processes.run(command, stdout=-3, stderr=-3, time_limit_s=limit_s)
-
-
-def test_a_program_past_its_time_limit_is_killed_with_its_children(tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    finished = start("sh", "-c", f"sleep 600 & echo $! $$ >{pids}; exec sleep 600", limit_s=1)
-    assert (finished.timed_out, finished.leftovers) == (True, 2)
-    for stat in (Path(f"/proc/{pid}/stat") for pid in pids.read_text().split()):
-        assert not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z"
-
-
 def test_the_end_of_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("wb") as file:

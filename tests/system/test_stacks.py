@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import cast
 import pytest
 from pystack.types import NativeFrame, PyThread
 
+from tests.running import python
 from tests.waiting import until
 from waitbench.model.why import PYTHON, Frame
 from waitbench.system import stacks, tasks
@@ -93,30 +93,23 @@ def test_what_only_begins_others_is_no_place() -> None:
 
 
 def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:
-    process = subprocess.Popen(["sleep", "60"])
-    try:
+    with subprocess.Popen(["sleep", "60"]) as process:
         with pytest.raises(NotSeen, match=r"^its functions cannot be read \(.+/sleep\)$"):
             stacks.read(process.pid)
-    finally:
         process.kill()
-        process.wait()
 
 
 @contextmanager
-def python(code: str) -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, "-c", code])
-    try:
+def waiting(code: str) -> Iterator[int]:
+    with python(code) as process:
         until(lambda: tasks.call(process.pid, process.pid) not in (None, tasks.RUNNING))
         time.sleep(0.1)
         yield process.pid
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.integration
 def test_a_process_that_is_stopped_stays_so() -> None:
-    with python("import time; time.sleep(60)") as pid:
+    with waiting("import time; time.sleep(60)") as pid:
         os.kill(pid, signal.SIGSTOP)
         until(lambda: tasks.is_stopped(pid, pid))
         assert pid in stacks.read(pid)
@@ -124,7 +117,7 @@ def test_a_process_that_is_stopped_stays_so() -> None:
 
 
 def test_threads_say_how_often_they_went_to_sleep() -> None:
-    with python("import time\nwhile True: time.sleep(0.01)") as pid:
+    with waiting("import time\nwhile True: time.sleep(0.01)") as pid:
         before = tasks.used(pid, pid)
         assert before is not None
         until(lambda: (tasks.switches(pid, pid) or 0) >= before.wakeups + 5)
@@ -153,7 +146,7 @@ def test_of_a_stripped_library_no_function_gets_anothers_name(tmp_path: Path, st
     subprocess.run(words, check=True)
     if strips:
         subprocess.run(["strip", str(library)], check=True)
-    with python(f"import ctypes; ctypes.CDLL({str(library)!r}).needle()") as pid:
+    with waiting(f"import ctypes; ctypes.CDLL({str(library)!r}).needle()") as pid:
         until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text())
         time.sleep(0.1)
         frames = stacks.read(pid)[pid]

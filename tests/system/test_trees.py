@@ -1,11 +1,10 @@
 """The descendants of a process, as /proc has them."""
 
 import os
-import subprocess
-import sys
 
 import psutil
 
+from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.system import trees
 
@@ -26,26 +25,24 @@ os.wait()
 
 
 def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart() -> None:
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    child, grandchild, ended = map(int, process.stdout.readline().split())
-    try:
-        found = trees.below(process.pid)
-        assert found[0] == child
-        assert set(found[1:]) == {grandchild, ended}
-        running = [psutil.Process(one) for one in (child, grandchild)]
-        until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
-        assert {one for one, _ in trees.identities(found)} == {child, grandchild}
-        assert trees.switches(found).keys() >= {child, grandchild}
-        memory = trees.proportional_bytes(found)
-        assert memory is not None
-        of_psutil = sum(one.memory_full_info().pss for one in running)
-        assert abs(memory - of_psutil) < 2**20
-        assert 0 < trees.cpu_s([process.pid]) < 60
-    finally:
-        for one in (grandchild, child, process.pid):
-            os.kill(one, 9)
-        process.communicate()
+    with python(PROGRAM) as process:
+        child, grandchild, ended = map(int, line_of(process).split())
+        try:
+            found = trees.below(process.pid)
+            assert found[0] == child
+            assert set(found[1:]) == {grandchild, ended}
+            running = [psutil.Process(one) for one in (child, grandchild)]
+            until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
+            assert {one for one, _ in trees.identities(found)} == {child, grandchild}
+            assert trees.switches(found).keys() >= {child, grandchild}
+            memory = trees.proportional_bytes(found)
+            assert memory is not None
+            of_psutil = sum(one.memory_full_info().pss for one in running)
+            assert abs(memory - of_psutil) < 2**20
+            assert 0 < trees.cpu_s([process.pid]) < 60
+        finally:
+            for one in (grandchild, child):
+                os.kill(one, 9)
     assert trees.below(process.pid) == []
     assert trees.identities([process.pid]) == set()
     assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)
@@ -68,11 +65,6 @@ time.sleep(600)
 
 def test_a_zombie_was_preempted_never() -> None:
     """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
-    process = subprocess.Popen([sys.executable, "-c", PREEMPTED], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    child = int(process.stdout.readline())
-    try:
+    with python(PREEMPTED) as process:
+        child = int(line_of(process))
         assert trees.switches([child])[child][1] == 0
-    finally:
-        process.kill()
-        process.communicate()

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from device import KINDS, DeviceError, Server
 from paged import PagedWriter
 from regular import RegularWriter
 
+from tests.running import line_of, python
 from tests.waiting import until
 from tests.workers.paged_output.recorder import Recorder
 from waitbench.engines.worker import file as worker_file
@@ -97,14 +96,7 @@ def test_a_device_goes_with_whoever_started_it_and_leaves_nothing() -> None:
         "from device import Server\n"
         "print(Server('passthrough').address, flush=True)\ntime.sleep(600)\n"
     )
-    owner = subprocess.Popen(
-        [sys.executable, "-c", program, str(WORKERS / "paged-output")],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert owner.stdout is not None
-    folder = Path(owner.stdout.readline().strip()).parent
-    assert folder.exists()
-    owner.kill()
-    owner.communicate()
+    with python(program, WORKERS / "paged-output") as owner:
+        folder = Path(line_of(owner)).parent
+        assert folder.exists()
     until(lambda: not folder.exists())
