@@ -5,39 +5,14 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker import launched
 from waitbench.model.errors import UsageError
-from waitbench.model.worker import Answer, Condition, WorkerFile
+from waitbench.model.worker import Condition, WorkerFile
 
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
 SIZED = f"{SHORTEST}parameters = {{ size = 3 }}\n"
 UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
 METRICS = "command = '{revision} {metrics}'\n[metrics.time]\nunit = 's'\n"
-WHOLE = """
-package = "some-package"
-repository = "https://example.org/some.git"
-versions = ["1.0", "2.0"]
-with = ["redis==5.2.1"]
-files = ["task.py"]
-command = ["some", "worker", "{redis.port}", "{port}", "{not a placeholder}"]
-environment = { NAME = "{folder}" }
-ready = { log = "Listening", within = 5 }
-settled = { command = "is-it --calm" }
-window = 20
-gate_window = 3
-stop = "SIGINT"
-stop_within = 4
-
-[services.redis]
-command = "redis-server --port {port}"
-counters = "count {port}"
-install = "apt-get install redis-server"
-
-[poke]
-command = "{python} task.py"
-done = { log = "Job OK" }
-"""
 
 
 def read(tmp_path: Path, text: str, name: str = "mine.toml") -> WorkerFile:
@@ -58,25 +33,6 @@ def test_a_program_needs_no_more_than_its_command(
     assert found.ready == found.settled == condition
     assert (found.ends_by_itself, found.stop) == (window_s is None, "TERM")
     assert window_s in (None, found.window_s)
-
-
-def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
-    (tmp_path / "task.py").write_text("pass\n")
-    found = read(tmp_path, WHOLE)
-    assert (found.package, found.module) == ("some-package", "")
-    assert found.versions == ("1.0", "2.0")
-    assert found.beside == ("redis==5.2.1",)
-    assert launched(found, found.parameters)["files"] == [str(tmp_path / "task.py")]
-    assert found.command[-1] == "{not a placeholder}"
-    assert found.ready == Condition(log="Listening", within=5.0)
-    assert found.settled.command == ("is-it", "--calm")
-    assert (found.window_s, found.gate_window_s) == (20.0, 3.0)
-    assert found.stop == "INT"
-    redis = found.services["redis"]
-    assert redis.ready == Condition(port=True)
-    assert redis.counters == ("count", "{port}")
-    assert found.poke is not None
-    assert found.poke.done == Answer(log="Job OK")
 
 
 @pytest.mark.parametrize(
@@ -100,8 +56,9 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
     digests = set()
     for text in ("pass\n", "import time\n"):
         (tmp_path / "task.py").write_text(text)
-        digests.add(read(tmp_path, WHOLE).sha256)
-    assert len(digests) == 2
+        found = read(tmp_path, f"{SHORTEST}files = ['task.py']\nstop = 'SIGINT'\n")
+        digests.add(found.sha256)
+    assert (len(digests), found.stop) == (2, "INT")
 
 
 @pytest.mark.parametrize(
@@ -110,9 +67,7 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         ("", "missing required field `command`."),
         ('command = "sleep 1"\n', "command: there is no package, so it needs {revision}"),
         (SHORTEST + 'comand = "x"\n', "unknown field `comand`."),
-        (SHORTEST + "window = true\n", "Expected `float | str`, got `bool` - at `$.window`."),
         (SHORTEST + "window = 0\n", "Expected `float` > 0.0 - at `$.window`."),
-        (SHORTEST + 'window = "10"\n', "Invalid enum value '10' - at `$.window`."),
         (SHORTEST + 'stop = "END"\n', "stop: 'END' is not a signal"),
         (SHORTEST + 'files = ["no.py"]\n', "files: there is no file 'no.py' beside it"),
         (SHORTEST + 'files = ["../x"]\n', "files: there is no file '../x' beside it"),
@@ -131,24 +86,9 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "\nready = { log = '(' }\n", "log is not a regular expression"),
         (SHORTEST + "ready = { }\n", "needs exactly one of log, port"),
         (SHORTEST + "ready = { port = true, seconds = 1 }\n", "needs exactly one"),
-        (SHORTEST + "ready = { port = false }\n", "Invalid enum value False - at `$.ready.port`"),
-        (SHORTEST + "ready = { exit = true }\n", "unknown field `exit` - at `$.ready`"),
-        (SHORTEST + "ready = 3\n", "got `int` - at `$.ready`."),
         (SERVICE + "readi = 3\n", "unknown field `readi` - at `$.services[...]`"),
-        (SERVICE + "[services.b]\n", "missing required field `command` - at `$.services[...]`"),
         (SERVICE + "[services.b]\ncommand = []\n", "it is empty - at `$.services[...].command`"),
         (SHORTEST + '[services."Re dis"]\ncommand = "x"\n', "at `key` in `$.services`"),
-        (
-            SHORTEST + "[poke]\ndone = { exit = true }\n",
-            "missing required field `command` - at `$.poke`",
-        ),
-        (
-            SHORTEST + "[poke]\ncommand = 'x'\ndone = {exti = true}\n",
-            "unknown field `exti` - at `$.poke.done`",
-        ),
-        (SHORTEST + "environment = { A = 1 }\n", "got `int` - at `$.environment[...]`."),
-        ('package = 3\ncommand = "x"\n', "got `int` - at `$.package`."),
-        (SHORTEST + "versions = '1.0'\n", "got `str` - at `$.versions`."),
         (SHORTEST + "[poke]\ncommand = '{python} x'\n", "poke.command: nothing fills {python}"),
         (SHORTEST + "[services.a]\ncommand = '{revision}'\n", "nothing fills {revision}"),
         (SERVICE + "ready = { log = 'up' }\n", "a service is ready by port or by command"),
@@ -156,10 +96,8 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "[parameters]\nport = 1\n", "parameters.port: has a meaning already"),
         (SHORTEST + "[parameters]\nprocesses = 1\n", "parameters.processes: has a meaning"),
         (SHORTEST + "[parameters]\nA = 1\n", "at `key` in `$.parameters`"),
-        (SHORTEST + "[parameters]\na = true\n", "got `bool` - at `$.parameters[...]`"),
         (SHORTEST + "[scenarios.big]\nsize = 1\n", "scenarios.big.size: is not one of the param"),
         (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the kind"),
-        (SIZED + "[scenarios.big]\nsize = [1]\n", "got `array` - at `$.scenarios[...][...]`"),
         (SHORTEST + "variants = ['A b']\n", "at `$.variants[0]`"),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
@@ -171,7 +109,6 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (UNTIL_EXIT + "[poke]\ncommand = 'true'\n", "poke: does not go with a window until exit"),
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),
         (METRICS + "show = ['p100']\n", "at `$.metrics[...].show[0]`"),
-        (METRICS + "sow = ['p99']\n", "unknown field `sow` - at `$.metrics[...]`"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_table_and_key(text: str, said: str, tmp_path: Path) -> None:

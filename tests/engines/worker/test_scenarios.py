@@ -1,6 +1,5 @@
 """The scenario of a worker file, and the services that it needs."""
 
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,11 +20,9 @@ from waitbench.model.worker import WorkerFile
 PYTHON = Path("/env/python")
 SERVICE = """
 package = "some"
-command = "some {other.port}"
+command = "some"
 [services.other]
-command = "PROGRAM {here}/other.py {port} {folder} {python} {unknown stays}"
-counters = "sh {here}/count.sh {port} {python}"
-ready = { command = "sh {here}/ready.sh {port}" }
+command = "PROGRAM {port}"
 install = "apt-get install other"
 """
 
@@ -42,40 +39,11 @@ def services(worker: WorkerFile, *settings: str) -> Sequence[Service]:
     return services_of(worker, scenario.parameters, PYTHON)
 
 
-def service(folder: Path, program: str = "{python}") -> Service:
-    (found,) = services(read(folder, SERVICE.replace("PROGRAM", program)))
-    return found
-
-
-def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None:
-    found = service(tmp_path)
-    port, folder = 4711, Path("/run")
-    assert found.command(port, folder) == [
-        "/env/python", f"{tmp_path}/other.py", "4711", "/run", "/env/python", "{unknown", "stays}",
-    ]  # fmt: skip
-    assert found.counting(port, folder)[1:] == [
-        f"{tmp_path}/count.sh", "4711", "/env/python",
-    ]  # fmt: skip
-
-
-def test_a_service_is_up_when_its_command_says_so_or_by_its_port_without_a_connection(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    (tmp_path / "ready.sh").write_text('test "$1$http_proxy" = 4711\n')
-    by_command = service(tmp_path)
-    assert [by_command.is_up(port) for port in (4711, 4712)] == [True, False]
-    text = "command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n"
-    (by_port,) = services(read(tmp_path, text))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        assert by_port.is_up(server.getsockname()[1])
-        with pytest.raises(BlockingIOError):
-            server.accept()
-
-
 def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: Path) -> None:
-    missing, present = (service(tmp_path, name) for name in ("no-such-program", "{python}"))
+    (missing,), (present,) = (
+        services(read(tmp_path, SERVICE.replace("PROGRAM", name)))
+        for name in ("no-such-program", "{python}")
+    )
     with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
         missing.require()
     present.require()
