@@ -1,10 +1,7 @@
 """Criteria as users write them."""
 
-from dataclasses import replace
-
 import pytest
 
-from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
@@ -36,16 +33,6 @@ def test_a_criterion_is_read_and_shows_as_it_is_written(
     assert (criterion.margin, criterion.floor) == pytest.approx((margin, floor))
     assert (criterion.alone, criterion.each) == ("alone" in text, "each" in text)
     assert str(criterion) == text.strip()
-
-
-def test_the_defaults_are_read_back_from_how_they_show() -> None:
-    read = parse(list(map(str, DEFAULTS)), METRICS)
-    assert (
-        tuple(
-            replace(one, scope=default.scope) for one, default in zip(read, DEFAULTS, strict=True)
-        )
-        == DEFAULTS
-    )
 
 
 FORM = "{} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as steady:10%, or "

@@ -1,11 +1,10 @@
 """What is measured next: what a history lacks."""
 
-from tests.analysis.test_history import CONFIRMED, ONCE, STEADY
+from tests.analysis.test_history import STEADY
 from tests.records import contestant, facts, make_record, outcome
-from waitbench.analysis.history import trends
 from waitbench.model.record import Series
 from waitbench.model.run import TIMED_OUT
-from waitbench.pipeline.stored_sessions import due, measured, tried
+from waitbench.pipeline.stored_sessions import measured, tried
 
 
 def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
@@ -17,15 +16,6 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     record = make_record(runs, revisions=revisions)
     record.add(outcome("v2", 1, TIMED_OUT))
     assert [name for _, _, name in tried(record.context, [record])] == ["v1", "v2"]
-
-
-def test_a_change_point_of_one_session_gets_a_second_one_before_all_else() -> None:
-    (first, second) = due(["v1", "v2", "v3"], {"v1", "v2"}, "v1", trends(ONCE, "v1"))
-    assert first.revisions == ("v1", "v2")
-    assert "only one session" in first.why
-    assert second.revisions == ("v1", "v3")
-    confirmed = due(["v1", "v2"], {"v1", "v2"}, "v1", trends(CONFIRMED, "v1"))
-    assert list(confirmed) == []
 
 
 def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:

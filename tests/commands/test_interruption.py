@@ -37,6 +37,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     so_far = said.partition("Interrupted. What was")[2]
     assert ("RESULT   B against A, so far" in so_far) is (how != signal.SIGKILL)
+    assert (results / "runs.csv").exists() is (how != signal.SIGKILL)
     until(lambda: not orphans(), each_s=0.05)
     kept = measured(results)
     assert kept

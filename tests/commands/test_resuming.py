@@ -1,6 +1,5 @@
 """What a comparison takes over from the interrupted one that it goes on with."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,18 +9,12 @@ from msgspec.structs import replace
 
 from tests.records import describing, make_record, measurement, outcome, times
 from tests.store.keeping import finish
-from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
-from waitbench.model.share import Share
-from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin, go_on, require_same
 from waitbench.store import comparisons
-from waitbench.system.endings import Ended
 
 SAME = [times(1, 1, 1)] * 3
 
@@ -76,22 +69,6 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     assert [left.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_what_is_interrupted_is_exported_and_not_finished(anew: Record, tmp_path: Path) -> None:
-    def session(*, resume: bool) -> AbstractContextManager[Session]:
-        contents = begin(prepared(anew), tmp_path, {}, print, resume=resume)
-        return RunRecorder(contents, Output(quiet=True)).session(cast(Measurer, None))
-
-    with pytest.raises(Ended), session(resume=False) as begun:
-        begun.records["waiting"].add(measurement("a", 1, SAME[0]))
-        raise Ended
-    assert {"waiting.json", "runs.csv"} <= {path.name for path in tmp_path.iterdir()}
-    with session(resume=True):
-        found = comparisons.resume(tmp_path)
-        assert found is not None
-        assert not found.comparison.finished
-    assert comparisons.read(tmp_path).comparison.finished
-
-
 def test_what_could_not_be_built_is_on_disk_before_the_first_run(
     anew: Record, tmp_path: Path
 ) -> None:
@@ -113,13 +90,13 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
 GATE = {"criteria": [{"criterion": "cpu:5%", "scenarios": "every"}], "max_rounds": 30}
 
 
-def asked(*names: str, items: int = 5, share: Share | None = None, **settings: object) -> Context:
+def asked(*names: str, items: int = 5, **settings: object) -> Context:
     """What a comparison of some scenarios was begun with."""
     named = [
         replace(make_record({"a": []}, scenario=name), parameters={"items": items})
         for name in names or ("one", "two")
     ]
-    return describing(named, {"gate": GATE, "instruments": [], **settings}, share)
+    return describing(named, {"gate": GATE, "instruments": [], **settings})
 
 
 @pytest.mark.parametrize(
@@ -130,7 +107,6 @@ def asked(*names: str, items: int = 5, share: Share | None = None, **settings: o
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),
-        (asked(share=Share(scenarios=("one",), of=("one", "two"), index=1)), "--shard"),
         (asked(gate=None), "other criteria, so"),
         (asked(gate={**GATE, "criteria": []}), "other criteria"),
         (asked(gate={**GATE, "full": True}), "other full"),
