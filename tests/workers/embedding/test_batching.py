@@ -49,23 +49,6 @@ async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> Non
     await batcher.drain()
 
 
-@BOTH
-@looped
-async def test_a_client_that_goes_away_costs_the_others_nothing(mode: Mode) -> None:
-    batcher, upstream = batched(Rule(mode, 3, 60))
-    # So many make a call by this rule.
-    busy = await begun(*(batcher.submit([name]) for name in ("xyz" if mode is Mode.FIXED else "x")))
-    gone, stays = await begun(batcher.submit(["gone"]), batcher.submit(["stays"]))
-    gone.cancel()
-    await begun()
-    assert batcher.waiting == 1
-    upstream.gate.set()
-    await asyncio.gather(*busy)
-    await batcher.drain()
-    assert await stays == expected(["stays"])
-    assert not any("gone" in call for call in upstream.calls), "it need not be computed"
-
-
 @looped
 async def test_a_call_goes_on_for_who_stays_and_is_given_up_when_the_last_goes() -> None:
     batcher, upstream = batched(Rule(Mode.FIXED, 3, 60))

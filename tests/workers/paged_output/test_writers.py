@@ -84,20 +84,6 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     assert b"".join(device.pages) == b"x" + kept
 
 
-def test_a_buffer_made_smaller_sheds_what_no_longer_fits_and_nobody_waits_for_that() -> None:
-    device, writer = held_up(b"x", b"0", b"1", b"2", b"3", b"4", buffer=100)
-    flusher = threading.Thread(target=writer.flush)
-    flusher.start()
-    until(lambda: len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
-    writer.configure(buffer=3)
-    assert (writer.stats().dropped, writer.stats().in_flight) == (2, 4)
-    device.free.set()
-    flusher.join(20)
-    assert not flusher.is_alive()
-    writer.close()
-    assert b"".join(device.pages) == b"x012"
-
-
 def test_flushing_waits_for_a_page_under_way() -> None:
     device, writer = held_up(b"x")
     flusher = threading.Thread(target=writer.flush)

@@ -1,8 +1,6 @@
 """Whose prediction is whose, by each way to ask a model, and what predict.py measures of it."""
 
 import random
-import subprocess
-import sys
 
 import pytest
 import vw
@@ -111,19 +109,3 @@ def test_all_transports_predict_the_same_and_the_model_has_learnt() -> None:
     for scorer in [inside, *outside]:
         scorer.close()
     assert right > 0.6 * 3 * len(candidates), "better than the toss of a coin"
-
-
-@pytest.mark.integration
-def test_our_model_program_speaks_as_vw_does() -> None:
-    pytest.importorskip("vowpalwabbit")
-    done = subprocess.run(
-        [sys.executable, str(WORKERS / "scoring" / "vw_server.py"), "--quiet", "-p", "/dev/stdout"],
-        input="1 |a x\n'tag1 |a y\n|b z\n\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    answers = [answer.split() for answer in done.stdout.splitlines()]
-    # A tag follows its prediction; an empty line gets none.
-    assert [tag for _, *tag in answers] == [[], ["tag1"], []]
-    assert all(float(prediction) >= 0 for prediction, *_ in answers)
