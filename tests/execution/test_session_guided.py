@@ -8,7 +8,6 @@ from tests.execution.made_runs import LASTS_S, Made, Wishes, failing, good, make
 from tests.records import measurement, times
 from waitbench.model.run import (
     FAILED,
-    TIMED_OUT,
     PlannedRun,
     Result,
 )
@@ -57,13 +56,6 @@ def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
     assert made.runs.count(("one", 1, "b")) == 1
     assert ("one", 1, "a") not in made.runs
     assert ("one", 1, "b") in made.runs
-
-
-def test_a_scenario_in_which_everything_fails_ends() -> None:
-    made = Made(failing(TIMED_OUT))
-    run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one",))
-    assert len(made.runs) == 2
-    assert made.told("complete") == ["one"]
 
 
 def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:

@@ -20,7 +20,7 @@ from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import KERNEL, Why
-from waitbench.system import stacks, tasks
+from waitbench.system import stacks
 from waitbench.system.stacks import NotSeen
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {!r}]))"
@@ -33,13 +33,6 @@ def needle():
     while True: time.sleep(0.01)
 def haystack():
     while True: time.sleep(0.002)
-def burn():
-    end = time.monotonic() + 0.02
-    while time.monotonic() < end: pass
-def burning():
-    while True:
-        burn()
-        time.sleep(0.2)
 def begin(*names):
     for name in names: threading.Thread(target=globals()[name], daemon=True).start()
     open(os.environ["BENCH_WAITING"], "w").close()
@@ -116,13 +109,6 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
 
 
 @pytest.mark.integration
-def test_who_works_is_named_although_it_waits_elsewhere(idle: Why, tmp_path: Path) -> None:
-    line = lines([idle, record(tmp_path, f"{IDLE}\nbegin('burning')")])[0]
-    assert not line.waits
-    assert functions(line)[-1] == "burn"
-
-
-@pytest.mark.integration
 def test_a_child_is_named_and_what_it_does_is_seen(tmp_path: Path) -> None:
     program = (
         f"{IDLE}\nimport subprocess, sys\n"
@@ -172,22 +158,6 @@ def test_of_a_program_that_is_not_pythons_the_system_call_is_known(tmp_path: Pat
     assert [one.partition(" (")[0] for one in found.remarks] == [
         "worker: its functions cannot be read"
     ]
-
-
-@pytest.mark.integration
-def test_where_nobody_may_read_stacks_it_is_said_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(_pid: int) -> None:
-        raise NotSeen("its functions cannot be read (Operation not permitted)")
-
-    monkeypatch.setattr(stacks, "read", refused)
-    # Neither is a thread's system call anyone's to know.
-    monkeypatch.setattr(tasks, "call", lambda _pid, _tid: None)
-    found = record(tmp_path / "run", f"{IDLE}\nbegin('needle')")
-    assert all(not thread.asleep for thread in found.threads)
-    assert max(sum(thread.wakeups_per_s) for thread in found.threads) > 10
-    assert found.remarks == ("worker: its functions cannot be read (Operation not permitted).",)
 
 
 @pytest.mark.integration

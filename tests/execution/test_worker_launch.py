@@ -111,22 +111,6 @@ while True: time.sleep(1)
         assert (found.exit_code, found.failure) == (0, "")
 
 
-TWO = """
-import os, time
-if os.fork(): print("up", flush=True)
-while True: time.sleep(1)
-"""
-
-
-@pytest.mark.parametrize("copies", [1, 2])
-def test_a_child_that_does_not_end_with_its_worker_is_a_failure(
-    copies: int, tmp_path: Path
-) -> None:
-    calm = CALM.replace("stop_within = 20", "stop_within = 0.3")
-    found = worker(tmp_path, TWO, calm, copies=copies)
-    assert (found.exit_code, "of it still ran" in found.failure) == (1, True), found.failure
-
-
 POKED = """
 import pathlib, time
 print("up")
