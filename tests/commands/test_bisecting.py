@@ -63,14 +63,3 @@ def test_without_a_change_it_says_within_what_that_is_known(
     assert done.returncode == 0, done.stderr
     assert "NO CHANGE PROVEN: CPU in all from" in done.stdout
     assert (results / "bisect.md").read_text().startswith("### = NO CHANGE PROVEN")
-
-
-def test_a_budget_in_which_nothing_is_measured_says_so(
-    run_compare: Compare, history: Planned, tmp_path: Path
-) -> None:
-    command = [*ends(history, 0, 5), "--budget", "0.001", "--results", tmp_path / "none"]
-    done = run_compare(*command, command="bisect")
-    said = " ".join(done.stdout.split())
-    assert "OPEN: CPU in all from" in said, said
-    assert "nothing was measured" in said
-    assert "--resume goes on" in said

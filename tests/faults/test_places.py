@@ -1,19 +1,109 @@
-"""Odd folders, odd terminals, odd things among the results."""
+"""Folders with odd names, full disks, and what cannot be written to."""
 
 import os
-import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-import runner
 from tests.faults import clones
 from tests.faults.clones import QUICK, Clone, rounds_in
 
 pytestmark = pytest.mark.integration
+GATE = ("--fail-on", "cpu:1000%", "--rounds", "16")
 
-COMMON = (*QUICK, "--rounds", "1")
+
+@contextmanager
+def disk(folder: Path, size: str) -> Iterator[Path]:
+    """A disk of its own for a folder; skips where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    options = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if subprocess.run(options, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Leaves not a byte on a disk."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(b"\0" * 4096):
+                pass
+        except OSError:
+            return ballast
+    raise AssertionError
+
+
+def sentence(done: "subprocess.CompletedProcess[str]") -> str:
+    """What is said of a fault; no traceback."""
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "nobody foresaw" not in done.stderr
+    return done.stderr
+
+
+def test_a_disk_that_fills_up_while_measuring_loses_nothing_and_resume_goes_on(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    common = [f"A={wheel}", f"B={wheel}", *QUICK, "--no-plot", "--results", tmp_path / "disk"]
+    with disk(tmp_path / "disk", "1m") as results:
+        assert shared_clone.run(*common, "--rounds", "1").returncode == 0
+        ballast = fill(results)
+        refused = shared_clone.run(*common, "--rounds", "2", "--resume")
+        assert (refused.returncode, "No space left" in sentence(refused)) == (3, True), refused
+        assert rounds_in(results) == {"A": [1], "B": [1]}
+        ballast.unlink()
+        done = shared_clone.run(*common, "--rounds", "2", "--resume")
+        assert done.returncode == 0, done.stderr
+        assert rounds_in(results) == {"A": [1, 2], "B": [1, 2]}
+
+
+def test_a_verdict_that_cannot_be_written_somewhere_is_written_everywhere_else(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    results = tmp_path / "results"
+    done = shared_clone.run(
+        f"A={wheel}", f"B={wheel}", *QUICK, *GATE, "--no-plot",
+        "--results", results, env={"GITHUB_STEP_SUMMARY": "/dev/full"},
+    )  # fmt: skip
+    assert (done.returncode, "PASS" in done.stdout) == (3, True), done.stdout
+    assert "/dev/full cannot be added to: No space left on device" in sentence(done)
+    for suffix, said in (("md", "PASS"), ("xml", "cpu:1000%"), ("json", "cpu:1000%")):
+        assert said in (results / f"verdict.{suffix}").read_text()
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Makes a folder read-only, for root too; skips where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    here = ["mount", "--bind", str(folder), str(folder)]
+    if subprocess.run(here, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount a folder")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("place", ["results", ".bench"])
+def test_a_folder_that_is_read_only_is_said_before_anything_is_measured(
+    place: str, shared_clone: Clone
+) -> None:
+    with read_only(shared_clone.root / place):
+        done = shared_clone.run(shared_clone.wheel("ok"), *QUICK, "--rounds", "1")
+    assert done.returncode in {2, 3}, done.stdout
+    assert "Read-only file system" in sentence(done)
+    assert "round 1" not in done.stdout
+
+
 HOSTILE = "a 'b' \"c\" $HOME `id` $(id) \\ é 雪 [x]* %s {y} -z\nnew line"
 """A folder's name: all that a shell, a format or a table may take for something of its own."""
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -25,7 +115,9 @@ def test_hostile_folders_an_ascii_terminal_and_no_home_do_not_matter(tmp_path: P
     wheel = clone.wheel("odd").replace(f"{clone.root}/", "")
     results = tmp_path / f"results {HOSTILE}"
     odd = {**ASCII, "HOME": "/proc/no-such-home", "CDPATH": "/:/tmp"}
-    done = clone.run(f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, env=odd)
+    done = clone.run(
+        f"A={wheel}", f"B={wheel}", *QUICK, "--rounds", "1", "--results", results, env=odd
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert rounds_in(results) == {"A": [1], "B": [1]}
@@ -42,46 +134,3 @@ def test_hostile_folders_an_ascii_terminal_and_no_home_do_not_matter(tmp_path: P
         env={"PATH": os.environ["PATH"], **odd},
     )
     assert drawn.returncode == 0, drawn.stderr
-
-
-@pytest.fixture(scope="module")
-def measured(shared_clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of results."""
-    folder = tmp_path_factory.mktemp("measured") / "results"
-    wheel = shared_clone.wheel("ok")
-    done = shared_clone.run(f"A={wheel}", f"B={wheel}", *COMMON, "--results", folder, "--no-plot")
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
-ODDITIES: dict[str, tuple[str, bytes | None]] = {
-    "a folder": ("runs.jsonl", None),
-    "garbage": ("runs.jsonl", bytes(range(256)) * 4 + b"\n"),
-    "another program's": ("comparison.json", b'{"benchmarks": [], "version": "1.0"}'),
-    "nothing": ("comparison.json", b""),
-    "endless nesting": ("comparison.json", b"[" * 100_000),
-}
-"""What stands in place of a file of results."""
-
-
-@pytest.mark.parametrize("oddity", ODDITIES)
-def test_what_is_no_result_is_a_sentence_that_names_it_and_stays_as_it_is(
-    oddity: str, measured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    results = tmp_path / "results"
-    shutil.copytree(measured, results)
-    name, content = ODDITIES[oddity]
-    if content is None:
-        (results / name).unlink()
-        (results / name).mkdir()
-    else:
-        (results / name).write_bytes(content)
-    before = {path: path.is_file() and path.read_bytes() for path in results.iterdir()}
-    # In this process: what nobody foresaw is an error of the test.
-    monkeypatch.setattr("sys.argv", ["runner.py", "report", str(results)])
-    code = runner.main()
-    out, said = capsys.readouterr()
-    assert (code, name in said, "nobody foresaw" in said) == (2, True, False), said
-    assert "Traceback" not in out + said
-    assert {path: path.is_file() and path.read_bytes() for path in results.iterdir()} == before
