@@ -53,19 +53,6 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     assert comparisons.read(results).comparison.finished
 
 
-def test_resuming_another_comparison_is_refused_and_nothing_is_lost(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    wheel = standin.revision(tmp_path / "w")
-    assert run_compare(f"A={wheel}", *COMMON, "--rounds", "1").returncode == 0
-    folder = tmp_path / "results"
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for more, says in ((["--resume"], "other revisions"), ([], "not empty")):
-        refused = run_compare(f"other={wheel}", *COMMON, "--rounds", "1", *more)
-        assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-
-
 def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
     tmp_path: Path,
 ) -> None:

@@ -38,28 +38,6 @@ def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: 
     assert "same build" not in done.stdout
 
 
-def test_a_run_whose_poke_fails_has_the_figures_of_its_window(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    file = worker(tmp_path, "[poke]\ncommand = 'false'\n")
-    done = run_compare(program(tmp_path, "a", 0.1), "--worker", file, *QUICKLY)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (run,) = runs_of(tmp_path / "results").values()
-    assert run["time_cpu_steady"]["value"] > 0
-    assert "item_latency_p50" not in run
-    assert "the poke was not answered" in " ".join(done.stdout.split())
-
-
-def test_a_service_that_ends_while_it_is_needed_is_no_figure(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    service = "command = 'sh -c \"sleep 2; exit 3\"'\nready = { command = 'true' }\n"
-    file = worker(tmp_path, f"[services.other]\n{service}", window_s=3)
-    done = run_compare(program(tmp_path, "a", 1), "--worker", file, *QUICKLY)
-    assert done.returncode == 3
-    assert "the other ended, with exit code 3" in " ".join((done.stdout + done.stderr).split())
-
-
 @pytest.mark.parametrize("which", ["server", "worker"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_ending_it_leaves_no_worker_and_no_service(

@@ -7,13 +7,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-from pystack.types import NativeFrame, PyThread
 
 from tests.running import python
 from tests.waiting import until
@@ -43,42 +39,6 @@ from waitbench.system.stacks import NotSeen
 )  # fmt: skip
 def test_names_are_without_what_compilers_add(name: str, readable: str) -> None:
     assert stacks._readable(name) == readable
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function of Python, as pystack has it."""
-
-    name: str
-    is_entry: bool
-
-    @property
-    def code(self) -> object:
-        return SimpleNamespace(
-            scope=self.name, filename="own.py", location=SimpleNamespace(lineno=1)
-        )
-
-
-def merged(functions: str, *native: str) -> str:
-    """The names in order; a capital is a function for which the interpreter is called anew."""
-    thread = SimpleNamespace(
-        python_version=(3, 11),
-        frames=[Function(one, one.isupper()) for one in functions],
-        native_frames=[NativeFrame(0, name, "?", 0, 0, "own.so") for name in native],
-    )
-    return "".join(frame.name for frame in stacks._merged(cast(PyThread, thread)))
-
-
-def test_functions_of_python_are_put_where_the_interpreter_runs_them() -> None:
-    runs = "_PyEval_EvalFrameDefault"
-    assert merged("AbC", runs, "1", runs, "2") == "Ab1C2"
-    assert merged("ABc", runs, "1", runs, "2") == "A1Bc2"
-    assert merged("Abc", runs, "2") == "Abc2"
-    assert merged("", "1", "2") == "12"
-    # Of a function that only begins Python does not know yet.
-    assert merged("AbC", runs, "1", runs, "2", runs) == "Ab1C2"
-    # What does not fit together is not put together.
-    assert merged("ABC", runs, "1", runs, "2") == "ABC"
 
 
 def test_what_only_begins_others_is_no_place() -> None:
@@ -134,6 +94,12 @@ static __attribute__((noinline)) void hidden(void) { for (;;) pause(); }
 __attribute__((noinline)) void needle(void) { hidden(); }
 void other(void) { pause(); }
 """
+CALLS = """
+import ctypes
+def inner(_): ctypes.CDLL({!r}).needle()
+def outer(): sorted([1], key=inner)
+outer()
+"""
 
 
 @pytest.mark.integration
@@ -146,9 +112,14 @@ def test_of_a_stripped_library_no_function_gets_anothers_name(tmp_path: Path, st
     subprocess.run(words, check=True)
     if strips:
         subprocess.run(["strip", str(library)], check=True)
-    with waiting(f"import ctypes; ctypes.CDLL({str(library)!r}).needle()") as pid:
+    with waiting(CALLS.format(str(library))) as pid:
         until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text())
         time.sleep(0.1)
         frames = stacks.read(pid)[pid]
     # The exported ``needle`` keeps its name; what it calls is not taken for ``other``.
-    assert [one.name for one in frames[-2:]] == ["needle", "[libown.so]" if strips else "hidden"]
+    names = [one.name for one in frames]
+    assert names[-2:] == ["needle", "[libown.so]" if strips else "hidden"]
+    # Functions of Python stand where the interpreter runs them, also behind one of C.
+    assert [one for one in names if one in ("outer", "inner", "needle")] == [
+        "outer", "inner", "needle",
+    ]  # fmt: skip

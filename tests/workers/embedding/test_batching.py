@@ -9,25 +9,6 @@ from turns import Busy, Turns
 
 from tests.workers.embedding.batched import batched, begun, expected, looped
 
-BOTH = pytest.mark.parametrize("mode", list(Mode))
-
-
-@BOTH
-@looped
-async def test_each_request_gets_the_vectors_of_its_own_texts(mode: Mode) -> None:
-    batcher, upstream = batched(Rule(mode, 7, 0.002, max_held=300), quick=True)
-    rng = random.Random(1)
-
-    async def client(number: int) -> None:
-        texts = [f"{number}.{place}" for place in range(rng.randrange(1, 6))]
-        await asyncio.sleep(rng.random() * 0.02)
-        assert await batcher.submit(texts) == expected(texts)
-
-    await asyncio.gather(*(client(number) for number in range(300)))
-    await client(301)  # who has gone makes room
-    assert sum(map(len, upstream.calls)) > 300
-    assert max(map(len, upstream.calls)) <= 7 * 5
-
 
 @looped
 async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> None:
