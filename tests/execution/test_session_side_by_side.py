@@ -179,29 +179,6 @@ def test_who_is_given_up_has_no_part_in_it() -> None:
     assert all(len(runs) == 2 for runs in made.at_once)
 
 
-class Meeting(Measurer):
-    """Runs that end when all of their round have begun."""
-
-    def measure(self, planned: PlannedRun) -> Result:
-        MET.wait(MEETS_WITHIN_S)
-        used = {"time_cpu": 3.0 + planned.position, "time_cpu_launcher": 0.5}
-        metrics = {**times(1, 1, 0), **used, "machine_foreign_cpu": 5.0}
-        return measurement(planned.label, planned.round, metrics)
-
-
-MET = Barrier(2)
-
-
-def test_runs_side_by_side_overlap_and_none_takes_the_other_for_other_programs() -> None:
-    measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
-    scenario = Scenario(name="one", purpose="")
-    first, second = measurer.measure_together(plan.one_round(scenario, ["a", "b"], 2))
-    assert [run.label for run in (first, second)] == ["a", "b"]
-    foreign = [run.metrics["machine_foreign_cpu"] for run in (first, second)]  # type: ignore[union-attr]
-    # b used 4.5 s beside a, and a 3.5 s beside b.
-    assert foreign == [0.5, 1.5]
-
-
 def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
     """Else its round would be of two moments, and a candidate that fails now and then passes."""
 

@@ -93,9 +93,9 @@ def _height(axis: Axis, ratio: float) -> str:
 def of_scan(scanned: Scanned) -> tuple[str, ...]:
     """The chart of a scan, if there is one, with black in the colour of the text around it."""
     # Here, not above: matplotlib takes a second to import, and most pages have no scan.
-    from waitbench.reporting.charts import planes
+    from waitbench.reporting.charts import curves
 
-    figure = planes.scan(scanned)
+    figure = curves.draw(scanned)
     if figure is None:
         return ()
     written = io.StringIO()

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
 from waitbench.reporting.answer import Findings
-from waitbench.reporting.charts import forest, planes
+from waitbench.reporting.charts import curves, forest
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 from waitbench.system.files import write_with
@@ -30,8 +30,7 @@ def draw_all(
     """Writes every chart there is data for, in every format. Returns the files.
 
     ``overview``: what is judged in each scenario, relative to the baseline; ``gate``: what a gate
-    asked; ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
-    ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
+    asked; ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure | None] = {}
@@ -47,11 +46,8 @@ def draw_all(
         figures["gate"] = forest.draw(
             tabulate(title, asked, GATE_COLUMNS[:2], axis=GATE_AXIS, colours=colours)
         )
-    for place in dict.fromkeys(one.scenario for one in found.results):
-        chart = planes.tradeoff(place, found.of_scenario(place), found.labels)
-        figures[f"{place}-tradeoff"] = chart
     for one in scanned:
-        figures[f"{one.scenario}-{one.parameter}-scan"] = planes.scan(one)
+        figures[f"{one.scenario}-{one.parameter}-scan"] = curves.draw(one)
     return [
         save(figure, folder, name, form)
         for name, figure in figures.items()
