@@ -28,7 +28,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     With ``newest``, only so many, besides the anchor and those at a step.
     """
     steps = {step.after: _text(step) for step in trend.change_points}
-    shown = newest_of(trend, newest)
+    shown = _newest_of(trend, newest)
     dates = {entry.name: (entry.date or "")[:10] for entry in shown}
     left_out = len(trend.ratios) - len(shown)
     apart = ", ".join(entry.name for entry in trend.apart)
@@ -41,7 +41,8 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
         f"{title}: {metric.title}, relative to {trend.anchor}",
         [of_entry(entry, trend, title, metric) for entry in shown],
         (*COLUMNS, ("change point", lambda one: steps.get(one.revision, ""))),
-        axis=axis_of(trend),
+        # The few that are far out do not flatten the others.
+        axis=Axis.over(trend.ratios.values(), _FAR_OUT),
         names=(("revision", forest.label_of), ("date", lambda one: dates[one.revision])),
     )
     return replace(made, notes=tuple(note for note, holds in notes.items() if holds))
@@ -62,12 +63,7 @@ def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricRe
     )
 
 
-def axis_of(found: Trend) -> Axis:
-    """The axis of a history: the few that are far out do not flatten the others."""
-    return Axis.over(found.ratios.values(), _FAR_OUT)
-
-
-def newest_of(trend: Trend, newest: int) -> list[Entry]:
+def _newest_of(trend: Trend, newest: int) -> list[Entry]:
     """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
     at_steps = {name for step in trend.change_points for name in (step.before, step.after)}
     late = len(trend.ratios) - newest if newest else 0

@@ -209,14 +209,10 @@ def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
 
 
 def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
-    """A cost of all revisions, with its change points; see ``history.newest_of``."""
-    steps = found.change_points
-    ratios = {one.name: found.ratios[one] for one in history.newest_of(found, newest)}
-    at_steps = {step.after for step in steps}
+    """A cost of all revisions, with its change points; see ``history.table``."""
     return Section(
         title=f"{title}: {metric.title}",
-        brief=", ".join(history.sentence(step, metric) for step in steps),
-        pictures=[svg.of_trend(ratios, at_steps, history.axis_of(found))],
+        brief=", ".join(history.sentence(step, metric) for step in found.change_points),
         tables=[history.table(found, title, metric, newest)],
     )
 

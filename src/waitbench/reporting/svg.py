@@ -2,16 +2,13 @@
 
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping
-from html import escape
+from collections.abc import Iterator
 
 from waitbench.analysis.scan import Scanned
-from waitbench.analysis.statistics import Estimate
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
-from waitbench.system.streams import printable
 
-_LEFT, _RIGHT, _UP, _DOWN = "M-5 0 5-5V5Z", "M5 0-5-5V5Z", "M0-5 5 5H-5Z", "M0 5 5-5H-5Z"
+_LEFT, _RIGHT = "M-5 0 5-5V5Z", "M5 0-5-5V5Z"
 
 
 def of_axis(axis: Axis) -> str:
@@ -58,36 +55,6 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
 def _percent(axis: Axis, ratio: float) -> str:
     """Where a ratio lies from the left; at the edge, if it lies beyond."""
     return f"{axis.place(axis.clipped(ratio)):.1%}"
-
-
-def of_trend(ratios: Mapping[str, Estimate], at_steps: Collection[str], axis: Axis) -> str:
-    """A history from the left to the right: dots with intervals; change points are shaded."""
-    count = max(len(ratios), 1)
-    drawn = ['<line x2="100%" y1="50%" y2="50%" class="one"/>']
-    for number, (name, ratio) in enumerate(ratios.items()):
-        x = f"{(number + 0.5) / count:.2%}"
-        low, high, middle = (
-            _height(axis, one or 1.0) for one in (ratio.low, ratio.high, ratio.value)
-        )
-        if name in at_steps:
-            drawn.append(f'<rect x="{number / count:.2%}" width="{1 / count:.2%}" height="100%"/>')
-        if name in at_steps or number in (0, count - 1):
-            shown = escape(printable(name))
-            drawn.append(f'<text x="{x}" y="100%" dy="14" text-anchor="middle">{shown}</text>')
-        drawn.append(f'<line x1="{x}" x2="{x}" y1="{low}" y2="{high}" class="i"/>')
-        at = axis.place(ratio.value)
-        arrow = f'<svg x="{x}" y="{middle}"><path d="{_DOWN if at < 0 else _UP}"/></svg>'
-        dot = f'<circle cx="{x}" cy="{middle}" r="3.5"/>'
-        drawn.append(dot if 0 <= at <= 1 else arrow)
-    texts = "".join(
-        f'<text x="2" y="{_height(axis, ratio)}" dy="{shift}">{text}</text>'
-        for (ratio, text), shift in zip(axis.ticks, (-3, -4, 10), strict=True)
-    )
-    return f'<svg class="trend" aria-hidden="true">{"".join(drawn)}{texts}</svg>'
-
-
-def _height(axis: Axis, ratio: float) -> str:
-    return f"{1 - axis.place(axis.clipped(ratio)):.1%}"
 
 
 def of_scan(scanned: Scanned) -> tuple[str, ...]:
