@@ -9,8 +9,8 @@ import pytest
 
 from tests.commands.idle_workers import program, worker
 from tests.commands.processes import kept_runs, start
-from tests.commands.test_worker_files import of_run
 from tests.conftest import Compare
+from tests.running import processes_with
 from tests.waiting import until
 from waitbench.model.run import CROWDED, SIDE_BY_SIDE
 from waitbench.store import comparisons
@@ -83,7 +83,7 @@ def test_killing_it_while_runs_take_place_at_once_leaves_none_of_them(tmp_path: 
     both = [program(tmp_path, name, 1) for name in "ab"]
     file = worker(tmp_path, window_s=1)
     comparing = start(*both, "--worker", file, "--rounds", 3, "--results", tmp_path / "results")
-    until(lambda: sum(str(both[0]) in words[:2] for words in of_run(tmp_path)) > 1)
+    until(lambda: sum(str(both[0]) in words[:2] for words in processes_with(str(tmp_path))) > 1)
     comparing.send_signal(signal.SIGKILL)
     comparing.communicate(timeout=20)
-    until(lambda: not of_run(tmp_path), each_s=0.05)
+    until(lambda: not processes_with(str(tmp_path)), each_s=0.05)

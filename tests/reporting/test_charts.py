@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -25,9 +24,9 @@ from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts
 from waitbench.reporting.answer import findings
-from waitbench.reporting.charts import forest, planes
+from waitbench.reporting.charts import curves, forest
 from waitbench.reporting.document import Dot, Heading, Table
-from waitbench.reporting.drawing import COLOURS, Axis
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 
 Runs = Sequence[Mapping[str, float]]
@@ -127,52 +126,21 @@ def test_the_longest_name_of_a_default_question_is_whole() -> None:
     assert label.get_text() == name
 
 
-def plane(comparison: Comparison) -> Figure | None:
-    labels = [row.label for row in comparison.rows]
-    return planes.tradeoff("idle", results.of_comparisons([comparison]), labels)
-
-
-def test_the_trade_off_has_means_with_intervals_within_the_frame() -> None:
-    comparison = compared({"a": steady_runs(9), "b": [], "c": steady_runs(8, factor=0.01)})
-    figure = plane(comparison)
-    assert figure is not None
-    (axes,) = figure.axes
-    bars_of = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
-    means = [(xs(dot)[0], ys(dot)[0]) for dot in (one.lines[0] for one in bars_of) if dot]
-    assert means == [
-        pytest.approx((4.5, 0.535)), pytest.approx((4.5, 0.00535)),
-    ], "milliseconds, and cores"  # fmt: skip
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["a", "c"]
-    assert axes.get_yscale() == "log", "far apart"
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for bars in bars_of:
-        for lines in bars.lines[2]:
-            for segment in lines.get_segments():
-                for x, y in segment:
-                    assert left <= x <= right
-                    assert bottom <= y <= top
-
-
-def test_there_is_a_trade_off_only_where_items_are_due_over_time() -> None:
-    assert plane(compared({"a": steady_runs(2)}, waits=False)) is None
-    assert plane(compared({"a": [times(1, 1, 1)], "b": []})) is None
-    assert plane(compared({"a": steady_runs(2)})) is not None
-
-
 PAGE_PIXELS = 830
 """How wide GitHub shows a picture of a README."""
 LEAST_PIXELS = 9
 
 
 def drawn(labels: list[str]) -> list[Figure]:
-    """A chart of each kind, of revisions with these labels beside a baseline."""
+    """A chart of ratios and one of curves, of revisions with these labels beside a baseline."""
     runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
     comparison = compared(runs)
     found = results.of_comparisons([comparison])
-    trade_off = planes.tradeoff("", found, ["base", *labels])
-    assert trade_off is not None
-    return [forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))), trade_off]
+    lines = {label: lambda n: 0.02 + 2e-4 * n for label in ["base", *labels]}
+    (scanned,) = scans(scan_records(lines))
+    curve = curves.draw(scanned)
+    assert curve is not None
+    return [forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))), curve]
 
 
 @pytest.mark.parametrize(
@@ -197,22 +165,13 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
             assert pixels >= LEAST_PIXELS, text.get_text()
 
 
-def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
-    *_, last = drawn([f"v{number}" for number in range(3 * len(COLOURS))])
-    (axes,) = last.axes
-    dots = [bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)]
-    looks = [(dot.get_color(), dot.get_marker()) for dot in dots if dot]
-    assert len({colour for colour, _ in looks}) == len(COLOURS)
-    assert len(set(looks)) == len(looks)
-
-
 def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
     runs = {"a": steady_runs(2), "b": steady_runs(2)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
     found = findings([waiting, other], failing())
     scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
     files = charts.draw_all(found, tmp_path, ["png", "svg"], scanned)
-    names = ("overview", "gate", "waiting-tradeoff", "idle-partitions-scan")
+    names = ("overview", "gate", "idle-partitions-scan")
     assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
     for path in files:
         start = path.read_bytes()[:8]
@@ -241,7 +200,7 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # one would quote them on stderr
         files = charts.draw_all(findings([comparison]), tmp_path, ["png", "svg"])
-    assert len(files) == 4
+    assert len(files) == 2
     for path in files:
         if path.suffix == ".svg":
             said = "".join(ElementTree.parse(path).getroot().itertext())

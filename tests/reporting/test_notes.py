@@ -160,7 +160,7 @@ CASES: dict[str, Callable[[], Said]] = {
     ),
     "dear runs": lambda: answered(dear=DEAR, by_dear_runs=True, ratio=1.02, means=2.4),
     "dear runs that let nothing pass": lambda: answered(
-        dear=DEAR, ratio=1.02, high=1.02, verdict=Verdict.INCONCLUSIVE, is_mean_beyond=False
+        dear=DEAR, ratio=1.02, high=1.02, verdict=Verdict.INCONCLUSIVE, means=None
     ),
     "means that let nothing pass": lambda: judged("cpu", "10%", [1.0] * 30, RARELY),
     "means below a floor": lambda: judged(

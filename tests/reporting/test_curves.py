@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tests.analysis.scanned import VALUES, scan_records
-from tests.reporting.charts.figures import xs, ys
 from waitbench.analysis.scan import scans
 from waitbench.reporting.charts import curves
 from waitbench.reporting.drawing import COLOURS
+
+
+def xs(line: Line2D) -> list[float]:
+    return [float(value) for value in np.asarray(line.get_xdata())]
+
+
+def ys(line: Line2D) -> list[float]:
+    return [float(value) for value in np.asarray(line.get_ydata())]
 
 
 def cost(factor: float) -> Callable[[float], float]:
