@@ -78,6 +78,10 @@ SHORTENED: Mapping[str, str] = {
 TESTED: Mapping[str, str] = {
     "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
     "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
+    "./compare.sh --worker rq.toml 2.2.0 --limit cpu:0.5% --limit wakeups:5/s "
+    "--limit memory:80MB": (
+        "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
+    ),
     "./compare.sh --worker load.toml blocking nonblocking": _VARIANTS,
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
@@ -110,6 +114,8 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./compare\.sh --worker workers/engines/", "much to fetch", _EXAMPLE),
     (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
     (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
+    (r"\./waitbench look ", "a worker that runs",
+     "tests/commands/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
     (r"echo \$\?", "it prints the exit code of the command before it",
