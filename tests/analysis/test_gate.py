@@ -14,7 +14,7 @@ from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
-from waitbench.model.run import FAILED, UNANSWERED
+from waitbench.model.run import FAILED
 from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
@@ -69,12 +69,12 @@ def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_n
         run = record.of("new")[place]
         lacking = {key: v for key, v in run.metrics.items() if not key.startswith("item_latency")}
         record.measurements.remove(run)
-        record.add(structs.replace(run, metrics=lacking, marks=(UNANSWERED,)))
+        record.add(structs.replace(run, metrics=lacking, unanswered="the poke failed"))
     verdict = defaults(record)
     assert verdict.outcome is outcome
     (failed,) = verdict.failed_runs
     assert (failed.label, failed.count) == ("new", 2)
-    assert "lateness is not measured" in failed.message
+    assert failed.message == "the poke failed"
 
 
 def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:

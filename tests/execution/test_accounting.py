@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from waitbench.execution.accounting import marks_of, metrics_of
-from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
+from waitbench.model.run import BY_PROC, RESTARTED
 
 REAL_S = 5.7
 
@@ -118,5 +118,5 @@ def test_system_time_that_ticks_overestimate_is_no_more_than_the_cpu_time() -> N
 
 def test_what_is_odd_about_a_run_is_marked() -> None:
     assert marks_of(launched()) == ()
-    odd = launched(by_proc=True, unanswered="the poke ended", totals={"processes_replaced": 1})
-    assert marks_of(odd) == (RESTARTED, UNANSWERED, BY_PROC)
+    odd = launched(by_proc=True, totals={"processes_replaced": 1})
+    assert marks_of(odd) == (RESTARTED, BY_PROC)

@@ -155,7 +155,7 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
 @pytest.mark.parametrize(
     ("poke", "said", "ends"),
     [
-        ("command = 'false'", "the poke ended with exit code 1", True),
+        ("command = 'ls nowhere'", "the poke ended with exit code 2: ls: cannot access", True),
         ("command = 'false'", "the poke ended with exit code 1", False),
         (
             "command = 'true'\ndone = { log = 'no', within = 0.3 }",

@@ -11,9 +11,8 @@ from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import ENDED, HARMLESS, UNANSWERED
+from waitbench.model.run import ENDED, HARMLESS
 
-_UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
 ROUNDS_OF_FAILED = 1
@@ -235,7 +234,7 @@ def failed_runs(record: Record) -> list[FailedRuns]:
         if one in left or (one.label in unreliable and one.reason not in HARMLESS)
     ]
     failures = [(one.label, one.message) for one in failed] + [
-        (one.label, _UNANSWERED) for one in record.measurements if UNANSWERED in one.marks
+        (one.label, one.unanswered) for one in record.measurements if one.unanswered
     ]
     return [
         FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1])

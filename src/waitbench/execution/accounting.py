@@ -10,7 +10,7 @@ from typing import Any
 
 from waitbench.execution.launch_report import BEGIN, END, EXIT, STARTED, TOLD
 from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
-from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
+from waitbench.model.run import BY_PROC, RESTARTED
 
 _ITEMS = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name."""
@@ -36,7 +36,6 @@ def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
     """What is odd about a run that counts all the same."""
     odd = {
         RESTARTED: launched.get("totals", {}).get("processes_replaced"),
-        UNANSWERED: launched.get("unanswered"),
         BY_PROC: launched["by_proc"],
     }
     return tuple(mark for mark, is_so in odd.items() if is_so)

@@ -35,6 +35,7 @@ class Command(NamedTuple):
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             if output is not None:
                 os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+                os.dup2(1, 2)
             # Python ignores these, and a program inherits that.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)

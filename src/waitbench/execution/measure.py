@@ -184,6 +184,7 @@ class Measurer:
             metrics={key: value for key, value in metrics.items() if key in known},
             marks=marks,
             samples=tuple(launched.get("samples", ())),
+            unanswered=launched.get("unanswered", ""),
         )
 
     def _time(self, ready: ReadyRun) -> float:

@@ -37,8 +37,6 @@ RESTARTED = "restarted"
 """The mark of a run in which processes of the worker began while it was to wait."""
 BY_PROC = "by-proc"
 """The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
-UNANSWERED = "unanswered"
-"""The mark of a run whose poke failed or was not answered in time: its lateness is not measured."""
 SIDE_BY_SIDE = "side-by-side"
 """The mark of a run that took place at once with others of its scenario."""
 
@@ -72,6 +70,8 @@ class Measurement(
     """What is odd about it: ``disturbed``, ``restarted``."""
     samples: tuple[Mapping[str, Quantity], ...] = ()
     """What the workload observed besides, such as its wake-ups in each half of its window."""
+    unanswered: str = ""
+    """Why its poke was not answered, where it was not: its lateness is not measured."""
 
 
 class Outcome(
