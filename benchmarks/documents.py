@@ -40,9 +40,6 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": (
         f"{_UNWATCHED} v0.16.1 v0.16.0 {_ONE} --gate"
     ),
-    "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --gate": (
-        f"{_UNWATCHED} --worker mine.toml before=./worker-1 after=./worker-2 --gate"
-    ),
     "./compare.sh v0.16.0 v0.16.1": f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF}",
     "./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why": (
         f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF} --why"
@@ -82,6 +79,7 @@ TESTED: Mapping[str, str] = {
     "--limit memory:80MB": (
         "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
     ),
+    "./compare.sh --worker workers/servers/cheroot.toml 8.6.0 8.5.2 --gate": _EXAMPLE,
     "./compare.sh --worker load.toml blocking nonblocking": _VARIANTS,
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
@@ -125,7 +123,6 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
 
 FAILING: Mapping[str, int] = {
     "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": 1,
-    "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --gate": 1,
 }
 """Commands that are to fail, as their candidate is the worse one, with their exit codes."""
 

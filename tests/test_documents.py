@@ -15,7 +15,7 @@ DOCUMENTS = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "*/README.md") for path in ROOT.glob(pattern)
 )
 WIDEST = 120
-LONGEST_README, LONGEST_SENTENCE = 700, 35
+LONGEST_README, LONGEST_SENTENCE = 500, 30
 """In words."""
 
 
