@@ -104,4 +104,4 @@ def test_only_silence_is_measured_side_by_side_unless_other_programs_are_asked_f
 ) -> None:
     records = {one.name: new_record(one, context(["base", "new"])) for one in SCENARIOS}
     criteria = (*DEFAULTS, *parse(own, METRICS))
-    assert side_by_side(SCENARIOS, records, criteria).keys() == expected
+    assert side_by_side(SCENARIOS, records, criteria) == expected

@@ -3,13 +3,16 @@
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
+from threading import Barrier
 from typing import Any, cast
 
+import pytest
+
 from tests.execution.launches import CALM, COUNTER, Launched, launch
-from tests.records import measurement, outcome, times
+from tests.records import measurement, times
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import scenarios_of
@@ -18,9 +21,9 @@ from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
-from waitbench.model.run import FAILED, Outcome, PlannedRun, Result
+from waitbench.model.run import FAILED, Measurement, Outcome, PlannedRun, Result
 from waitbench.model.scenario import Scenario
-from waitbench.system.places import Cache
+from waitbench.system.watch import Reading
 
 STAMPS = """
 import signal, sys, time
@@ -125,43 +128,39 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
 
 
 class Meeting(Measurer):
-    """Runs that end when all have begun; that of ``fails`` does not begin."""
+    """Runs of which each uses 3 s or more, and that end when all have begun."""
 
-    def measure(self, planned: PlannedRun, sibling: Any = None) -> Result:
-        if planned.label == "fails":
-            return outcome(planned.label, planned.round, FAILED)
-        sibling.meet()
-        used_s = 3.0 + planned.position
-        sibling.meet()
-        sibling.used_s = used_s + 0.5
-        return measurement(planned.label, 2, {**times(1, 1, 0), "machine_foreign_cpu": 9.0})
+    def _prepare(self, stack: ExitStack, run: Any) -> None:
+        if run.planned.label == "not ready":
+            run.fail(FAILED, "no service")
 
+    def _carry_out(self, run: Any) -> None:
+        MET.wait(MEETS_WITHIN_S)
+        run.used_s = 3.0 + run.planned.position
 
-@dataclass
-class Bystander:
-    """What a measurer needs of a bench to have runs take place at once."""
-
-    cache: Cache
+    def _result(self, run: Any) -> Result:
+        return run.failure or measurement(run.planned.label, 2, times(1, 1, 0))
 
 
-def meet(cache: Cache, *labels: str) -> list[Result]:
-    measurer = Meeting(cast(Hyperfine, None), cast(Bench, Bystander(cache)))
-    scenario = Scenario(name="one", purpose="")
-    return measurer.measure_together(
+MET, MEETS_WITHIN_S = Barrier(2), 60
+BUSY_S = 12.0
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_what_runs_at_once_use_is_of_other_programs_to_none(
+    failing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = iter((Reading(0.0, 0.0), Reading(BUSY_S, 0.0)))
+    monkeypatch.setattr(Reading, "now", lambda: next(readings))
+    monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
+    measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
+    scenario, labels = Scenario(name="one", purpose=""), ["a", "not ready" if failing else "b"]
+    first, second = measurer.measure_together(
         [
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
             for position, label in enumerate(labels)
         ]
     )
-
-
-def test_none_takes_what_another_used_for_that_of_other_programs(cache: Cache) -> None:
-    results = meet(cache, "a", "b")
-    assert [run.label for run in results] == ["a", "b"]
-    foreign = [run.metrics["machine_foreign_cpu"] for run in results]  # type: ignore[union-attr]
-    # b used 4.5 s beside a, and a 3.5 s beside b.
-    assert foreign == [4.5, 5.5]
-
-
-def test_one_that_does_not_begin_keeps_nobody_waiting(cache: Cache) -> None:
-    assert [isinstance(run, Outcome) for run in meet(cache, "a", "fails")] == [False, True]
+    assert isinstance(first, Measurement)
+    assert first.metrics["machine_foreign_cpu"] == BUSY_S - 7.0
+    assert isinstance(second, Outcome if failing else Measurement)

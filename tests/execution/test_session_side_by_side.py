@@ -1,6 +1,5 @@
 """Rounds whose runs take place at once: which, and what becomes of them."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -47,16 +46,14 @@ class Together(Made):
 
     at_once: list[list[tuple[int, str]]] = field(default_factory=list)
 
-    def measure_together(
-        self, planned: Sequence[PlannedRun], essential: str | None = None
-    ) -> list[Result]:
+    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
         self.at_once.append([(run.round, run.label) for run in planned])
         return [self.measure(run) for run in planned]
 
 
 def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -> Record:
     at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = dict.fromkeys(side_by_side, math.inf)
+    at_work.side_by_side = side_by_side
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records["one"]
 
@@ -64,7 +61,7 @@ def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -
 def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Record:
     """What a guide makes of it that wants eight rounds."""
     at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = {"one": math.inf}
+    at_work.side_by_side = ("one",)
     wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
     at_work.carry_out_until(wishes, [chosen], ["a", "b"], most_rounds, budget_s)
     return records["one"]
@@ -158,7 +155,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
 
     made = Together(run)
     at_work, chosen, records = make_session(made, "one", "two")
-    at_work.side_by_side = {"one": math.inf}
+    at_work.side_by_side = ("one",)
     at_work.carry_out(plan.schedule(chosen[:1], ["a", "b"], 3))
     assert made.at_once[-1] == [(3, "b"), (3, "a")]
     at_work.carry_out(plan.one_round(chosen[1], ["a", "b"], 2))
@@ -193,12 +190,10 @@ def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
     assert [one.round for one in record.failures] == [4]
 
 
-def of_worker_file(
-    made: Made, rounds: int = 10, tolerated_s: float = math.inf, guided: bool = False
-) -> Record:
+def of_worker_file(made: Made, rounds: int, guided: bool = False) -> Record:
     """Rounds of a worker file; with a guide that wants eight, or as planned."""
     at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = {"one": tolerated_s}
+    at_work.side_by_side = ("one",)
     chosen = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
     if guided:
         wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
@@ -286,7 +281,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
-    record = of_worker_file(made, 9, tolerated_s=0.25)
+    record = of_worker_file(made, 9)
     assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
     lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})

@@ -12,13 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from waitbench.execution.launch_report import Failure
-
 SETTLED, COUNTED, WATCHED = "settled", "counted", "watched"
 """Where runs wait for each other: before what services did is counted, and before and after the
 window."""
-_TURN, _GIVEN_UP = "turn", "given-up"
-"""A file that is locked by who has the turn, and one that is there if the batch is given up."""
+_TURN = "turn"
+"""The file that is locked by who has the turn."""
 _LOOK_EVERY_S = 0.005
 
 
@@ -36,7 +34,7 @@ class Place:
     def turn(self) -> Iterator[None]:
         """For the time of the block no other run of the batch has its turn.
 
-        The kernel takes it back from a launcher that dies. Raises ``Failure``.
+        The kernel takes it back from a launcher that dies.
         """
         if not self.folder:
             yield
@@ -45,7 +43,6 @@ class Place:
         with Path(self.folder, _TURN).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.waited_s += time.monotonic() - begun
-            self._require_wanted()
             try:
                 yield
             finally:
@@ -53,32 +50,23 @@ class Place:
                 fcntl.flock(lock, fcntl.LOCK_UN)
 
     def meet(self, where: str, check: Callable[[], None]) -> None:
-        """Returns when each run of the batch is here, or over; meanwhile calls ``check``.
-
-        Raises ``Failure``.
-        """
+        """Returns when each run of the batch is here, or over; meanwhile calls ``check``."""
         if not self.folder:
             return
         begun = time.monotonic()
         self._mark(where, self.number).touch()
         while not all(self._mark(where, number).exists() for number in range(self.count)):
-            self._require_wanted()
             check()
             time.sleep(_LOOK_EVERY_S)
         self.waited_s += time.monotonic() - begun
 
     def leave(self) -> None:
-        """Has nobody wait for this run any more."""
-        for where in (SETTLED, COUNTED, WATCHED):
+        """Has nobody wait for this run any more: it is over."""
+        for where in (SETTLED, COUNTED, WATCHED) if self.folder else ():
             self._mark(where, self.number).touch()
-
-    def give_up(self) -> None:
-        """Ends the other runs as soon as they wait for each other."""
-        Path(self.folder, _GIVEN_UP).touch()
 
     def _mark(self, where: str, number: int) -> Path:
         return Path(self.folder, f"{where}-{number}")
 
-    def _require_wanted(self) -> None:
-        if Path(self.folder, _GIVEN_UP).exists():
-            raise Failure("ended, as another run of its batch had failed")
+
+ALONE = Place()

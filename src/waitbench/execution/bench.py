@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from waitbench.engines.base import Engine
-from waitbench.execution.batch import Place
+from waitbench.execution.batch import ALONE, Place
 from waitbench.execution.launch_report import PROBES, REPORT, REPORTS
 from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
@@ -82,12 +82,10 @@ class Bench:
         return None
 
     @contextmanager
-    def prepare(
-        self, scenario: Scenario, label: str, place: Place | None = None
-    ) -> Iterator[ReadyRun]:
+    def prepare(self, scenario: Scenario, label: str, place: Place = ALONE) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails.
 
-        A worker file's run heeds its place in a batch, and may take as long as all of that.
+        It may take as long as all of its batch.
         """
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / REPORTS).mkdir()
@@ -98,14 +96,10 @@ class Bench:
                 told = {
                     "tracepoint": self.instruments.tracepoint,
                     "running": services.described(),
+                    "place": vars(place),
                     **start.told,
                 }
                 limit_s = self.time_limit_s or scenario.time_limit_s
-                if place is not None and scenario.is_command:
-                    told["place"] = {
-                        "folder": place.folder, "number": place.number, "count": place.count,
-                    }  # fmt: skip
-                    limit_s *= place.count
                 report = str(folder / REPORT)
                 yield ReadyRun(
                     folder=folder,
@@ -113,7 +107,7 @@ class Bench:
                     working_folder=folder if scenario.is_own else Path.cwd(),
                     command=(sys.executable, "-I", "-S", str(_LAUNCH), report, json.dumps(told)),
                     variables=self._variables(folder, scenario) | dict(start.variables),
-                    time_limit_s=limit_s,
+                    time_limit_s=limit_s * place.count,
                     services=services,
                 )
 

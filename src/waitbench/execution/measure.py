@@ -2,10 +2,10 @@
 
 import json
 import re
-import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
-from waitbench.model.metrics import FOREIGN_CPU, Quantity
+from waitbench.model.metrics import Quantity
 from waitbench.model.run import (
     ENDED,
     FAILED,
@@ -64,89 +64,64 @@ class Measurer:
     hyperfine: Hyperfine
     bench: Bench
 
-    def measure_together(
-        self, planned: Sequence[PlannedRun], essential: str | None = None
-    ) -> list[Result]:
-        """Begins several at once, in this order; what each used is not of others to its siblings.
+    def measure(self, planned: PlannedRun) -> Result:
+        """Runs it once. Whatever a workload does is an outcome, never an exception."""
+        (result,) = self.measure_together([planned])
+        return result
 
-        If a run of the revision ``essential`` fails, no other is begun or waits any more. What a
-        run without a measurement used is not known.
+    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+        """Makes several runs at once, which begin in this order when the services of all are up.
+
+        What each uses is not of others to its siblings, if it is measured: else nobody knows it.
         """
+        with ExitStack() as stack:
+            runs = [_Run(one) for one in planned]
+            if planned[1:] and planned[0].scenario.is_command:
+                folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
+                for number, run in enumerate(runs):
+                    run.place = Place(str(folder), number, len(runs))
+            endings.side_by_side(partial(self._prepare, stack), runs)
+            before, used_s = Reading.now(), time.process_time()
+            endings.side_by_side(self._carry_out, runs)
+            after, used_s = Reading.now(), time.process_time() - used_s
+            results = [self._result(run) for run in runs]
+        others = observed(before, after, used_s + sum(run.used_s for run in runs))
+        return [
+            structs.replace(one, metrics={**one.metrics, **others})
+            if isinstance(one, Measurement)
+            else one
+            for one in results
+        ]
 
-        def measure(sibling: _Sibling) -> Result:
-            try:
-                result = self.measure(sibling.planned, sibling)
-                if isinstance(result, Outcome) and result.label == essential:
-                    sibling.place.give_up()
-                return result
-            finally:
-                sibling.leave()
-
-        with locks.own_folder(self.bench.cache.folder("runs")) as folder:
-            all_of_them = threading.Barrier(len(planned))
-            siblings = [
-                _Sibling(run, Place(str(folder), number, len(planned)), all_of_them)
-                for number, run in enumerate(planned)
-            ]
-            results = endings.side_by_side(measure, siblings)
-        used_s = sum(one.used_s for one in siblings)
-        pairs = zip(results, siblings, strict=True)
-        return [_without_siblings(result, used_s - one.used_s) for result, one in pairs]
-
-    def measure(self, planned: PlannedRun, sibling: "_Sibling | None" = None) -> Result:
-        """Runs it once, by itself or at once with others.
-
-        Whatever a workload does is an outcome, never an exception.
-        """
-        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        outcome = partial(
-            Outcome,
-            label=planned.label,
-            round=planned.round,
-            position=planned.position,
-            started_at=started_at,
-        )
-        missing = self.bench.what_is_missing(planned.scenario, planned.label)
+    def _prepare(self, stack: ExitStack, run: "_Run") -> None:
+        scenario, label = run.planned.scenario, run.planned.label
+        missing = self.bench.what_is_missing(scenario, label)
         if missing is not None:
-            return outcome(reason=NOT_SUPPORTED, message=missing)
+            run.fail(NOT_SUPPORTED, missing)
+            return
+        with run.guarded():
+            run.ready = stack.enter_context(self.bench.prepare(scenario, label, run.place))
+
+    def _carry_out(self, run: "_Run") -> None:
         try:
-            place = sibling.place if sibling else None
-            with self.bench.prepare(planned.scenario, planned.label, place) as ready:
-                try:
-                    return self._observe(planned, ready, started_at, sibling)
-                except _NoMeasurement as why:
-                    printed = (
-                        tail(ready.folder / "stdout", 10),
-                        tail(ready.folder / "stderr", 20),
-                        ready.services.last_words(),
-                    )
-                    log = "\n".join(printed).strip()
-                    # Whoever waited for a service that is gone is not to blame.
-                    if ended := ready.services.ended():
-                        return outcome(reason=FAILED, message=ended, log=log)
-                    return outcome(reason=why.reason, message=str(why), log=log)
-        except HarnessError as error:  # a service that does not start, or that has ended
-            return outcome(reason=FAILED, message=error.reason, log=str(error))
+            if run.ready:
+                with run.guarded():
+                    services_s = run.ready.services.cpu_s()
+                    run.real_s = self._time(run.ready)
+                    run.used_s = run.ready.services.cpu_s() - services_s
+        finally:
+            run.place.leave()
 
-    def _observe(
-        self, planned: PlannedRun, ready: ReadyRun, started_at: str, sibling: "_Sibling | None"
-    ) -> Measurement:
-        """Runs it, and gathers what everyone saw of it.
+    def _result(self, run: "_Run") -> Result:
+        if run.ready and not run.failure:
+            with run.guarded():
+                return self._read(run, run.ready)
+        assert run.failure, "it has no measurement"
+        return run.failure
 
-        Raises ``_NoMeasurement``; and ``HarnessError`` where a service has ended.
-        """
-        scenario = planned.scenario
-        if sibling:
-            sibling.meet()
-        services_s = ready.services.cpu_s()
-        before = Reading.now()
-        used_s = time.process_time()
-        real_s = self._time(ready)
-        if sibling:
-            sibling.meet()
-        after = Reading.now()
-        used_s = time.process_time() - used_s
-        services_s = ready.services.cpu_s() - services_s
+    def _read(self, run: "_Run", ready: ReadyRun) -> Measurement:
+        """Gathers what everyone saw of a run. Raises ``_NoMeasurement``."""
+        planned, scenario = run.planned, run.planned.scenario
         try:
             launched = json.loads((ready.folder / REPORT).read_bytes())
             reports = [
@@ -155,7 +130,9 @@ class Measurer:
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             # What is no number would be on no side of what is allowed.
-            metrics = msgspec.convert(metrics_of(real_s, launched, reports), dict[str, Quantity])
+            metrics = msgspec.convert(
+                metrics_of(run.real_s, launched, reports), dict[str, Quantity]
+            )
             marks = marks_of(launched)
         # Reports are written by code under test.
         except (
@@ -164,10 +141,7 @@ class Measurer:
         ) as error:  # fmt: skip
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
-        run_s = metrics["time_cpu"] + metrics["time_cpu_launcher"] + services_s
-        metrics |= observed(before, after, run_s + used_s)
-        if sibling:
-            sibling.used_s = run_s
+        run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -180,7 +154,7 @@ class Measurer:
             label=planned.label,
             round=planned.round,
             position=planned.position,
-            started_at=started_at,
+            started_at=run.started_at,
             metrics={key: value for key, value in metrics.items() if key in known},
             marks=marks,
             samples=tuple(launched.get("samples", ())),
@@ -223,38 +197,51 @@ class Measurer:
 
 
 @dataclass
-class _Sibling:
-    """A run that takes place at once with others."""
+class _Run:
+    """A run that is being made."""
 
     planned: PlannedRun
-    place: Place
-    all_of_them: threading.Barrier
+    place: Place = field(default_factory=Place)
+    started_at: str = field(
+        default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    )
+    ready: ReadyRun | None = None
+    real_s: float = 0.0
     used_s: float = 0.0
-    """CPU of all that it started, of its launcher and its services, if it was measured."""
-    _meetings_left: int = 2
+    """CPU of all that it started, of its launcher and of its services, if it is measured."""
+    failure: Outcome | None = None
 
-    def meet(self) -> None:
-        """Waits for the others: all begin when the services of all are up, and end together.
+    def fail(self, reason: str, message: str, log: str = "") -> None:
+        self.failure = Outcome(
+            label=self.planned.label,
+            round=self.planned.round,
+            position=self.planned.position,
+            started_at=self.started_at,
+            reason=reason,
+            message=message,
+            log=log,
+        )
 
-        So no start or end of a service falls into a run, and each has used all that it uses when it
-        is seen what others did.
-        """
-        self._meetings_left -= 1
-        self.all_of_them.wait()
-
-    def leave(self) -> None:
-        """Has nobody wait for it any more."""
-        self.place.leave()
-        while self._meetings_left:
-            self.meet()
-
-
-def _without_siblings(result: Result, siblings_s: float) -> Result:
-    """The result of a run whose siblings used so much CPU."""
-    if not isinstance(result, Measurement) or FOREIGN_CPU not in result.metrics:
-        return result
-    foreign_s = max(0.0, result.metrics[FOREIGN_CPU] - siblings_s)
-    return structs.replace(result, metrics={**result.metrics, FOREIGN_CPU: foreign_s})
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Whatever goes wrong in the block is the outcome of the run."""
+        try:
+            yield
+        except _NoMeasurement as why:
+            assert self.ready is not None, "it has been run"
+            printed = (
+                tail(self.ready.folder / "stdout", 10),
+                tail(self.ready.folder / "stderr", 20),
+                self.ready.services.last_words(),
+            )
+            log = "\n".join(printed).strip()
+            # Whoever waited for a service that is gone is not to blame.
+            if ended := self.ready.services.ended():
+                self.fail(FAILED, ended, log)
+            else:
+                self.fail(why.reason, str(why), log)
+        except HarnessError as error:  # a service that does not start, or that has ended
+            self.fail(FAILED, error.reason, str(error))
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

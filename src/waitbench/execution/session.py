@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -27,7 +27,7 @@ from waitbench.model.run import (
 )
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import cpus
-from waitbench.system.watch import foreign_cores, is_disturbed
+from waitbench.system.watch import foreign_cores, is_disturbed, matters_beside
 
 
 class Guide(Protocol):
@@ -84,11 +84,8 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
-    side_by_side: Mapping[str, float] = field(default_factory=dict)
-    """The scenarios of which runs may take place at once, if the baseline idles.
-
-    With the CPU seconds that others may use for each round until it matters beside which run.
-    """
+    side_by_side: Collection[str] = ()
+    """The scenarios of which runs may take place at once, if the baseline idles."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """The labels of the run before, or of the runs, whatever their scenario."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -172,9 +169,7 @@ class Session:
                 is_due = missing and missing[0].round == number
                 if is_due and guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
-                    # Worker files start and end one after the other.
-                    lasts = 2 if scenario.is_command else 1
-                    in_turn = lasts if at_once else len(missing)
+                    in_turn = 1 if at_once else len(missing)
                     if spent_s + in_turn * scenario.expected_s > budget_s:
                         return
                     self._extend(missing, end)
@@ -195,7 +190,10 @@ class Session:
         where the only revision is the one that limits judge; nor where they took place at once:
         others disturb all of them alike, and may do so for one.
         """
-        if self._are_at_once(runs):
+        # Of a worker file several: what no two runs can share makes one of the baseline fail then.
+        fewest = 2 if runs and runs[0].scenario.is_command else 1
+        may_be = len(runs) > 1 and len(_rounds(runs)) >= fewest
+        if may_be and self._rounds_at_once(runs[0].scenario):
             if any(isinstance(one, Outcome) and one.reason == CROWDED for one in self._run(runs)):
                 self.observer.extend(runs)
                 for one_round in _rounds(runs):
@@ -224,16 +222,6 @@ class Session:
                 self._replace(record, one, set_aside(one, DISTURBED, _what_disturbed(one)))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
-    def _are_at_once(self, runs: Sequence[PlannedRun]) -> bool:
-        """Whether runs of one scenario take place at once.
-
-        Those of a worker file only with two of the baseline: whatever no two of its runs can share
-        makes one of these fail, and not only a candidate.
-        """
-        if len(runs) < 2 or not self._rounds_at_once(runs[0].scenario):
-            return False
-        return not runs[0].scenario.is_command or len(_rounds(runs)) > 1
-
     def _rounds_at_once(self, scenario: Scenario) -> int:
         """How many rounds may take place at once; 0 where even the runs of one take turns.
 
@@ -254,31 +242,24 @@ class Session:
             most = sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
         return most if most >= fewest else 0
 
-    def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> Sequence[Result]:
+    def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> list[Result]:
         """Has runs take place at once; what counts of them.
 
-        Two things are set aside, and from then on runs take turns. If a run of the baseline failed
-        in the first batch of a worker file, its runs are in each other's way, as by a fixed port:
-        the whole batch. And if others used so much CPU that it matters beside which run: that
-        figure alone. A candidate can bring about either, and gains nothing: it is asked in turns
-        whatever it would have been asked, with the figure that is lacking here, and no batch had
-        counted before the first one.
+        Two things are set aside of worker files, whose runs take turns from then on. If a run of
+        the baseline fails in the first batch, runs are in each other's way, as by a fixed port: the
+        whole batch. If others used more CPU than is no regression whosever it is: that figure. A
+        candidate can bring about either, and gains nothing: in turns it is asked everything that it
+        would have been asked, and nothing at once had counted before the first batch.
         """
+        baseline, is_command = record.context.labels[0], runs[0].scenario.is_command
+        results = self.measurer.measure_together(runs)
+        failed = [o for o in results if isinstance(o, Outcome) and o.label == baseline]
         is_first = not any(SIDE_BY_SIDE in one.marks for one in record.measurements)
-        needed = record.context.labels[0] if is_first and runs[0].scenario.is_command else None
-        results = self.measurer.measure_together(runs, needed)
-        if any(isinstance(one, Outcome) and one.label == needed for one in results):
-            why = f"a run of {needed} failed beside others"
-            return [
-                set_aside(
-                    one, CROWDED, f"{why}: {one.message}" if isinstance(one, Outcome) else why
-                )
-                for one in results
-            ]
-        tolerated_s = len(_rounds(runs)) * self.side_by_side[record.scenario]
-        return [
-            one if isinstance(one, Outcome) else _beside_others(one, tolerated_s) for one in results
-        ]
+        if failed and is_first and is_command:
+            why = f"a run of {baseline} failed beside others: {failed[0].message}"
+            return [set_aside(one, CROWDED, why) for one in results]
+        rounds = len(_rounds(runs)) if is_command else math.inf
+        return [one if isinstance(one, Outcome) else _beside(one, rounds) for one in results]
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
@@ -300,7 +281,6 @@ class Session:
         if record.context.labels[0] in labels:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
-        results: Sequence[Result]
         if len(tried) > 1:
             results = self._measure_at_once(record, tried)
         else:
@@ -332,10 +312,10 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
     return run.metrics.get("cpu_share_steady", math.inf) + services_s / window_s
 
 
-def _beside_others(run: Measurement, tolerated_s: float) -> Measurement:
-    """A run that took place at once with others, beside which other programs may use so much."""
+def _beside(run: Measurement, rounds: float) -> Measurement:
+    """A run that took place at once with others, in so many rounds."""
     metrics = dict(run.metrics)
-    if metrics.get(FOREIGN_CPU, 0.0) > tolerated_s:
+    if matters_beside(metrics.get(FOREIGN_CPU, 0.0), rounds):
         del metrics[FOREIGN_CPU]
     return structs.replace(run, metrics=metrics, marks=(*run.marks, SIDE_BY_SIDE))
 

@@ -1,16 +1,14 @@
 """Which rounds a gate still wants, and what becomes of each run."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 
 from waitbench.analysis import gate as judging
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.metrics import FOREIGN_CPU, SYSTEM_CALLS
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario
@@ -30,27 +28,19 @@ def counts_calls(gate: Gate) -> bool:
 
 def side_by_side(
     scenarios: Iterable[Scenario], records: Mapping[str, Record], criteria: Iterable[Criterion]
-) -> Mapping[str, float]:
-    """The scenarios of which runs may take place at once: those that idle.
+) -> frozenset[str]:
+    """The scenarios of which revisions may run at once: those that idle.
 
-    With the CPU seconds that other programs may use for each round until it matters: a criterion
-    asks of each revision what others used, but nobody knows beside which of several they did. What
-    it always allows is no regression, whosever it is. Without such seconds runs take turns.
+    But not where a criterion of the user's asks what else the machine did: nobody knows for which
+    revision. What the default one allows is known beside all: ``watch.matters_beside``.
     """
-    of_machine = [one for one in criteria if one.metric.key.startswith("machine_")]
-    tolerated_s = {
-        one.name: min(
-            (
-                asked.floor if asked.metric.key == FOREIGN_CPU else 0.0
-                for asked in of_machine
-                if asked.scope.holds(records[one.name])
-            ),
-            default=math.inf,
-        )
+    own = [one for one in criteria if one not in DEFAULTS]
+    of_machine = [one for one in own if one.metric.key.startswith("machine_")]
+    return frozenset(
+        one.name
         for one in scenarios
-        if one.idles
-    }
-    return {name: seconds for name, seconds in tolerated_s.items() if seconds > 0}
+        if one.idles and not any(asked.scope.holds(records[one.name]) for asked in of_machine)
+    )
 
 
 class GateGuide:
@@ -110,13 +100,11 @@ class RunRecorder(RunProgress):
         """Called when nothing more will be added to a record."""
 
     @contextmanager
-    def session(
-        self, measurer: Measurer, idle: Mapping[str, float] = MappingProxyType({})
-    ) -> Iterator[Session]:
+    def session(self, measurer: Measurer, idle: frozenset[str] = frozenset()) -> Iterator[Session]:
         """A session that adds to the comparison, which is finished after the block.
 
-        In scenarios that are ``idle`` runs may take place at once: see ``side_by_side``. What
-        leaves the block by an exception stays unfinished, and can be resumed.
+        In scenarios that are ``idle`` revisions may run at once. What leaves the block by an
+        exception stays unfinished, and can be resumed.
         """
         folder, records = self._contents.folder, self._contents.records
         try:

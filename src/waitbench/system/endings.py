@@ -126,8 +126,11 @@ def side_by_side(
 ) -> list[_Made]:
     """What ``call`` makes of each, in threads that begin in this order, so many at a time.
 
-    If it is ended, so is what they wait for: Ctrl-C reaches the main thread only.
+    If it is ended, so is what they wait for: Ctrl-C reaches the main thread only. One alone needs
+    no thread.
     """
+    if len(those) == 1:
+        return [call(those[0])]
     with ThreadPoolExecutor(at_most or max(1, len(those))) as pool:
         try:
             return list(pool.map(call, those))

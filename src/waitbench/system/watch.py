@@ -13,6 +13,8 @@ from pathlib import Path
 
 FOREIGN_CORES = 0.10
 TICKS_TOLERATED = 4
+BESIDE_S = 0.25
+"""CPU of others that the gate allows beside any run, whatever it is beside the baseline's."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def is_disturbed(baseline: Mapping[str, float]) -> bool:
     """Whether others used so much CPU that a round is made again, or cannot pass.
 
     Nothing else repeats a round, or keeps it from passing; and nothing keeps it from failing. (The
-    first batch at once of a worker file may be: ``Session._measure_at_once``.) It
+    first batch at once of a worker file may be: ``execution.session``.) It
     takes the metrics of the baseline's run only: a candidate that has others work for it, such as
     the kernel or a broker, would else repeat and mute its own rounds. As runs alternate, what goes
     on for longer than a run is in some run of the baseline, too; and what others use beside the
@@ -57,6 +59,11 @@ def is_disturbed(baseline: Mapping[str, float]) -> bool:
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign_s = baseline.get("machine_foreign_cpu", 0.0)
     return foreign_s > FOREIGN_CORES * baseline["time_wall_clock"] + tolerated_s
+
+
+def matters_beside(foreign_s: float, rounds: float) -> bool:
+    """Whether others used so much CPU, beside so many rounds at once, that it matters for whom."""
+    return foreign_s > rounds * BESIDE_S
 
 
 def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
