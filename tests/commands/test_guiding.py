@@ -1,15 +1,19 @@
 """Which rounds the gate still wants, as records grow."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.records import context, make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines.bytewax.scenarios import SCENARIOS
-from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side
 from waitbench.pipeline.preparation import new_record
@@ -99,9 +103,31 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
 @pytest.mark.parametrize(
     ("own", "expected"), [((), {"partitioned-silence"}), (("foreign-cpu:25%",), set())]
 )
-def test_only_silence_is_measured_side_by_side_unless_other_programs_are_asked_for(
+def test_of_dataflows_silence_alone_is_measured_side_by_side_unless_others_are_asked_for(
     own: tuple[str, ...], expected: set[str]
 ) -> None:
     records = {one.name: new_record(one, context(["base", "new"])) for one in SCENARIOS}
     criteria = (*DEFAULTS, *parse(own, METRICS))
     assert side_by_side(SCENARIOS, records, criteria) == expected
+
+
+@pytest.mark.parametrize(
+    ("window", "own", "is_beside"),
+    [
+        ("2", [], True),
+        ('"until-exit"', [], False),
+        ("2", ["foreign-cpu:25%"], False),
+        ("2", [f"{LIMIT}cpu:1%"], True),
+        # Copies share pages: a worker would stay below its limit beside others.
+        ("2", [f"{LIMIT}memory:80MiB"], False),
+    ],
+)
+def test_worker_files_that_wait_are_measured_side_by_side(
+    window: str, own: list[str], is_beside: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"command = '{{revision}}'\nwindow = {window}\n")
+    (scenario,) = scenarios_of(worker_file.read(path))
+    records = {scenario.name: new_record(scenario, context(["base", "new"]))}
+    criteria = (*DEFAULTS, *parse(own, (*METRICS, MEMORY)))
+    assert side_by_side([scenario], records, criteria) == ({"mine"} if is_beside else set())

@@ -15,10 +15,10 @@ from tests.execution.made_runs import (
     good,
     make_session,
 )
-from tests.records import measurement, times
+from tests.records import measurement, outcome, times
 from waitbench.execution import plan, session
 from waitbench.model.record import Record
-from waitbench.model.run import CROWDED, FAILED, SIDE_BY_SIDE, PlannedRun, Result
+from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, PlannedRun, Result
 
 QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
@@ -190,16 +190,18 @@ def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
     assert [one.round for one in record.failures] == [4]
 
 
+WORKER_FILE = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
+
+
 def of_worker_file(made: Made, rounds: int, guided: bool = False) -> Record:
     """Rounds of a worker file; with a guide that wants eight, or as planned."""
     at_work, _, records = make_session(made, "one")
     at_work.side_by_side = ("one",)
-    chosen = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
     if guided:
         wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-        at_work.carry_out_until(wishes, [[chosen]], ["a", "b"], rounds, 1e9)
+        at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], rounds, 1e9)
     else:
-        at_work.carry_out(plan.schedule([chosen], ["a", "b"], rounds))
+        at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], rounds))
     return records["one"]
 
 
@@ -286,3 +288,23 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
     assert all("cpu_share_steady" in run.metrics for run in record.measurements)
+
+
+@pytest.mark.parametrize(("reason", "expected"), [(REPEATED, [[4, 5, 6, 7]]), (CROWDED, [])])
+def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
+    reason: str, expected: list[list[int]]
+) -> None:
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    at_work, _, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    record = records["one"]
+    for number in (1, 2, 3):
+        for label in "ab":
+            metrics = {**QUIET, "cpu_share_steady": IDLE}
+            record.add(measurement(label, number, metrics))
+    record.add(outcome("b", 4, reason))
+    record.outcomes_before = 1
+    wishes = Wishes(lambda record: len(record.of("a")) >= 7, records=records)
+    at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
+    assert rounds_at_once(made) == expected
+    assert [run.round for run in record.of("a")] == list(range(1, 8))

@@ -8,7 +8,7 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.metrics import MEMORY, SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario
@@ -32,14 +32,19 @@ def side_by_side(
     """The scenarios of which revisions may run at once: those that idle.
 
     But not where a criterion of the user's asks what else the machine did: nobody knows for which
-    revision. What the default one allows is known beside all: ``watch.matters_beside``.
+    revision. What the default one allows is known beside all: ``watch.matters_beside``. Nor where
+    memory has a limit: copies share pages, and would stay below it together.
     """
-    own = [one for one in criteria if one not in DEFAULTS]
-    of_machine = [one for one in own if one.metric.key.startswith("machine_")]
+    alone = [
+        one
+        for one in criteria
+        if (one.metric.key.startswith("machine_") and one not in DEFAULTS)
+        or (one.metric == MEMORY and one.limit is not None)
+    ]
     return frozenset(
         one.name
         for one in scenarios
-        if one.idles and not any(asked.scope.holds(records[one.name]) for asked in of_machine)
+        if one.idles and not any(asked.scope.holds(records[one.name]) for asked in alone)
     )
 
 
