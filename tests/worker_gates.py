@@ -6,6 +6,7 @@ scenario say, is poked, and is told to end.
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -92,36 +93,43 @@ class Behaviour:
         return {key: value * math.exp(random.gauss(0, NOISE)) for key, value in found.items()}
 
 
-def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[GateOutcome]:
-    """What so many gates come to that compare a worker with one that does more."""
+def gates_of(
+    folder: Path, candidate: Behaviour, count: int = 1, *, phases: str = "", where: str = "mine"
+) -> Counter[GateOutcome]:
+    """What so many gates come to that compare a worker with one that does more in a scenario."""
     path = folder / "mine.toml"
-    path.write_text(WORKER)
-    (scenario,) = selection.select((), (), worker=worker_file.read(path), quick=True)
-    return Counter(_gate_of(scenario, candidate, Random(seed)) for seed in range(count))
+    path.write_text(WORKER + phases)
+    scenarios = selection.select((), (), worker=worker_file.read(path), quick=True)
+    return Counter(_gate_of(scenarios, candidate, where, Random(seed)) for seed in range(count))
 
 
-def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOutcome:
+def _gate_of(
+    scenarios: Sequence[Scenario], candidate: Behaviour, where: str, random: Random
+) -> GateOutcome:
     """What a gate by the default criteria comes to."""
-    window_s = float(scenario.parameters["window"])
     instruments = Instruments(tracepoint=0)
     gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS))
-    gate = gate.supported_by(instruments, [scenario])
-    records = {scenario.name: new_record(scenario, context(["base", "new"]))}
+    gate = gate.supported_by(instruments, scenarios)
+    records = {one.name: new_record(one, context(["base", "new"])) for one in scenarios}
 
     left_s = [0.0]
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        does = candidate if planned.label == "new" else Behaviour()
+        is_twin = planned.label != "new" or planned.scenario.name != where
+        does = Behaviour() if is_twin else candidate
+        window_s = float(planned.scenario.parameters["window"])
         is_dear = random.random() < does.share
         found = does.run(window_s, random, is_dear=is_dear)
         found["machine_foreign_cpu"] += left_s[0]
         left_s[0] = does.leaves_s if is_dear else 0.0
-        return measurement(planned.label, planned.round, found, position=planned.position)
+        keys = {metric.key for metric in planned.scenario.metrics}
+        given = {key: value for key, value in found.items() if key in keys}
+        return measurement(planned.label, planned.round, given, position=planned.position)
 
     made = Made(run)
     Session(cast(Measurer, made), records, made).carry_out_until(
         GateGuide(gate, records),
-        gate.groups([scenario]),
+        gate.groups(scenarios),
         ["base", "new"],
         gate.most_rounds,
         math.inf,
