@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import to_builtins
 
 from waitbench.execution import why as whys
 from waitbench.model.errors import UsageError, masked
@@ -71,7 +72,7 @@ def look(
     lasted_s, cost, notes = running.observe(partial(running.find, target), seconds)
     seen = [whys.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
-        found = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": reporting.plain(seen)}
+        found = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(seen)}
         print(json.dumps(found, indent=2))
         return
     places = [replace(one, title=_PLACES) for one in reporting.tables("", seen)]
