@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from waitbench.model.environment import Facts
+from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import DISTURBED, Measurement, Outcome
 from waitbench.model.share import Share
@@ -80,6 +81,38 @@ def make_record(
     for position, (label, values) in enumerate(runs.items()):
         for number, metrics in enumerate(values, 1):
             record.add(measurement(label, number, metrics, position=position))
+    return record
+
+
+def released(
+    costs: Mapping[str, float],
+    *,
+    session: str,
+    rounds: int = 3,
+    metrics: Sequence[str] = ("steady",),
+    python: str = "3.12.7",
+    compiler: str | None = None,
+    **changes: Any,
+) -> Record:
+    """A comparison of releases by what they cost; ``session`` tells when."""
+    wobble = (1.0, 1.01, 0.99)
+    runs = {
+        label: [
+            {BY_NAME[one].key: cost * wobble[(number + place) % 3] for one in metrics}
+            for number in range(rounds)
+        ]
+        for place, (label, cost) in enumerate(costs.items())
+    }
+    known = {"python": python, "compiler": compiler}
+    revisions = tuple(
+        contestant(label, facts=facts(package_version=label.removeprefix("v"), **known))
+        for label in costs
+    )
+    record = make_record(runs, revisions=revisions, **changes)
+    # Equal runs at the same time would be copies of one session.
+    record.measurements = [
+        replace(run, started_at=f"{session}, {run.round}") for run in record.measurements
+    ]
     return record
 
 

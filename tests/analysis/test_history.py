@@ -7,43 +7,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.records import contestant, disturb, facts, make_record
+from tests.records import contestant, disturb, facts, make_record, released
 from waitbench.analysis.history import commonest, trends, unannounced
 from waitbench.analysis.sessions import Session, entry_of, sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
 STEADY = BY_NAME["steady"].key
-
-
-def made(
-    costs: dict[str, float],
-    *,
-    session: str,
-    scenario: str = "waiting",
-    python: str = "3.12.7",
-    compiler: str | None = None,
-    rounds: int = 3,
-    **changes: Any,
-) -> Record:
-    """A comparison of some releases; ``session`` tells when."""
-    wobble = (1.0, 1.01, 0.99)
-    runs = {
-        label: [{STEADY: cost * wobble[(number + place) % 3]} for number in range(rounds)]
-        for place, (label, cost) in enumerate(costs.items())
-    }
-    revisions = tuple(
-        contestant(
-            label,
-            facts=facts(package_version=label.removeprefix("v"), python=python, compiler=compiler),
-        )
-        for label in costs
-    )
-    record = make_record(runs, scenario=scenario, revisions=revisions, **changes)
-    record.measurements = [
-        replace(run, started_at=f"{session}, {run.round}") for run in record.measurements
-    ]
-    return record
 
 
 def told_by(record: Record, folder: str) -> list[Session]:
@@ -53,7 +23,7 @@ def told_by(record: Record, folder: str) -> list[Session]:
 
 def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
     """What a comparison of some releases tells of their steady CPU, in a session of its own."""
-    return told_by(made(costs, session=name, **changes), name)
+    return told_by(released(costs, session=name, **changes), name)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +89,7 @@ def test_each_engine_has_an_anchor_of_its_own_unless_one_is_named() -> None:
 def test_disturbed_rounds_count_and_where_most_are_nothing_is_told(
     disturbed: int, counted: list[int]
 ) -> None:
-    record = made({"v1": 1.0, "v2": 2.0}, session="1", rounds=5)
+    record = released({"v1": 1.0, "v2": 2.0}, session="1", rounds=5)
     disturb(record, *range(1, disturbed + 1))
     assert [one.rounds for one in told_by(record, "1")] == counted
 
@@ -164,21 +134,15 @@ def test_builds_of_different_compilers_tell_nothing() -> None:
 
 
 def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> None:
-    one, other = (
-        make_record(
-            {label: [{STEADY: 1.0}, {STEADY: 1.1}, {STEADY: 1.2}] for label in ("a", "b")},
-            scenario=name,
-            revisions=[contestant(n, facts=facts(package_version=v)) for n, v in ("a1", "b2")],
-        )
-        for name in ("here", "there")
-    )
+    costs = {"v1": 1.0, "v2": 1.0}
+    one, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
     other.machine = BOX
     found = [*sessions_of("1", one.context, [one, other], [BY_NAME["steady"]])]
     assert ["EPYC 7763" in each.machine for each in found] == [False, True]
 
 
 def test_a_session_counts_once_with_all_of_its_rounds_however_often_it_is_stored() -> None:
-    whole = made({"v1": 1.0, "v2": 2.0, "v3": 2.0}, session="1")
+    whole = released({"v1": 1.0, "v2": 2.0, "v3": 2.0}, session="1")
     early = replace(whole, measurements=[one for one in whole.measurements if one.round < 3])
     (alone,) = trends(told_by(whole, "whole"), "v1")
     assert [step.is_provisional for step in alone.change_points] == [True]
@@ -195,7 +159,7 @@ def test_a_session_counts_once_with_all_of_its_rounds_however_often_it_is_stored
 def test_the_anchor_is_what_most_sessions_hold_of_which_copies_are_none() -> None:
     assert commonest(told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})) == "v2"
     assert commonest([]) is None
-    copied = made({"v1": 1.0, "v2": 2.0}, session="1")
+    copied = released({"v1": 1.0, "v2": 2.0}, session="1")
     copies = [one for number in range(5) for one in told_by(copied, f"{number}")]
     assert commonest(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2})) == "v2"
     assert commonest(copies + told("4", {"v8": 1, "v9": 1}) + told("5", {"v8": 1, "v9": 1})) == "v8"

@@ -1,15 +1,11 @@
 """Folders of results made by hand, as a page reads them."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
-from zlib import crc32
-
-from msgspec.structs import replace
 
 from tests.gate_runs import counted, waiting, working
-from tests.records import contestant, describing, facts, make_record
+from tests.records import describing, released
 from waitbench.analysis import gate, history
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
@@ -26,7 +22,6 @@ _METRICS = (
     "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
     "share", "polls", "wakeups", "syscalls", "steady-system", "polls-per-item", "latency",
 )  # fmt: skip
-_FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 def kept(
@@ -38,24 +33,11 @@ def kept(
     rise: float = 0.5,
 ) -> Contents:
     """A comparison of some releases, each of which costs a little more than the one before."""
-    revisions = tuple(
-        contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
-        for one in releases
+    costs = {one: 1.0 + rise * place for place, one in enumerate(releases)}
+    records = (
+        released(costs, session=name, scenario=scenario, rounds=rounds, metrics=_METRICS)
+        for scenario in scenarios
     )
-    at = (_FIRST + timedelta(seconds=crc32(name.encode()) % 10**7)).isoformat()
-    records = []
-    for scenario in scenarios:
-        runs = {
-            one: [
-                {BY_NAME[m].key: 1.0 + rise * place + 0.01 * number for m in _METRICS}
-                for number in range(rounds)
-            ]
-            for place, one in enumerate(releases)
-        }
-        record = make_record(runs, scenario=scenario, revisions=revisions)
-        # Equal runs at the same time would be copies of one session.
-        record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
-        records.append(record)
     return contents_of(*records, name=name)
 
 
