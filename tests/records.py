@@ -148,6 +148,14 @@ def times(real: float, user: float, system: float) -> dict[str, float]:
     }
 
 
+def waits(steady_s: float, *, count: int = 4, **more: float) -> list[dict[str, float]]:
+    """Runs whose CPU while they wait varies a little."""
+    return [
+        {**times(1, 1, 0.5), "time_cpu_steady": steady_s * (1 + i / 100), **more}
+        for i in range(count)
+    ]
+
+
 def disturb(record: Record, *rounds: int) -> Record:
     """The same, with these rounds marked as disturbed in every attempt."""
     record.measurements = [

@@ -9,7 +9,6 @@ from tests.records import make_record, times
 from waitbench.analysis import gate
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.criteria import parse
@@ -83,24 +82,23 @@ NOISY = [1.2, 2.13, 1.6, 1.21, 2.12, 1.61, 1.22, 2.11, 1.59, 1.23, 2.1]
 """Ratios that are certainly beyond a tenth, and not certainly beyond four tenths."""
 
 
-def accepted_cpu(ratios: list[float], at_most: float | None) -> Judgement:
-    """The answer about CPU, a rise of which is accepted up to a share."""
+@pytest.mark.parametrize(
+    ("ratios", "at_most", "fails", "settled"),
+    [
+        (NOISY, None, False, True),
+        (NOISY, 0.4, False, False),
+        ([*NOISY, *[1.6] * 19], 0.4, True, True),
+        ([1.3 + number / 1000 for number in range(11)], 0.4, False, True),
+    ],
+)
+def test_the_bound_of_a_rise_is_that_of_all_rounds_and_not_of_the_first_alarm(
+    ratios: list[float], at_most: float | None, fails: bool, settled: bool
+) -> None:
     runs = {"a": [1.0] * len(ratios), "b": ratios}
     record = make_record({of: [times(1, cost, 0) for cost in runs[of]] for of in runs})
     entry = replace(ENTRY, criterion="cpu", at_most=at_most)
     (found,) = gate.judge_all([record], parse(["cpu:10%"], METRICS), acceptances=[entry])
-    return found
-
-
-def test_the_bound_of_a_rise_is_that_of_all_rounds_and_not_of_the_first_alarm() -> None:
-    assert not accepted_cpu(NOISY, 0.4).fails
-    assert accepted_cpu([*NOISY, *[1.6] * 19], 0.4).fails
-
-
-def test_an_accepted_rise_is_measured_on_until_it_is_certainly_no_more_than_the_most() -> None:
-    assert not accepted_cpu(NOISY, 0.4).settled
-    assert accepted_cpu(NOISY, None).settled
-    assert accepted_cpu([1.3 + number / 1000 for number in range(11)], 0.4).settled
+    assert (found.fails, found.settled) == (fails, settled)
 
 
 def test_a_question_about_several_scenarios_is_covered_if_all_match() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.gate_runs import failing, unclear
-from tests.records import Runs, make_record, times
+from tests.records import Runs, make_record, times, waits
 from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
@@ -20,10 +20,6 @@ from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command
 
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
-
-
-def runs(steady: float) -> list[dict[str, float]]:
-    return [{**times(1, 1, 0.5), "time_cpu_steady": steady * (1 + i / 100)} for i in range(4)]
 
 
 def found_of(*records: Record, verdict: GateVerdict | None = None) -> Findings:
@@ -52,19 +48,19 @@ def test_a_command_is_repeated_into_a_folder_of_its_own() -> None:
     )
 
 
-ONCE = runs(0.1)[:1]
+ONCE = waits(0.1)[:1]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "argv", "option"),
     [
-        (runs(2), runs(0.1), None, ARGV, "--gate"),
-        (runs(2), runs(4.0), None, ARGV, "--why"),
-        (runs(2)[:1], ONCE, None, ARGV, "--rounds 5"),
-        (runs(2), runs(4), failing(), ARGV, "--why"),
-        (runs(2), runs(4), unclear(), ARGV, "--full"),
-        (runs(2), runs(4), None, ("workers", "rq.toml"), None),
-        (runs(2), [], None, ARGV, None),
+        (waits(2), waits(0.1), None, ARGV, "--gate"),
+        (waits(2), waits(4.0), None, ARGV, "--why"),
+        (waits(2)[:1], ONCE, None, ARGV, "--rounds 5"),
+        (waits(2), waits(4), failing(), ARGV, "--why"),
+        (waits(2), waits(4), unclear(), ARGV, "--full"),
+        (waits(2), waits(4), None, ("workers", "rq.toml"), None),
+        (waits(2), [], None, ARGV, None),
     ],
 )
 def test_what_is_best_done_next_depends_on_what_was_found(
@@ -78,14 +74,14 @@ def test_what_is_best_done_next_depends_on_what_was_found(
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
-    found = found_of(make_record({"old": runs(2)[:1], "new": ONCE}))
+    found = found_of(make_record({"old": waits(2)[:1], "new": ONCE}))
     same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
     assert next_step(replace(found, notes=[*found.notes, same]), None, 1, ARGV) is None
 
 
 def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
     neither = found_of(make_record({"old": [], "new": []}))
-    lost = found_of(make_record({"old": runs(2), "new": []}))
+    lost = found_of(make_record({"old": waits(2), "new": []}))
     assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
     assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
 

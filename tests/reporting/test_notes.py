@@ -12,7 +12,16 @@ from msgspec import structs
 from tests.analysis.scanned import scan_records
 from tests.frozen.checking import check
 from tests.gate_runs import failing, unclear, verdict_of
-from tests.records import contestant, disturb, facts, make_record, measurement, outcome, times
+from tests.records import (
+    contestant,
+    disturb,
+    facts,
+    make_record,
+    measurement,
+    outcome,
+    times,
+    waits,
+)
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
@@ -29,20 +38,12 @@ Said = Sequence[Record] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
 
 
-def runs(steady: float, *, late: float | None = None, count: int = 4) -> list[dict[str, float]]:
-    lateness = {} if late is None else {"item_latency_p99": late}
-    return [
-        {**times(1, 1, 0.5), "time_cpu_steady": steady * (1 + i / 100), **lateness}
-        for i in range(count)
-    ]
-
-
 def pair(**changes: Any) -> Record:
     return make_record({"a": ONE * 2, "b": ONE * 2}, **changes)
 
 
 def late(scenario: str, before: float, after: float) -> Record:
-    runs_of = {"a": runs(1, late=before), "b": runs(0.1, late=after)}
+    runs_of = {"a": waits(1, item_latency_p99=before), "b": waits(0.1, item_latency_p99=after)}
     return make_record(runs_of, scenario=scenario)
 
 
@@ -123,11 +124,11 @@ RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Said]] = {
     "nothing odd": lambda: [pair()],
     "one round": lambda: [
-        make_record({"old": runs(2, count=1), "new": runs(0.1, count=1)}),
+        make_record({"old": waits(2, count=1), "new": waits(0.1, count=1)}),
     ],
     "a steady phase that is not known": lambda: [make_record({"old": ONE * 3, "new": LATER * 3})],
     "many candidates": lambda: [
-        make_record({f"v{n}": runs(cost) for n, cost in enumerate((4, 8, 8, 1, 4, 4))}),
+        make_record({f"v{n}": waits(cost) for n, cost in enumerate((4, 8, 8, 1, 4, 4))}),
     ],
     "items that are later, where most": lambda: [
         late("idle", 0.001, 0.002),
