@@ -1,6 +1,5 @@
 """The composite actions and the examples: their shell steps are run as a runner would run them."""
 
-import json
 import os
 import re
 import subprocess
@@ -294,20 +293,16 @@ def test_a_text_of_anybody_names_revisions_or_scenarios_and_nothing_else(
 
 
 GH = """\
-#!/usr/bin/env python3
+#!/bin/sh
 # Answers as GitHub's program would: pull requests and comments are in $STATE.
-import json, os, subprocess, sys
-state = os.environ["STATE"]
-with open(os.path.join(state, "calls"), "a") as file:
-    file.write(json.dumps(sys.argv[1:]) + "\\n")
-path = next(one for one in sys.argv if one.startswith("repos/"))
-for one in sys.argv:
-    if one.startswith("body=@"):
-        with open(one[6:]) as body, open(os.path.join(state, "body"), "w") as kept:
-            kept.write(body.read())
-if "POST" not in sys.argv and "PATCH" not in sys.argv:
-    with open(os.path.join(state, path.rsplit("/", 1)[1])) as file:
-        sys.stdout.write(file.read())
+printf '%s ' "$@" >>"$STATE/calls"; echo >>"$STATE/calls"
+for word; do
+  case $word in
+    body=@*) cp "${word#body=@}" "$STATE/body" ;;
+    repos/*) path=$word ;;
+  esac
+done
+case " $* " in *" POST "* | *" PATCH "*) ;; *) cat "$STATE/${path##*/}" ;; esac
 """
 
 
@@ -339,7 +334,7 @@ class GitHub:
         return run(ROOT / "comment" / "comment.sh", env={**RUNNER, **known, **variables})
 
     def calls(self) -> list[list[str]]:
-        return [json.loads(line) for line in (self.state / "calls").read_text().splitlines()]
+        return [line.split() for line in (self.state / "calls").read_text().splitlines()]
 
     @property
     def body(self) -> str:

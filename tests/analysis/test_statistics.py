@@ -187,9 +187,3 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     record = make_record({one.label: [] for one in revisions}, revisions=revisions)
     rows = statistics.compare(record).rows
     assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None, None]
-
-
-def test_what_is_certain_among_many_is_still_said() -> None:
-    runs = {"a": [times(1, 1 + i / 100, 1) for i in range(5)], "b": [times(1, 3, 1)] * 5}
-    last = statistics.compare(make_record(runs), scenarios=8)
-    assert last.rows[1].ratios["cpu"].verdict is Verdict.SLOWER
