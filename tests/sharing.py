@@ -1,9 +1,7 @@
 """Folders of shares, made of one comparison by hand."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -27,11 +25,6 @@ def part(whole: Path, number: int) -> list[Path]:
         comparisons.finish(folder, records)
         folders.append(folder)
     return folders
-
-
-def edit(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes JSON as the project does."""
-    path.write_text(json.dumps(content, indent=1))
 
 
 def scenario_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:

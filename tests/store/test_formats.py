@@ -8,7 +8,7 @@ import pytest
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.store import comparisons
+from waitbench.store import comparisons, why
 
 
 @pytest.fixture
@@ -66,3 +66,9 @@ def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -
     runs = tmp_path / "runs.jsonl"
     runs.write_text(runs.read_text().replace('"round"', '"of_a_later_version": {"x": 1}, "round"'))
     assert comparisons.read(tmp_path).records == [record]
+
+
+def test_reasons_that_are_not_ours_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.why.jsonl").write_text('{"revision": 3}\n')
+    with pytest.raises(UsageError, match="is not a result file of waitbench"):
+        why.of(tmp_path, "x")

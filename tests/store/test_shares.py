@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.records import context, make_record, measurement, outcome, times
-from tests.sharing import edit, part, scenario_files
+from tests.sharing import part, scenario_files
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
@@ -52,7 +52,7 @@ def write_merged(to: Path, *folders: Path) -> None:
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
     content = json.loads((folder / COMPARISON_NAME).read_text())
     edited(content)
-    edit(folder / COMPARISON_NAME, content)
+    (folder / COMPARISON_NAME).write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize("number", [2, 3])

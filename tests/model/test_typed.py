@@ -1,9 +1,50 @@
-"""What is typed behind --scan -> a parameter and its values."""
+"""What is typed behind --scan and --shard: values of a parameter, and shares of scenarios."""
 
 import pytest
 
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
+from waitbench.model.share import Shard
+
+FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shares"),
+    [
+        # About equally long, and in the order of the comparison.
+        (FOUR, [("a", "b"), ("c", "d")]),
+        # Those that take as long are dealt in turn.
+        (dict.fromkeys("abcde", 1.0), [("a", "c", "e"), ("b", "d")]),
+        (dict.fromkeys("abc", 0.0), [("a",), ("b",), ("c",)]),
+    ],
+)
+def test_shares_take_about_equally_long(
+    lengths: dict[str, float], shares: list[tuple[str, ...]]
+) -> None:
+    number = len(shares)
+    found = [Shard(index=one, number=number).of(lengths) for one in range(1, number + 1)]
+    assert [share.scenarios for share in found] == shares
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["", "1", "1/", "/3", "a/3", "1/3/4", "-1/3", "1.0/3", "1/٣"], "such as 1/3"),
+        (["0/3", "4/3", "1/0"], "from 1 to the second"),
+    ],
+)
+def test_what_is_not_a_share_is_refused_with_an_example(texts: list[str], says: str) -> None:
+    for text in texts:
+        with pytest.raises(UsageError, match=says):
+            Shard.parse(text)
+
+
+def test_more_shares_than_scenarios_are_refused() -> None:
+    assert Shard.parse(" 2/4 ") == Shard(index=2, number=4)
+    assert Shard.parse("2/4").of(FOUR).title == "Share 2 of 4"
+    with pytest.raises(UsageError, match=r"--shard 1/5: there are only 4 scenarios"):
+        Shard.parse("1/5").of(FOUR)
 
 
 @pytest.mark.parametrize(
