@@ -1,22 +1,24 @@
-"""Charts: dots with their intervals and CPU against latency, read from figures; files of them."""
+"""Charts: dots with intervals and cost against a number, read from figures; files of them."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
+import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from tests.analysis.scanned import scan_records
+from tests.analysis.scanned import VALUES, scan_records
 from tests.gate_runs import failing
-from tests.records import make_record, times
+from tests.records import Runs, make_record, waits
 from waitbench.analysis import results, statistics
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.scan import scans
@@ -26,34 +28,20 @@ from waitbench.reporting import charts
 from waitbench.reporting.answer import findings
 from waitbench.reporting.charts import curves, forest
 from waitbench.reporting.document import Dot, Heading, Table
-from waitbench.reporting.drawing import Axis
+from waitbench.reporting.drawing import COLOURS, Axis
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
-
-Runs = Sequence[Mapping[str, float]]
 
 
 def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
     return statistics.compare(make_record(runs, **changes))
 
 
-def steady_runs(count: int, factor: float = 1.0) -> list[dict[str, float]]:
-    """Runs that differ a little, with what the trade-off needs."""
-    return [
-        {
-            **times(5 + n / 10, factor * (2 + n / 10), factor * (0.5 + n / 100)),
-            "item_latency_p99": 0.001 * (n + 1),
-            "cpu_share_steady": factor * (0.5 + n / 100),
-        }
-        for n in range(count)
-    ]
-
-
 def xs(line: Line2D) -> list[float]:
-    return list(cast("list[float]", line.get_xdata()))
+    return [float(value) for value in np.asarray(line.get_xdata())]
 
 
 def ys(line: Line2D) -> list[float]:
-    return list(cast("list[float]", line.get_ydata()))
+    return [float(value) for value in np.asarray(line.get_ydata())]
 
 
 def row(value: float, *, low: float, high: float, is_open: bool = False) -> Dot:
@@ -133,14 +121,11 @@ LEAST_PIXELS = 9
 
 def drawn(labels: list[str]) -> list[Figure]:
     """A chart of ratios and one of curves, of revisions with these labels beside a baseline."""
-    runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
-    comparison = compared(runs)
+    every = dict.fromkeys(["base", *labels], 1.0)
+    comparison = compared({label: waits(1 + n, count=2) for n, label in enumerate(every)})
     found = results.of_comparisons([comparison])
-    lines = {label: lambda n: 0.02 + 2e-4 * n for label in ["base", *labels]}
-    (scanned,) = scans(scan_records(lines))
-    curve = curves.draw(scanned)
-    assert curve is not None
-    return [forest.draw(tabulate("", found, COLUMNS, axis=axis_of(found))), curve]
+    rows = tabulate("", found, COLUMNS, axis=axis_of(found))
+    return [forest.draw(rows), curve_of(every)]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +150,52 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
             assert pixels >= LEAST_PIXELS, text.get_text()
 
 
+def cost(factor: float) -> Callable[[float], float]:
+    return lambda n: factor * (0.02 + 0.0002 * n)
+
+
+def curve_of(factors: Mapping[str, float]) -> Figure:
+    (found,) = scans(scan_records({label: cost(factor) for label, factor in factors.items()}))
+    figure = curves.draw(found)
+    assert figure is not None
+    return figure
+
+
+def dots_of(figure: Figure) -> list[Line2D]:
+    (axes,) = figure.axes
+    bars = [one.lines[0] for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    return [dots for dots in bars if dots is not None]
+
+
+def test_the_curve_of_each_revision_has_means_with_intervals_within_the_frame() -> None:
+    figure = curve_of({"a": 1, "b": 0, "c": 0.01})
+    (axes,) = figure.axes
+    means = [dict(zip(xs(it), ys(it), strict=True)) for it in dots_of(figure)]
+    assert [of[VALUES[-1]] for of in means] == [
+        pytest.approx(22.5, rel=0.03), pytest.approx(0.225, rel=0.03),
+    ], "per cent of a core; what costs nothing has none"  # fmt: skip
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "c"]
+    assert axes.get_yscale() == "log", "far apart"
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    for bars in axes.containers:
+        assert isinstance(bars, ErrorbarContainer)
+        for lines in bars.lines[2]:
+            for segment in lines.get_segments():
+                for x, y in segment:
+                    assert left <= x <= right
+                    assert bottom <= y <= top
+
+
+def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
+    figure = curve_of({f"v{number}": 1 + number for number in range(3 * len(COLOURS))})
+    looks = [(dot.get_color(), dot.get_marker()) for dot in dots_of(figure)]
+    assert len({colour for colour, _ in looks}) == len(COLOURS)
+    assert len(set(looks)) == len(looks)
+
+
 def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
-    runs = {"a": steady_runs(2), "b": steady_runs(2)}
+    runs = {"a": waits(1, count=2), "b": waits(1, count=2)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
     found = findings([waiting, other], failing())
     scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
@@ -180,7 +209,7 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
 
 @pytest.mark.parametrize("file_format", ["png", "svg"])
 def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) -> None:
-    comparison = compared({"a": steady_runs(2), "b": steady_runs(3)})
+    comparison = compared({"a": waits(1, count=2), "b": waits(1, count=3)})
     contents = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
@@ -196,7 +225,7 @@ def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path
 
 def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
     hostile = "a\x1b[31m\x07\u202eb"
-    comparison = compared({"a": steady_runs(2), hostile: steady_runs(2)}, scenario=hostile)
+    comparison = compared({"a": waits(1, count=2), hostile: waits(1, count=2)}, scenario=hostile)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # one would quote them on stderr
         files = charts.draw_all(findings([comparison]), tmp_path, ["png", "svg"])
