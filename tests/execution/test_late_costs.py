@@ -1,4 +1,4 @@
-"""Gates of workers that cost something when nobody looks, or in the baseline's next run."""
+"""Gates of workers that cost something rarely, when nobody looks, or in the baseline's next run."""
 
 from pathlib import Path
 
@@ -41,3 +41,28 @@ def test_what_is_left_behind_by_a_candidate_that_costs_the_same_fails_nothing(
 ) -> None:
     found = gates_of(tmp_path, Behaviour(leaves_s=1.5), 3)
     assert [*found] == [GateOutcome.INCONCLUSIVE]
+
+
+GATES = 20
+FEW = GATES // 5
+"""One in ten may pass: more than twice as many do so by chance once in 25 times only."""
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "least", "most"),
+    [
+        (Behaviour(), GATES - 1, GATES),
+        (Behaviour(share=1 / 8, burns_at_its_end_s=3.0), 0, FEW),
+        (Behaviour(share=1 / 5, later_s=2.0), 0, FEW),
+    ],
+)
+def test_a_worker_that_does_the_same_passes_and_one_that_rarely_costs_more_does_not(
+    behaviour: Behaviour, least: int, most: int, tmp_path: Path
+) -> None:
+    found = gates_of(tmp_path, behaviour, GATES)
+    assert least <= found[GateOutcome.PASS] <= most, found
+
+
+def test_work_that_a_candidate_has_other_programs_do_fails(tmp_path: Path) -> None:
+    found = gates_of(tmp_path, Behaviour(has_others_use_s=1.5), 5)
+    assert [*found] == [GateOutcome.FAIL]
