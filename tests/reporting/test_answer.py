@@ -6,14 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tests.gate_runs import failing, unclear
-from tests.records import Runs, make_record, times, waits
+from tests.records import Runs, make_record, waits
 from tests.reporting.printing import lines_of
-from waitbench.analysis import gate, statistics
+from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
-from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
-from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer
@@ -84,20 +82,3 @@ def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
     lost = found_of(make_record({"old": waits(2), "new": []}))
     assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
     assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
-
-
-@pytest.mark.parametrize(
-    ("share", "begins", "estimate"),
-    [(0.004, "✓ PASS: 2 limits hold", "0.4 %"), (0.006, "✗ FAIL: a: CPU per waiting s", "0.6 %")],
-)
-def test_an_answer_about_one_revision_names_its_limits_in_their_units(
-    share: float, begins: str, estimate: str
-) -> None:
-    run = {"cpu_share_steady": share, "time_cpu_steady": 2 * share, "wakeups": 8.0}
-    record = make_record({"a": [{**times(1, 1, 0), **run}] * 16})
-    asked = parse(["limit cpu:0.5%", "limit wakeups:5/s"], METRICS)
-    lines = shown(answer(found_of(record, verdict=gate.conclude([record], asked, 30))))
-    assert any(line.startswith(begins) for line in lines)
-    (row,) = (line for line in lines if "at most 0.5 %" in line)
-    assert f"{estimate}  ≥ {estimate}, ≤ {estimate}" in row
-    assert any("≥ 4/s, ≤ 4/s" in line for line in lines) is (share < 0.005)

@@ -125,11 +125,22 @@ def several() -> Show:
     return lambda console: print_answer(answer(found), console)
 
 
+def limits(share: float) -> Show:
+    """The answer about one revision, which has limits."""
+    run = {**times(1, 1, 0), "cpu_share_steady": share, "wakeups": 8.0}
+    record = make_record({"a": [{**run, "time_cpu_steady": 2 * share}] * 16})
+    verdict = verdict_of(record, criteria=["limit cpu:0.5%", "limit wakeups:5/s"], most_rounds=30)
+    found = findings([statistics.compare(record)], verdict)
+    return lambda console: print_answer(answer(found), console)
+
+
 SHOWN: dict[str, Show] = {
     "tables": tables(scenario(FOUND, LONG)),
     "answer": lambda console: print_answer(answer(FOUND), console),
     "one": lambda console: print_answer(answer(ONE), console),
     "several": several(),
+    "limits that hold": limits(0.004),
+    "a limit that does not": limits(0.006),
     "gate": tables(details(findings((), VERDICT))),
     "questions": tables(details(findings((), many()))),
     "cells": tables(MODES),
