@@ -1,11 +1,13 @@
-"""What a comparison ran on."""
+"""What a comparison ran on, and what else the machine did."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from waitbench.system import machine
+from waitbench.system import machine, watch
+from waitbench.system.watch import Reading, is_disturbed, observed
 
 
 def test_a_fingerprint_tells_machines_apart_and_names_none(
@@ -42,3 +44,32 @@ def test_the_kernels_accounting_is_read_from_its_configuration(
     monkeypatch.setattr(Path, "read_bytes", no_compressed_one)
     monkeypatch.setattr(machine, "_read", lambda _path: config)
     assert machine.describe()["cpu_accounting"] == accounting
+
+
+TICK = os.sysconf("SC_CLK_TCK")
+STAT = "cpu  100 20 30 5000 6000 4 6 7 900 900\ncpu0 1 2 3\n"
+"""User, nice, system, idle, waiting, two kinds of interrupts, steal; guests are within user."""
+
+
+def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stat").write_text(STAT)
+    monkeypatch.setattr(watch, "Path", lambda path: tmp_path / Path(path).name)
+    assert Reading.now() == Reading(160 / TICK, 7 / TICK)
+
+
+def test_what_the_run_did_not_use_was_used_by_others() -> None:
+    seen = observed(Reading(10.0, 1.0), Reading(13.0, 1.5), 2.0)
+    assert seen["machine_foreign_cpu"] == pytest.approx(1.0)
+    assert seen["machine_steal"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("real_s", [0.1, 5.0])
+def test_a_round_is_disturbed_by_others_beyond_a_share_of_its_time_and_some_ticks(
+    real_s: float,
+) -> None:
+    limit_s = watch.FOREIGN_CORES * real_s + watch.TICKS_TOLERATED / TICK
+    for extra_s, disturbs in ((-0.001, False), (0.001, True)):
+        seen = {"machine_foreign_cpu": limit_s + extra_s, "machine_steal": 99.0}
+        assert is_disturbed({"time_wall_clock": real_s, **seen}) is disturbs

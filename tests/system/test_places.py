@@ -1,8 +1,9 @@
-"""Where things are kept, in a clone and elsewhere."""
+"""Where things are kept, in a clone and elsewhere, and how installations are told apart."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,23 @@ def test_a_command_is_named_as_users_type_it_where_they_are(
     assert installation.as_called(written) == (
         f"{expected[0]} a b   # or {expected[1]}\n{expected[2]}"
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "is_another"),
+    [
+        (lambda folder: (folder / "deep" / "b.py").write_text("2"), True),
+        (lambda folder: (folder / "deep" / "b.py").rename(folder / "b.py"), True),
+        (lambda folder: (folder / "deep" / "c.py").touch(), True),
+        (lambda folder: (folder / "deep" / "b.pyc").touch(), False),
+    ],
+)
+def test_sources_are_told_apart_by_names_and_contents(
+    change: Callable[[Path], object], is_another: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b.py").write_text("1")
+    before = installation.digest(tmp_path)
+    assert installation.digest(tmp_path) == before
+    change(tmp_path)
+    assert (installation.digest(tmp_path) != before) is is_another

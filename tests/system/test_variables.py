@@ -1,11 +1,13 @@
 """What other programs get of the caller's environment."""
 
 import os
+import re
 
 import pytest
 
 from waitbench.model.errors import UsageError
 from waitbench.system import variables
+from waitbench.system.places import ROOT
 
 CANARY = "SECRET_TOKEN"
 
@@ -54,3 +56,14 @@ def test_what_is_to_be_passed_on_must_be_there(name: str, monkeypatch: pytest.Mo
     monkeypatch.delenv(name, raising=False)
     with variables.only_listed(), pytest.raises(UsageError, match=f"BENCH_PASS_ENV: {name}"):
         variables.require_passed()
+
+
+TEXT = (ROOT / "docs" / "reliability.md").read_text("utf-8")
+
+
+def test_the_document_lists_the_variables_that_other_programs_get() -> None:
+    section = TEXT.partition("## What builds and runs get")[2].partition("## Faults")[0]
+    parts = re.split(r"\n(?=Everything|Downloads|waitbench itself|A workload also)", section)[1:4]
+    named = [set(re.findall(r"`([\w*]+)`", part)) for part in parts]
+    listed = (variables.EVERYWHERE, variables.SETTING_UP, variables.OURS)
+    assert named == [set(names) for names in listed]

@@ -1,14 +1,18 @@
-"""The scenarios of the dataflows, and the metrics of all."""
+"""The scenarios of the dataflows, how they are started, and what a build looks at."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
+from tests import standin
+from waitbench import engines
 from waitbench.engines import METRICS, SCENARIOS, selection
+from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model import metrics
-from waitbench.model.scenario import CAPABILITIES, Scenario
+from waitbench.model.environment import Environment, Facts
+from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 
 
 def test_scenarios_have_names_of_their_own_and_a_purpose_and_eight_run_by_default() -> None:
@@ -60,3 +64,50 @@ def test_metrics_are_those_of_all_and_of_worker_files_without_doubles() -> None:
         values = [getattr(metric, field) for metric in METRICS]
         assert len(set(values)) == len(values)
     assert METRICS[: len(metrics.METRICS)] == metrics.METRICS
+
+
+INPUTS = {
+    "src/lib.rs", "src/docs/guide.md", "pysrc/bytewax/run.py", "Cargo.toml", "Cargo.lock",
+    "pyproject.toml", "rust-toolchain.toml", "build.rs", "vendor/timely/src/lib.rs",
+    "migrations/20230206170933_initial.sql", ".cargo/config.toml", "setup.cfg",
+}  # fmt: skip
+OTHERS = {
+    "docs/guide.md", "examples/simple.py", "pytests/test_run.py", "CHANGELOG.md",
+    ".github/workflows/CI.yml", "Dockerfile.release", "requirements/dev.txt",
+}  # fmt: skip
+
+
+def test_a_build_looks_at_the_sources_and_not_at_documents_or_tests(tmp_path: Path) -> None:
+    standin.git(tmp_path, "init", "--quiet")
+    for name in INPUTS | OTHERS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    standin.git(tmp_path, "add", "--all")
+    listed = standin.git(tmp_path, "ls-files", "--", *Bytewax().build_paths)
+    assert {*listed.splitlines()} == INPUTS
+
+
+OWN, OTHER = "run-launches", ""
+
+
+def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple[str, ...]:
+    facts = Facts(
+        python="3.11.7", package_version="0", extensions={}, package_sha256="", requirements=(),
+        compiler=None, capabilities=frozenset({capability}),
+    )  # fmt: skip
+    (scenario,) = selection.select(("dynamic",), ())
+    environment = Environment(Path("/environment"), facts)
+    start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
+    return tuple(start.told["arguments"])
+
+
+@pytest.mark.parametrize("kind", ["single", "cluster"])
+def test_a_module_that_is_a_launcher_too_starts_no_process_of_its_own(kind: str) -> None:
+    assert arguments(OWN, kind, 1, 2)[-4:] == ("-i", "{index}", "-a", "{addresses}")
+    assert "-i" not in arguments(OWN, kind, 1, 1)
+    assert "-i" not in arguments(OTHER, kind, 1, 2)
+
+
+def test_the_engines_own_launcher_is_left_to_start_them() -> None:
+    assert "-i" not in arguments(OWN, "launcher", 2, 2)
+    assert arguments(OTHER, "cluster", 2, 1)[-4:] == ("-i", "{index}", "-a", "{addresses}")
