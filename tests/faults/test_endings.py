@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from tests import standin
+from tests.bisect_repository import PYPROJECT
 from tests.faults.clones import QUICK, Clone, rounds_in
 from tests.waiting import until
 
@@ -145,11 +146,8 @@ def stuck_in(station: str, clone: Clone, silent: str) -> tuple[list[str], dict[s
 def checkout_that_hangs(folder: Path) -> Path:
     """Sources whose build never ends."""
     folder.mkdir(exist_ok=True)
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "stand-in"\nversion = "0.0.1"\n'
-        '[build-system]\nrequires = []\nbuild-backend = "hanging"\nbackend-path = ["."]\n'
-    )
-    (folder / "hanging.py").write_text("import time\ntime.sleep(600)\n")
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    (folder / "backend.py").write_text("import time\ntime.sleep(600)\n")
     standin.git(folder, "init", "--quiet")
     return folder
 

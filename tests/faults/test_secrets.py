@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.bisect_repository import BACKEND, PYPROJECT
 from tests.faults import clones
 from tests.faults.clones import QUICK, Clone
 
@@ -23,30 +24,7 @@ import os, pathlib, sys
 told = pathlib.Path({folder!r}) / f"{{os.getpid()}}"
 told.write_text("\\n".join([repr(sys.argv), *map("=".join, os.environ.items())]))
 """
-"""Code under test that writes down all that it is told."""
-
-BACKEND = """
-import pathlib, shutil, zipfile
-exec(pathlib.Path("tells.py").read_text())
-
-def build_wheel(target, config_settings=None, metadata_directory=None):
-    (made,) = pathlib.Path("made").glob("*.whl")
-    wheel = shutil.copy(made, target)
-    with zipfile.ZipFile(wheel, "a") as archive:
-        archive.write("tells.py", "standin_tells.py")
-        # At each start of a Python that has it installed: an import, a run.
-        archive.writestr("standin_tells.pth", "import standin_tells\\n")
-    return made.name
-"""
-PROJECT = """
-[project]
-name = "stand-in"
-version = "0.0.1"
-[build-system]
-requires = []
-build-backend = "backend"
-backend-path = ["."]
-"""
+"""Code under test that writes down all that it is told: a build, an import, a run."""
 
 
 class Host(http.server.SimpleHTTPRequestHandler):
@@ -78,10 +56,11 @@ def private_url(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     served = tmp_path_factory.mktemp("host")
     folder = served / "engine"
     folder.mkdir()
-    (folder / "tells.py").write_text(TELLS.format(folder=str(told)))
-    (folder / "backend.py").write_text(BACKEND)
-    (folder / "pyproject.toml").write_text(PROJECT)
-    standin.write_wheel(folder / "made")
+    tells = TELLS.format(folder=str(told))
+    standin.write_package(folder)
+    (folder / "standin" / "__init__.py").write_text(tells)
+    (folder / "backend.py").write_text(BACKEND + tells)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
     standin.git(folder, "init", "--quiet", "--initial-branch", "main")
     standin.git(folder, "add", "--all")
     standin.git(folder, "commit", "--quiet", "--message", "all")
