@@ -1,12 +1,9 @@
 """Who cannot measure for whom, and what is said of it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
-import runner
 from tests import standin
 from tests.bisect_repository import Plan
 from tests.cluster.conftest import QUIET, WORKER, Cluster, started
@@ -14,7 +11,6 @@ from tests.commands.processes import start
 from tests.conftest import Compare, written
 from tests.waiting import until
 from waitbench.cluster.on_dask import SHARES
-from waitbench.commands import options
 from waitbench.store import comparisons
 
 QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
@@ -92,15 +88,3 @@ def test_a_commit_is_built_once_and_recorded_as_it_was_named(
         (label, one, "source", one) for label, one in zip("AB", ids, strict=True)
     ]
     assert "--on" in found.argv
-
-
-def test_shares_are_given_what_was_typed_but_what_is_of_the_whole() -> None:
-    compare: Any = getattr(typer.main.get_command(runner.make_app()), "commands")["compare"]  # noqa: B009
-    typed = ["a", "b", "-s", "x*", "--set", "p=2", "--rounds", "3", "--no-plot", "--gate"]
-    typed += ["--fail-on", "cpu:5%", "--inconclusive", "pass", "--on", "tcp://h:1", "--json"]
-    context = compare.make_context("compare", typed)
-    kept = list(options.as_typed(context, besides=("revisions", "on", "as_json")))
-    assert sorted(kept) == sorted(
-        ["--scenario", "x*", "--set", "p=2", "--rounds", "3", "--no-plot", "--gate",
-         "--fail-on", "cpu:5%", "--inconclusive", "pass"]
-    )  # fmt: skip

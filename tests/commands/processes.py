@@ -8,7 +8,7 @@ import psutil
 
 from tests.conftest import PROGRAM
 from tests.waiting import until
-from waitbench.model.run import Measurement
+from waitbench.model.record import Record
 from waitbench.store import comparisons
 
 
@@ -23,19 +23,18 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def kept_runs(folder: Path, scenario: str) -> list[Measurement]:
-    """The measurements that are on disk and stand, whether or not the comparison is finished."""
-    found = comparisons.resume(folder)
-    records = found.records if found else ()
-    return [run for r in records if r.scenario == scenario for run in r.measurements]
-
-
-def wait_for_runs(folder: Path, scenario: str, count: int) -> None:
+def wait_for_runs(folder: Path, count: int) -> None:
     """Blocks until so many runs are on disk.
 
     Those of a round that is repeated, because the machine did something else, do not count.
     """
-    until(lambda: len(kept_runs(folder, scenario)) >= count, each_s=0.05)
+    until(lambda: sum(len(one.measurements) for one in records_in(folder)) >= count, each_s=0.05)
+
+
+def records_in(folder: Path) -> list[Record]:
+    """What a folder of results holds, however its comparison ended."""
+    found = comparisons.resume(folder)
+    return list(found.records) if found else []
 
 
 def orphans() -> list[int]:

@@ -31,7 +31,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     results = tmp_path / "results"
     arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--rounds", "4", "--results", results]
     process = start(*arguments)
-    wait_for_runs(results, "dynamic", 3)
+    wait_for_runs(results, 3)
     process.send_signal(how)
     said, _ = process.communicate(timeout=10)
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
@@ -60,7 +60,7 @@ def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
     results = tmp_path / "results"
     arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, "--budget", "600"]
     process = start(*arguments, "--fail-on", "cpu:0.1%")
-    wait_for_runs(results, "dynamic", 7)
+    wait_for_runs(results, 7)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=10)
     assert process.returncode == 130

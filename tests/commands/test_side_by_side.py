@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.commands.idle_workers import program, worker
-from tests.commands.processes import kept_runs, start
+from tests.commands.processes import records_in, start
 from tests.conftest import Compare
 from tests.running import processes_with
 from tests.waiting import until
 from waitbench.model.run import CROWDED, SIDE_BY_SIDE
-from waitbench.store import comparisons
 
 pytestmark = pytest.mark.integration
 FIXED_PORT = """
@@ -33,7 +32,8 @@ def python(folder: Path, name: str, code: str) -> Path:
 
 def marked(folder: Path) -> Counter[tuple[str, bool]]:
     """How many runs of each revision took place at once with others, and how many not."""
-    return Counter((run.label, SIDE_BY_SIDE in run.marks) for run in kept_runs(folder, "mine"))
+    (record,) = records_in(folder)
+    return Counter((run.label, SIDE_BY_SIDE in run.marks) for run in record.measurements)
 
 
 def test_what_idles_is_measured_at_once_after_its_first_round(
@@ -60,9 +60,7 @@ def test_workers_with_a_fixed_port_take_turns_and_none_fails(
     done = run_compare(*both, "--worker", file, "--rounds", 3, "--no-plot")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(marked(tmp_path / "results").items()) == [(("a", False), 3), (("b", False), 3)]
-    found = comparisons.resume(tmp_path / "results")
-    assert found is not None
-    (record,) = found.records
+    (record,) = records_in(tmp_path / "results")
     assert [one.reason for one in record.outcomes] == [CROWDED] * 4
     assert any("Address already in use" in one.message for one in record.outcomes)
 

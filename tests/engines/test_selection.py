@@ -11,11 +11,6 @@ from waitbench.model.scan import Scan
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 
-def test_without_a_name_the_default_scenarios_run() -> None:
-    chosen = selection.select([], [])
-    assert chosen == tuple(scenario for scenario in SCENARIOS if scenario.by_default)
-
-
 def test_globs_select_and_settings_apply_where_they_exist() -> None:
     chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
     assert {s.parameters["interval"] for s in chosen} == {0.5}

@@ -1,5 +1,6 @@
 """Sessions that measure nothing: what becomes of each run is made up."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -92,8 +93,11 @@ def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict
     return Session(cast(Measurer, made), records, made), chosen, records
 
 
-def carry_out(made: Made, rounds: int, *names: str) -> dict[str, Record]:
+def carry_out(
+    made: Made, rounds: int, *names: str, side_by_side: Sequence[str] = ()
+) -> dict[str, Record]:
     at_work, chosen, records = make_session(made, *names)
+    at_work.side_by_side = dict.fromkeys(side_by_side, math.inf)
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records
 

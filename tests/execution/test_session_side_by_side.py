@@ -10,6 +10,7 @@ from tests.execution.made_runs import (
     Made,
     MadeUp,
     Wishes,
+    carry_out,
     disturbed,
     failing,
     good,
@@ -73,7 +74,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
 ) -> None:
     """Beside a baseline that idles; or that has most CPUs, which nothing can double."""
     made = Together(using({"a": baseline, "b": BUSY}).behave)
-    record = carry_out(made, 3)
+    record = carry_out(made, 3, "one", side_by_side=("one",))["one"]
     # In the order in which they would take turns, warm-up first.
     assert made.at_once[1:] == [
         [(1, "b"), (1, "a")], [(2, "a"), (2, "b")], [(3, "b"), (3, "a")],
@@ -89,7 +90,7 @@ def test_after_its_first_round_a_baseline_that_works_takes_turns(
 ) -> None:
     """Or that does not say: a kernel may give each run the same, whatever it needs."""
     made = Together(using(cores).behave if cores else good)
-    record = carry_out(made, 3)
+    record = carry_out(made, 3, "one", side_by_side=("one",))["one"]
     assert made.at_once[1:] == [[(1, "b"), (1, "a")]]
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
 
@@ -127,7 +128,7 @@ def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
 ) -> None:
     monkeypatch.setattr(session, "cpus", lambda: cpus)
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    carry_out(made, 3, side_by_side)
+    carry_out(made, 3, "one", side_by_side=side_by_side)
     assert not made.at_once
 
 
@@ -140,7 +141,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
     made = Together(run)
-    record = carry_out(made, 2)
+    record = carry_out(made, 2, "one", side_by_side=("one",))["one"]
     assert made.at_once[-1] == [(2, "a"), (2, "b")]
     assert (record.disturbed_rounds, record.outcomes) == (frozenset(), [])
 
@@ -161,19 +162,6 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
     at_work.carry_out(plan.one_round(chosen[1], ["a", "b"], 2))
     assert made.runs.count(("two", 2, "a")) == 1
     assert records["two"].disturbed_rounds == {2}
-
-
-def test_who_is_given_up_has_no_part_in_it() -> None:
-    def run(planned: PlannedRun, before: int) -> Result:
-        if planned.label == "b":
-            return failing(FAILED)(planned, before)
-        return using({"a": IDLE}).behave(planned, before)
-
-    made = Together(run)
-    record = carry_out(made, 4)
-    assert len(record.of("a")) == 4
-    assert made.told("skip")
-    assert all(len(runs) == 2 for runs in made.at_once)
 
 
 def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:

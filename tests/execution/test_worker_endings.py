@@ -95,15 +95,6 @@ def test_a_program_a_service_or_a_copy_that_is_gone_is_said(
     assert (found.exit_code, said in found.failure) == (1, True), found.failure
 
 
-def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
-    found = worker(tmp_path, SLEEPS.replace("(1)", "(0.01)"), program=REFUSED)
-    assert found.exit_code == 0, found.failure
-    assert found.report["by_proc"]
-    assert found.report["samples"] == []
-    assert found.rise("wakeups") >= 2
-    assert "system_calls" not in found.report["marks"]["end"]
-
-
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
     code = """
 import os, signal, time

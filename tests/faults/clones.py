@@ -11,10 +11,9 @@ from pathlib import Path
 from shlex import quote
 
 from tests import standin
+from tests.commands.processes import records_in
 from tests.running import processes_with
 from waitbench.execution.hyperfine import locate
-from waitbench.model.record import Record
-from waitbench.store import comparisons
 from waitbench.system.places import ROOT, Cache
 
 _COPIED = (
@@ -126,12 +125,6 @@ def make(root: Path) -> Clone:
 def _inherited() -> dict[str, str]:
     """The environment of this test, without what makes Python behave otherwise than it would."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-
-
-def records_in(folder: Path) -> list[Record]:
-    """What a folder of results holds, however its comparison ended."""
-    found = comparisons.resume(folder)
-    return list(found.records) if found else []
 
 
 def rounds_in(folder: Path) -> dict[str, list[int]]:

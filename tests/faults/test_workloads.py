@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.faults.clones import Clone, records_in
+from tests.commands.processes import records_in
+from tests.faults.clones import Clone
 from waitbench.model.run import FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, Outcome
 from waitbench.model.run import HARMLESS as HARMLESS_OUTCOMES
 

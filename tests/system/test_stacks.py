@@ -13,7 +13,6 @@ import pytest
 
 from tests.running import python
 from tests.waiting import until
-from waitbench.model.why import PYTHON, Frame
 from waitbench.system import stacks, tasks
 from waitbench.system.stacks import NotSeen
 
@@ -39,17 +38,6 @@ from waitbench.system.stacks import NotSeen
 )  # fmt: skip
 def test_names_are_without_what_compilers_add(name: str, readable: str) -> None:
     assert stacks._readable(name) == readable
-
-
-def test_what_only_begins_others_is_no_place() -> None:
-    own = [Frame("own", PYTHON, "app/own.py"), Frame("timely::worker::Worker::step_or_park")]
-    begins = [
-        Frame("_run_code", PYTHON, "<frozen runpy>"),
-        Frame("_bootstrap", PYTHON, "lib/threading.py"),
-        Frame("std::sys::backtrace::__rust_begin_short_backtrace"),
-    ]
-    assert stacks._telling(iter([*begins, own[0], own[0], own[1]])) == tuple(own)
-    assert stacks._telling(iter(begins)) == tuple(begins)
 
 
 def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:

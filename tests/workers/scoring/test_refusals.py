@@ -3,34 +3,12 @@
 import signal
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from blocking import BlockingScorer
-from inprocess import InProcessScorer
 from model_process import ModelError
 
 from tests.workers.scoring.conftest import Build, answering
-
-
-def test_a_model_in_this_process_answers_lines_with_numbers_or_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Workspace:
-        def __init__(self, _arguments: str) -> None:
-            pass
-
-        def predict(self, line: str) -> float:
-            return float(line.rsplit(maxsplit=1)[-1])
-
-    package = ModuleType("vowpalwabbit")
-    package.Workspace = Workspace  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vowpalwabbit", package)
-    scorer = InProcessScorer([])
-    with pytest.raises(ValueError, match=r"b'1.*n2' is more than a line"):
-        scorer.score(b"who", [b"1\n2"], 10.0)
-    with pytest.raises(ModelError, match="are not all numbers"):
-        scorer.score(b"who", [b"1", b"nan"], 10.0)
 
 
 def test_what_is_more_than_a_line_is_refused_before_anything_is_asked(
