@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import runner
 from tests import bisect_repository, standin
 from tests.running import run
 from waitbench.environments.repository import Repository
@@ -27,6 +28,7 @@ os.environ["BENCH_UNWATCHED"] = "1"
 PROGRAM = (sys.executable, str(ROOT / "tests" / "runner_with_standin.py"))
 """What runs a command: the command line, which compares the stand-in."""
 Compare = Callable[..., subprocess.CompletedProcess[str]]
+Said = Callable[..., tuple[int, str, str]]
 Planned = tuple[Path, list[str]]
 """A made-up repository, and the ids of its commits."""
 
@@ -68,6 +70,22 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python.write_text(f'#!/bin/sh\n[ "$2" != venv ] && exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     return python
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
+    """Runs a command in this process, as a new one would take a second: its exit code and output.
+
+    What escapes is an error of the test.
+    """
+
+    def run_here(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["runner.py", *map(str, arguments)])
+        code = runner.main()
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run_here
 
 
 @pytest.fixture

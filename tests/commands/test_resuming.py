@@ -69,14 +69,6 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     assert [left.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
 
 
-def test_what_could_not_be_built_is_on_disk_before_the_first_run(
-    anew: Record, tmp_path: Path
-) -> None:
-    anew.add(outcome("b", 0, NOT_BUILT, message="no compiler"))
-    begin(prepared(anew), tmp_path, {}, print, resume=False)
-    assert comparisons.read(tmp_path).records == [anew]
-
-
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     earlier.add(outcome("b", WARM_UP, FAILED, message="boom", log="last words"))

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import runner
 from tests import standin
-from tests.conftest import Compare
+from tests.conftest import Compare, Said
 from waitbench import engines
 from waitbench.engines import selection
 from waitbench.model.metrics import BY_NAME, Instruments
@@ -19,24 +18,16 @@ Refused = Callable[..., str]
 
 
 @pytest.fixture
-def refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Refused:
-    """What ``compare`` says in one sentence of arguments that it refuses.
-
-    In this process: a new one for each would take a second. What escapes is an error of the test.
-    """
+def refused(said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Refused:
+    """What ``compare`` says in one sentence of arguments that it refuses."""
 
     def refuse(*arguments: object) -> str:
-        asks = ["compare", "--results", str(tmp_path / "results"), *map(str, arguments)]
-        monkeypatch.setattr("sys.argv", ["runner.py", *asks])
         if AB[0] in arguments:
             monkeypatch.setattr(engines, "DEFAULT", standin.StandIn())
-        code = runner.main()
-        out, said = capsys.readouterr()
-        assert (code, out) == (2, ""), said
+        code, out, err = said("compare", "--results", tmp_path / "results", *arguments)
+        assert (code, out) == (2, ""), err
         assert not (tmp_path / "results").exists()
-        return said
+        return err
 
     return refuse
 
@@ -117,15 +108,12 @@ SAMPLES = ROOT / "docs" / "samples"
 )
 def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
     command: str, arguments: tuple[object, ...], says: str,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     results = ("--results", "results") if command in ("bisect", "track") else ()
-    asks = ["runner.py", command, *map(str, (*arguments, *results))]
-    monkeypatch.setattr("sys.argv", asks)
-    assert runner.main() == 2
-    out, said = capsys.readouterr()
-    assert (out, says in said) == ("", True), said
+    code, out, err = said(command, *arguments, *results)
+    assert (code, out, says in err) == (2, "", True), err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -164,27 +152,21 @@ def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
 
 
 def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("waitbench.pipeline.comparing.validate", None)  # it is not reached
     monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
-    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--why"])
-    assert runner.main() == 2
-    assert "--why needs /proc/<pid>/schedstat" in capsys.readouterr().err
+    code, _, err = said("compare", "v0.16.0", "--why")
+    assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err
 
 
 def test_system_calls_that_cannot_be_counted_are_not_promised(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacking = Instruments(reason="it is not mounted", remedy="sudo mount it")
     monkeypatch.setattr("waitbench.pipeline.request.find_instruments", lambda: lacking)
-    asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%"]
-    monkeypatch.setattr("sys.argv", ["runner.py", *asks])
-    assert runner.main() == 2
-    assert (
-        "cannot be counted here: it is not mounted. This would mend it: sudo mount it"
-        in capsys.readouterr().err
-    )
+    said = refused("v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%")
+    assert "cannot be counted here: it is not mounted. This would mend it: sudo mount it" in said
 
 
 @pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%"])

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import runner
 from tests.commands.idle_workers import program, worker
-from tests.conftest import Compare
+from tests.conftest import Compare, Said
 from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
@@ -50,7 +49,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "says"),
     [
         (["lonely"], "no worker file (*.toml) in"),
         (["nowhere.toml"], "cannot be read"),
@@ -64,9 +63,8 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     ],
 )
 def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
-    arguments: list[str], said: str,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    arguments: list[str], says: str, said: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "lonely").mkdir()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "of.txt").touch()
@@ -75,11 +73,9 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     write(tmp_path, "a", 1)
     write(tmp_path, "unknown", 1, "windows = 3\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["runner.py", "workers", *arguments])
-    assert runner.main() == 2
-    out, refusal = capsys.readouterr()
-    assert (out, refusal.count("\n")) == ("", 1), refusal
-    assert said in refusal
+    code, out, err = said("workers", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert says in err
 
 
 @pytest.mark.integration

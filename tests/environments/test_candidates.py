@@ -1,5 +1,6 @@
 """What may lie between two revisions, and why there may be nothing to search."""
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments import index
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Origin, Revision, Source
+from waitbench.model.revision import Origin, Revision, SearchRange, Source
 
 PYTHON = Interpreter("/python", "3.11.7")
 RELEASES = ("0.11.0", "0.10.0", "0.2.1", "0.2.0", "0.2.0rc1", "0.1.0")
@@ -125,3 +126,94 @@ def test_a_history_that_was_cut_off_is_not_searched(upstream: Upstream, tmp_path
     four, five = (at(upstream.ids[name]) for name in ("four", "five"))
     with pytest.raises(UsageError, match=r"shallow clone.*--unshallow"):
         Upstream(tmp_path / "clone").commits(four, five)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+    """``main`` with a merged branch that left before the good end, and one that left after it."""
+    made = Upstream(tmp_path_factory.mktemp("git") / "upstream")
+    made.commit("root")
+    made.switch("early", "main")
+    made.commit("early one", "src/early.rs")
+    made.switch("main")
+    made.commit("good")
+    made.switch("late", "main")
+    made.commit("late one", "src/late.rs")
+    made.commit("late two", "docs/late.md")
+    made.commit("late three", "src/late.rs")
+    made.switch("main")
+    made.commit("more docs", "docs/guide.md")
+    made.merge("early", "merge early")
+    made.merge("late", "merge late")
+    made.commit("words", "docs/guide.md")
+    made.commit("bad")
+    return made
+
+
+@pytest.fixture
+def branching(written: Upstream, tmp_path: Path) -> Upstream:
+    """A copy of it, for one test."""
+    return written.copy(tmp_path / "upstream")
+
+
+def commits(branching: Upstream, good: str = "good", bad: str = "bad") -> SearchRange:
+    return branching.commits(at(branching.ids[good]), at(branching.ids[bad]))
+
+
+def test_points_are_the_commits_along_first_parents_that_change_the_package(
+    branching: Upstream,
+) -> None:
+    found = commits(branching)
+    assert branching.subjects(found) == ["good", "merge early", "merge late", "bad"]
+    measured = [point.source.identity for point in found.points]
+    assert measured == [
+        branching.ids[name] for name in ("good", "merge early", "merge late", "bad")
+    ]
+    merge = found.points[2].commit
+    assert merge is not None
+    assert merge.parents == (branching.ids["merge early"], branching.ids["late three"])
+    assert (merge.author, merge.date[:19]) == ("a", "2020-01-01T00:00:00")
+    # What was merged later is searched without what went on beside it.
+    later = commits(branching, good="late one")
+    assert branching.subjects(later) == ["late one", "merge late", "bad"]
+
+
+def test_a_file_that_becomes_executable_is_a_change(branching: Upstream) -> None:
+    branching.git("update-index", "--chmod=+x", "src/main.rs")
+    branching.git("commit", "--quiet", "--message", "executable")
+    branching.ids["executable"] = branching.git("rev-parse", "HEAD")
+    found = commits(branching, "bad", "executable")
+    assert branching.subjects(found) == ["bad", "executable"]
+
+
+def test_text_of_anybody_is_shown_without_what_is_not_text_whatever_git_is_set_to(
+    branching: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = branching.git("rev-parse", "HEAD^{tree}")
+    content = (
+        b"tree %s\nparent %s\nauthor M\xe9 \x1b[31m\tX <m@example.org> 1577836800 +0000\n"
+        b"committer M <m@example.org> 1577836800 +0000\n"
+        b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n"
+        b"\n:100644 \x1b]0;title\x07 \xff\xe2\x80\xae\nsecond\tline\n\nbody\n"
+    ) % (tree.encode(), branching.ids["bad"].encode())
+    command = ["git", "-C", str(branching.folder), "hash-object", "-t", "commit", "-w", "--stdin"]
+    written = subprocess.run(command, input=content, capture_output=True, check=True)
+    branching.git("reset", "--quiet", "--hard", written.stdout.decode().strip())
+    branching.ids["hostile"] = branching.git("rev-parse", "HEAD")
+    branching.git("update-index", "--add", "--cacheinfo", f"160000,{branching.ids['good']},inner")
+    branching.git("commit", "--quiet", "--message", "submodule")
+    branching.ids["submodule"] = branching.git("rev-parse", "HEAD")
+    found = commits(branching, "hostile", "submodule")
+    hostile = found.points[0].commit
+    assert hostile is not None
+    assert hostile.author == "M\ufffd \ufffd[31m\tX"
+    assert hostile.subject == ":100644 \ufffd]0;title\ufffd \ufffd\ufffd second\tline"
+    configuration = tmp_path / "gitconfig"
+    configuration.write_text(
+        "[log]\n\tshowSignature = true\n\tdecorate = full\n\tfollow = true\n"
+        "[color]\n\tui = always\n[diff]\n\tignoreSubmodules = all\n\trelative = true\n"
+        "[i18n]\n\tlogOutputEncoding = UTF-16\n[core]\n\tabbrev = 5\n"
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    assert commits(branching, "hostile", "submodule") == found
+    assert branching.subjects(commits(branching, "root", "submodule"))[-1] == "submodule"

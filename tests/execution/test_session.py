@@ -1,8 +1,20 @@
-"""Carrying out a plan: repeated rounds, revisions that are given up, a budget that runs out."""
+"""Carrying out a plan, and rounds that are added for as long as a guide wants them."""
+
+from itertools import pairwise
 
 import pytest
 
-from tests.execution.made_runs import Made, carry_out, disturbed, failing, good
+from tests.execution.made_runs import (
+    LASTS_S,
+    Made,
+    Wishes,
+    carry_out,
+    disturbed,
+    failing,
+    good,
+    make_session,
+    run_until,
+)
 from tests.records import measurement, times
 from waitbench.model.record import GIVE_UP_AFTER
 from waitbench.model.run import (
@@ -76,3 +88,86 @@ def test_on_a_machine_that_is_always_busy_one_round_is_repeated_and_all_are_mark
     assert record.disturbed_rounds == {1, 2, 3, 4, 5, 6}
     assert [run.marks for run in record.measurements] == [(DISTURBED,)] * 12
     assert [(one.label, one.round) for one in record.outcomes] == [("a", 2), ("b", 2)]
+
+
+def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
+    enough = {"one": 2, "two": 4}
+    made = Made()
+    records = run_until(
+        made, Wishes(lambda r: len(r.of("a")) >= enough[r.scenario]), 9, 1e9, ("one", "two")
+    )
+    assert {name: len(record.of("b")) for name, record in records.items()} == enough
+    rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
+    assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
+    assert made.told("complete") == ["one", "two"]
+    assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
+
+
+def timed(monkeypatch: pytest.MonkeyPatch) -> tuple[Made, list[float]]:
+    """A measurer whose runs take their time, and the seconds that have passed."""
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+
+    def pass_time() -> None:
+        now[0] += LASTS_S
+
+    return Made(clock=pass_time), now
+
+
+def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, now = timed(monkeypatch)
+    # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
+    records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
+    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
+    assert made.told("complete") == ["one", "two"]
+    assert now[0] <= 115
+    assert made.told("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
+
+
+def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
+    made = Made()
+    at_work, chosen, records = make_session(made, "one")
+    records["one"].add(measurement("a", 1, times(1, 1, 0)))
+    wishes = Wishes(lambda r: len(r.of("b")) >= 2, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 2, 1e9)
+    assert made.runs.count(("one", 1, "b")) == 1
+    assert ("one", 1, "a") not in made.runs
+    assert ("one", 1, "b") in made.runs
+
+
+def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:
+    def fail_b_in_one(planned: PlannedRun, before: int) -> Result:
+        fails = planned.label == "b" and planned.scenario.name == "one"
+        return failing(FAILED)(planned, before) if fails else good(planned)
+
+    made = Made(fail_b_in_one)
+    records = run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one", "two"))
+    assert len(records["one"].of("a")) == 1, "the warm-up and the first round have failed"
+    assert len(records["two"].of("b")) == 9
+
+
+def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, _ = timed(monkeypatch)
+    # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
+    records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
+    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
+    assert [name for name, _, _ in made.runs] == ["one"] * 6 + ["two"] * 6
+
+
+def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
+    made = Made()
+    wishes = Wishes(lambda _record: False, over=lambda: len(made.runs) >= 4)
+    run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
+    assert [name for name, _, _ in made.runs] == ["one"] * 4
+    assert sorted(made.told("complete")) == ["one", "three", "two"]
+
+
+def test_some_runs_of_the_baseline_follow_one_of_its_own_however_many_scenarios_there_are() -> None:
+    for names in (("one",), ("one", "two"), ("one", "two", "three")):
+        made = Made()
+        run_until(made, Wishes(lambda _record: False), 4, 1e9, names)
+        labels = [label for _, _, label in made.runs]
+        own = [pair for pair in pairwise(labels) if pair == ("a", "a")]
+        assert len(own) >= len(names), "of four rounds of each"

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,11 +17,8 @@ from tests.workers.embedding.proxied import (
     ask,
     ask_together,
     begin,
-    command,
     counted,
-    embed,
     exchange,
-    served,
 )  # fmt: skip
 from tests.workers.embedding.upstreams import Call, Upstream, hang, limited, split, vector
 
@@ -123,24 +118,3 @@ def test_so_many_calls_are_made_at_once_and_who_waits_in_vain_is_told_so(
     )
     assert said[0] == (429, "the upstream was busy with other calls for 1 s")
     assert said[-1] == (503, "the upstream did not answer within 1 s")
-
-
-def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
-    services_python: Path, tmp_path: Path
-) -> None:
-    with served(services_python, tmp_path, {"MODE": "adaptive"}) as found:
-        assert len(embed(found.url, "before")) == 1
-        os.kill(found.pids[0], signal.SIGKILL)
-        statuses = set()
-        for _ in range(20):
-            status, said = ask(found.url, {"inputs": "during"})
-            statuses.add(status)
-            assert set(said) == {"error", "error_type"}
-        assert statuses <= {503, 424}
-        port = str(urllib.parse.urlsplit(found.urls[0]).port)
-        again = subprocess.Popen(command(services_python, "embedder", port, {}), cwd=tmp_path)
-        try:
-            until(lambda: ask(found.url, {"inputs": "after"})[0] == 200)
-        finally:
-            again.kill()
-            again.wait()

@@ -83,10 +83,7 @@ def test_a_writer_that_was_not_started_writes_one_by_one_and_counts_it() -> None
 
 @DIES
 @pytest.mark.parametrize("finish", ["send", "flush", "close"])
-@pytest.mark.parametrize("overflow", ["block", "drop-oldest"])
-def test_what_a_dead_thread_left_is_written_in_order_by_whoever_comes(
-    overflow: str, finish: str
-) -> None:
+def test_what_a_dead_thread_left_is_written_in_order_by_whoever_comes(finish: str) -> None:
     deaths: list[bytes] = []
 
     def die_once(page: list[bytes]) -> None:
@@ -94,7 +91,7 @@ def test_what_a_dead_thread_left_is_written_in_order_by_whoever_comes(
             deaths.extend(page)
             raise AssertionError("a thread that dies")
 
-    device, writer = held_up(b"1", b"2", b"3", buffer=2, overflow=overflow, acknowledged=die_once)
+    device, writer = held_up(b"1", b"2", b"3", buffer=2, overflow="block", acknowledged=die_once)
     ends: dict[str, Any] = {
         "send": lambda: writer.send(b"4"), "flush": writer.flush, "close": writer.close,
     }  # fmt: skip
