@@ -1,6 +1,5 @@
 """Sessions that measure nothing: what becomes of each run is made up."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -97,7 +96,7 @@ def carry_out(
     made: Made, rounds: int, *names: str, side_by_side: Sequence[str] = ()
 ) -> dict[str, Record]:
     at_work, chosen, records = make_session(made, *names)
-    at_work.side_by_side = dict.fromkeys(side_by_side, math.inf)
+    at_work.side_by_side = side_by_side
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records
 

@@ -52,13 +52,6 @@ class Together(Made):
         return [self.measure(run) for run in planned]
 
 
-def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -> Record:
-    at_work, chosen, records = make_session(made, "one")
-    at_work.side_by_side = side_by_side
-    at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
-    return records["one"]
-
-
 def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Record:
     """What a guide makes of it that wants eight rounds."""
     at_work, chosen, records = make_session(made, "one")
