@@ -15,7 +15,7 @@ DOCUMENTS = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "*/README.md") for path in ROOT.glob(pattern)
 )
 WIDEST = 120
-LONGEST_README, LONGEST_SENTENCE = 500, 30
+LONGEST_README, LONGEST_SENTENCE, LONGEST_DOCUMENTS = 500, 30, 20_000
 """In words."""
 
 
@@ -51,6 +51,12 @@ def test_no_sentence_at_the_front_door_is_long(name: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= LONGEST_README
+
+
+def test_the_documents_are_short() -> None:
+    """But for the reference that is made from the command line."""
+    kept = [path for path in (ROOT / "docs").glob("*.md") if path.name != "command-line.md"]
+    assert sum(len(path.read_text("utf-8").split()) for path in kept) <= LONGEST_DOCUMENTS
 
 
 def test_the_index_of_trials_has_each_of_them() -> None:

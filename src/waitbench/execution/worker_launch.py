@@ -73,8 +73,8 @@ class WorkerLaunch:
         with self.place.turn():
             started_ns, ready_ns = self._start()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
-        waiting = self._mark(STARTED)
         self._carry_out_phases()
+        waiting = self._mark(STARTED)
         self._meet(SETTLED)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
