@@ -1,5 +1,6 @@
 """What the documents promise is there."""
 
+import ast
 import re
 import sys
 import textwrap
@@ -57,6 +58,28 @@ def test_the_documents_are_short() -> None:
     """But for the reference that is made from the command line."""
     kept = [path for path in (ROOT / "docs").glob("*.md") if path.name != "command-line.md"]
     assert sum(len(path.read_text("utf-8").split()) for path in kept) <= LONGEST_DOCUMENTS
+
+
+PRIVATE = re.compile(
+    r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"
+    r"is said|whoever|unsaid)\b"
+)
+"""Words that nobody but us uses so."""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_has_the_words_of_its_readers(document: Path) -> None:
+    assert PRIVATE.findall(re.sub(r"`[^`]*`|\(.*?\)", "", document.read_text("utf-8"))) == []
+
+
+def test_messages_have_the_words_of_their_readers() -> None:
+    for path in sorted((ROOT / "src" / "waitbench").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        for text in texts:
+            if isinstance(text.value, str) and id(text) not in alone:
+                assert not PRIVATE.search(text.value), (path, text.lineno)
 
 
 def test_the_index_of_trials_has_each_of_them() -> None:

@@ -48,7 +48,7 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
     ))  # fmt: skip
     assert not fixed.failures
     assert not fixed.open
-    excused = {j.criterion.metric.name for j in fixed.judgements if j.verdict is Verdict.EXCUSED}
+    excused = {j.criterion.metric.name for j in fixed.judgements if j.verdict is Verdict.EXPLAINED}
     assert excused == {"wakeups", "syscalls", "steady-system"}
     undone = defaults(*(
         waiting(name, wakeups=1 / 300, syscalls=1 / 200, steady=20.0, steady_system=0.25, cpu=10.0)
@@ -153,7 +153,7 @@ def test_what_is_open_wants_more_rounds_until_its_last_look() -> None:
         judgement("b", "s", rounds=30),
         judgement("b", "s", verdict=Verdict.NOT_MEASURED, why_given_up="b failed"),
     )
-    excused = judgement("b", "s", verdict=Verdict.EXCUSED)
+    excused = judgement("b", "s", verdict=Verdict.EXPLAINED)
     assert gate.unsettled([]) == ()
     assert gate.unsettled([answered, ended, lacking, excused, wanting]) == (wanting,)
 

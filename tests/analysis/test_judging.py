@@ -94,7 +94,7 @@ def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> No
     steady = [0.5] * 11 + [2.0] * 19
     rising = [1.0 + number / 1000 for number in range(11)] + [1.4] * 19
     (judgement,) = judge(counted("s", wakeups=rising, steady=steady), criteria=[WAKEUPS])
-    assert judgement.verdict is not Verdict.EXCUSED
+    assert judgement.verdict is not Verdict.EXPLAINED
 
 
 @pytest.mark.parametrize("steady", [0.92, 1.08])
@@ -106,7 +106,7 @@ def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(steady: flo
     (judgement,) = judge(*records, criteria=[WAKEUPS])
     assert judgement.cost_ratio is not None
     assert judgement.cost_ratio < 0.85, "of both together"
-    assert judgement.verdict is not Verdict.EXCUSED
+    assert judgement.verdict is not Verdict.EXPLAINED
 
 
 def test_a_cost_is_excused_by_no_other_and_an_explanation_by_none_that_was_not_measured() -> None:

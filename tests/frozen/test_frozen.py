@@ -135,7 +135,7 @@ def verdicts() -> dict[str, GateVerdict]:
     return {
         "fail": gate_runs.failing(),
         "pass": verdict_of(record_of(BASE, BASE), criteria=["system:10%", "cpu:50%"]),
-        "excused": gate_runs.forgiven(),
+        "explained": gate_runs.forgiven(),
         "inconclusive": gate_runs.unclear(),
         "inconclusive-passes": gate_runs.unclear(inconclusive_passes=True),
         "not-measured": gate_runs.crashing(),

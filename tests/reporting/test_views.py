@@ -25,7 +25,7 @@ RATIOS = {
     Verdict.FASTER: (0.123, 0.1, 0.15),
     Verdict.WITHIN_MARGIN: (1.012, 0.987, 1.034),
     Verdict.INCONCLUSIVE: (1.13, 0.91, 1.42),
-    Verdict.EXCUSED: (4.7, 4.1, 5.2),
+    Verdict.EXPLAINED: (4.7, 4.1, 5.2),
 }
 
 
@@ -48,13 +48,13 @@ JUDGEMENTS = tuple(
     result(
         verdict, f"scenario-{place}", criterion="steady:10%", margin=0.1, before=None, after=None
     )
-    for place, verdict in enumerate((*VERDICTS, Verdict.EXCUSED, Verdict.NOT_MEASURED))
+    for place, verdict in enumerate((*VERDICTS, Verdict.EXPLAINED, Verdict.NOT_MEASURED))
 )
 NOTES = tuple(
     Note(kind=kind, level=level, text=f"what is said of {kind}", scenario="scenario-0")
     for kind, level in (
         (OUTCOME, "✗"), (CHANGE, "▲"), (PRICE, "▲"), ("failed-runs", "✗"), ("lost", "✗"),
-        ("unfinished", "?"), ("excused", "!"), ("accepted", "!"), ("disturbed", "!"),
+        ("unfinished", "?"), ("explained", "!"), ("accepted", "!"), ("disturbed", "!"),
         ("same-build", "!"), ("unsupported", "–"), ("left-out", "–"), ("holds", "✓"),
     )
 )  # fmt: skip

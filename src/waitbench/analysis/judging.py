@@ -175,7 +175,7 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
             # What fell in one scenario pays for no rise in another.
             of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.floor, beyond=1.0)
             if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
-                found = replace(found, verdict=Verdict.EXCUSED)
+                found = replace(found, verdict=Verdict.EXPLAINED)
     counted = numbers[: found.rounds]
     disturbed = sum(len(one.disturbed_rounds.intersection(counted)) for one in records)
     judged = replace(
@@ -185,7 +185,7 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
         disturbed=round(disturbed / len(records)),
         why_given_up=why_given_up,
     )
-    is_muted = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXCUSED)
+    is_muted = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXPLAINED)
     return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 

@@ -26,7 +26,7 @@ FIRST = (
 
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
-_URGENCY = (Verdict.SLOWER, Verdict.EXCUSED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)
+_URGENCY = (Verdict.SLOWER, Verdict.EXPLAINED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)
 """The order in which a reader looks at the answers of a gate."""
 
 

@@ -14,7 +14,7 @@ class Verdict(str, Enum):
     """It certainly rose, by more than the margin and the floor, or more runs are certainly dear."""
     WITHIN_MARGIN = "within margin"
     """It certainly rose by less than the margin and the floor, if at all."""
-    EXCUSED = "excused"
+    EXPLAINED = "explained"
     """What explains a cost rose, and the cost certainly fell by a tenth."""
     INCONCLUSIVE = "inconclusive"
     """None of these is certain."""

@@ -33,7 +33,7 @@ GATE_AXIS = Axis.of_ratios(2.0, "limit")
 
 def mark_of(found: MetricResult) -> str:
     """What is known of a result, in one character."""
-    if found.accepted or found.verdict is Verdict.EXCUSED:
+    if found.accepted or found.verdict is Verdict.EXPLAINED:
         return WARNING
     if found.fails:
         return BROKEN

@@ -338,9 +338,9 @@ def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tupl
     if found.verdict is Verdict.NOT_MEASURED:
         return "not-measured", BROKEN, f"no answer for {found.label}: {found.why_given_up}"
     cost = found.criterion.cost
-    if found.verdict is Verdict.EXCUSED and cost and found.cost_ratio:
+    if found.verdict is Verdict.EXPLAINED and cost and found.cost_ratio:
         fell = f"{cost.title} {format_change(found.cost_ratio)}"
-        return "excused", WARNING, f"{_risen(shown)}, but {fell}: no regression"
+        return "explained", WARNING, f"{_risen(shown)}, but {fell}: no regression"
     # Why it is open matters only where nothing failed.
     why = _why_open(found) if found.is_open and is_decisive else ""
     return ("open", "?", f"{sentence(shown)}: {why}") if why else ("", "", "")
