@@ -77,11 +77,14 @@ def test_a_candidate_that_spins_beside_a_baseline_that_idles_fails(
     assert marked(tmp_path / "results")["b", True] >= 4
 
 
-def test_killing_it_while_runs_take_place_at_once_leaves_none_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_ending_it_while_runs_take_place_at_once_leaves_none_of_them(
+    how: signal.Signals, tmp_path: Path
+) -> None:
     both = [program(tmp_path, name, 1) for name in "ab"]
     file = worker(tmp_path, window_s=1)
     comparing = start(*both, "--worker", file, "--rounds", 3, "--results", tmp_path / "results")
     until(lambda: sum(str(both[0]) in words[:2] for words in processes_with(str(tmp_path))) > 1)
-    comparing.send_signal(signal.SIGKILL)
+    comparing.send_signal(how)
     comparing.communicate(timeout=20)
     until(lambda: not processes_with(str(tmp_path)), each_s=0.05)

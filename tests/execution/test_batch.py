@@ -1,5 +1,6 @@
 """Runs of worker files that take place at once: their turns, their window, and who fails."""
 
+import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +42,7 @@ print("up", flush=True)
 while True: time.sleep(1)
 """
 """Prints when its start and its end begin and are over."""
-POKE = '[poke]\ncommand = ["sh", "-c", "cat /proc/uptime >> ../poked; sleep 0.1"]\n'
+POKE = '[poke]\ncommand = "sleep 0.1"\n'
 
 
 def batch(folder: Path, codes: Sequence[str], more: str = CALM) -> list[Launched]:
@@ -58,7 +59,7 @@ def batch(folder: Path, codes: Sequence[str], more: str = CALM) -> list[Launched
         )
         read = worker_file.read(own / "mine.toml")
         told = {
-            **launched(read, scenarios_of(read)[0].parameters),
+            **launched(read, scenarios_of(read)[-1].parameters),
             "running": {},
             "tracepoint": COUNTER.tracepoint,
             "python": sys.executable,
@@ -99,6 +100,21 @@ def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path:
     last = marks(found, "told", "exit")
     assert not overlap(last)
     assert max(end for _, end in windows) < min(begin for begin, _ in last)
+
+
+def test_phases_begin_when_all_have_settled_and_are_over_before_the_windows(
+    tmp_path: Path,
+) -> None:
+    slow = STAMPS.replace("time.sleep(0.1)", "time.sleep(1)")
+    stamps = "import time; print(time.monotonic(), file=open('began', 'w'))"
+    act = json.dumps([sys.executable, "-c", stamps])
+    found = batch(tmp_path, [STAMPS, slow], f'{CALM}[[phase]]\nname = "acted"\nrun = {act}\n')
+    assert [one.failure for one in found] == ["", ""]
+    ready = max(one.report["ready_ns"] for one in found) / 1e9
+    windows = marks(found, "begin", "end")
+    began = [float(path.read_text()) for path in tmp_path.glob("*/run/work/began")]
+    assert len(began) == 2
+    assert all(ready < at < min(begin for begin, _ in windows) for at in began)
 
 
 def test_to_wait_for_others_is_in_no_time_and_its_cpu_in_none_of_the_parts(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SETTLED, COUNTED, WATCHED = "settled", "counted", "watched"
-"""Where runs wait for each other: before what services did is counted, and before and after the
-window."""
+SETTLED, PHASED, COUNTED, WATCHED = MEETINGS = ("settled", "phased", "counted", "watched")
+"""Where runs wait for each other: before and after the phases before the window, and before and
+after the window."""
 _TURN = "turn"
 """The file that is locked by who has the turn."""
 _LOOK_EVERY_S = 0.005
@@ -62,7 +62,7 @@ class Place:
 
     def leave(self) -> None:
         """Has nobody wait for this run any more: it is over."""
-        for where in (SETTLED, COUNTED, WATCHED) if self.folder else ():
+        for where in MEETINGS if self.folder else ():
             self._mark(where, self.number).touch()
 
     def _mark(self, where: str, number: int) -> Path:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.batch import COUNTED, SETTLED, WATCHED, Place
+from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
@@ -73,9 +73,13 @@ class WorkerLaunch:
         with self.place.turn():
             started_ns, ready_ns = self._start()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
-        self._carry_out_phases()
         waiting = self._mark(STARTED)
         self._meet(SETTLED)
+        if self.plain["phases"]:
+            # All at once, as it is not timed: no worker has longer than another to calm down.
+            self._carry_out_phases()
+            waiting = self._mark(STARTED)
+        self._meet(PHASED)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
         once, twice = self._service_counts(), self._service_counts()
