@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from threading import Barrier
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -22,7 +23,8 @@ from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
-from waitbench.model.run import FAILED, Measurement, Outcome, PlannedRun, Result
+from waitbench.model.errors import HarnessError
+from waitbench.model.run import Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.system.watch import Reading
 
@@ -143,40 +145,58 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
     assert "ended with exit code 0" in found[4].failure
 
 
+class Service:
+    """It uses 2 s between two questions."""
+
+    def __init__(self) -> None:
+        self.used_s = 0.0
+
+    def cpu_s(self) -> float:
+        self.used_s += 2.0
+        return self.used_s
+
+
 class Meeting(Measurer):
-    """Runs of which each uses 3 s or more, and that end when all have begun."""
+    """Runs that end when both have begun; each uses 3 s beside its service."""
 
     def _prepare(self, stack: ExitStack, run: Any) -> None:
-        if run.planned.label == "not ready":
-            run.fail(FAILED, "no service")
+        run.ready = SimpleNamespace(services=Service(), label=run.planned.label)
 
-    def _carry_out(self, run: Any) -> None:
+    def _time(self, ready: Any) -> float:
         MET.wait(MEETS_WITHIN_S)
-        run.used_s = 3.0 + run.planned.position
+        if ready.label == "fails":
+            raise HarnessError("a service has ended")
+        return 1.0
 
-    def _result(self, run: Any) -> Result:
-        return run.failure or measurement(run.planned.label, 2, times(1, 1, 0))
+    def _read(self, run: Any, ready: object) -> Measurement:
+        run.used_s += 3.0
+        return measurement(run.planned.label, 2, times(1, 1, 0))
 
 
 MET, MEETS_WITHIN_S = Barrier(2), 60
-BUSY_S = 12.0
 
 
-@pytest.mark.parametrize("failing", [False, True])
-def test_what_runs_at_once_use_is_of_other_programs_to_none(
-    failing: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("second", "others_s"), [("b", 20.0 - 2 * 5.0), ("fails", 20.0 - 5.0)])
+def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
+    second: str, others_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readings = iter((Reading(0.0, 0.0), Reading(BUSY_S, 0.0)))
+    """But what a run without a measurement used is not known."""
+    readings = iter((Reading(0.0, 0.0), Reading(20.0, 0.0)))
     monkeypatch.setattr(Reading, "now", lambda: next(readings))
     monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
-    scenario, labels = Scenario(name="one", purpose=""), ["a", "not ready" if failing else "b"]
-    first, second = measurer.measure_together(
+    scenario = Scenario(name="one", purpose="")
+    results = measurer.measure_together(
         [
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
-            for position, label in enumerate(labels)
+            for position, label in enumerate(("a", second))
         ]
     )
-    assert isinstance(first, Measurement)
-    assert first.metrics["machine_foreign_cpu"] == BUSY_S - 7.0
-    assert isinstance(second, Outcome if failing else Measurement)
+    foreign = [
+        one.metrics["machine_foreign_cpu"] for one in results if isinstance(one, Measurement)
+    ]
+    assert foreign == [others_s] * len(foreign)
+    assert [type(one) for one in results] == [
+        Measurement,
+        Measurement if second == "b" else Outcome,
+    ]

@@ -169,7 +169,9 @@ class Session:
                 is_due = missing and missing[0].round == number
                 if is_due and guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
-                    in_turn = 1 if at_once else len(missing)
+                    # Those of worker files start and end one after the other.
+                    beside = len(missing) / 2 if scenario.is_command else 1
+                    in_turn = beside if at_once else len(missing)
                     if spent_s + in_turn * scenario.expected_s > budget_s:
                         return
                     self._extend(missing, end)
