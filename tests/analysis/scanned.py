@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.records import make_record, times
 from waitbench.model.record import Record
-from waitbench.model.scan import ScanPoint
+from waitbench.model.scan import SILENCE, ScanPoint
 
 VALUES = (1, 4, 16, 64, 256, 1024)
 WOBBLE = (0.0, 0.02, -0.02, 0.01, -0.01, 0.015)
@@ -20,6 +20,21 @@ Costs = Mapping[str, Callable[[float], float]]
 def scan_records(costs: Costs, *, rounds: int = 5) -> list[Record]:
     """A record for each value; rounds wobble as wholes, and each value a little by itself."""
     return [_record(costs, value, place, rounds) for place, value in enumerate(VALUES)]
+
+
+def of_silence(costs: Costs) -> list[Record]:
+    """A scan of silences; who is left alone for longer answers later: 10 ms for each second."""
+    records = scan_records(costs)
+    for place, (value, record) in enumerate(zip(VALUES, records, strict=True)):
+        records[place] = replace(
+            record,
+            scan=ScanPoint(scenario="idle", parameter=SILENCE, value=value),
+            measurements=[
+                replace(run, metrics={**run.metrics, "item_latency_p50": value / 100})
+                for run in record.measurements
+            ],
+        )
+    return records
 
 
 def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:

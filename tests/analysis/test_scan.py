@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.analysis.scanned import VALUES, scan_records
+from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
 from waitbench.analysis.scan import fit, off_line, scans
@@ -33,6 +33,16 @@ def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None
     assert ratio is not None
     assert ratio.value == pytest.approx(1.5, rel=0.03)
     assert found.curves[0].slope_ratio is None
+
+
+def test_each_silence_has_its_lateness_and_no_line_is_fitted() -> None:
+    (found,) = scans(of_silence(COSTS))
+    for curve in found.curves:
+        assert {value: one.value for value, one in curve.lateness.items()} == {
+            value: pytest.approx(value / 100) for value in VALUES
+        }
+        assert curve.costs.keys() == curve.lateness.keys()
+        assert (curve.constant, curve.slope, curve.slope_ratio, curve.off_at) == (None,) * 4
 
 
 def test_a_value_that_could_not_be_measured_is_left_out() -> None:

@@ -50,3 +50,22 @@ def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) ->
     assert scenarios[-1]["topology"] == "cluster, 3 processes"
     assert (tmp_path / "results/mine-processes-scan.png").exists()
     assert "not answered" not in " ".join(done.stdout.split())
+
+
+def test_silences_are_windows_before_the_poke(run_compare: Compare, tmp_path: Path) -> None:
+    poked = program(tmp_path, "poked", 1)
+    poked.write_text(
+        "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
+    )
+    silence = ["--scan", "silence=0.2,0.4,0.6", "--rounds", "1"]
+    done = run_compare(poked, "--worker", worker(tmp_path, POKE), *silence)
+    assert done.returncode == 0, done.stdout + done.stderr
+    scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
+    windows = {one["scenario"]: one["parameters"]["window"] for one in scenarios}
+    assert windows == {f"mine@silence={value}": value for value in (0.2, 0.4, 0.6)}
+    assert "poked: after 0.2 s " in done.stdout
+    assert (tmp_path / "results/mine-silence-scan.png").exists()
+    unpoked = worker(tmp_path, name="unpoked")
+    done = run_compare(poked, "--worker", unpoked, *silence)
+    assert done.returncode == 2
+    assert "takes a --worker with a [poke]" in done.stderr

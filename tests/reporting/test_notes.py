@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from tests.analysis.scanned import scan_records
+from tests.analysis.scanned import of_silence, scan_records
 from tests.frozen.checking import check
 from tests.gate_runs import failing, unclear, verdict_of
 from tests.records import (
@@ -152,6 +152,7 @@ CASES: dict[str, Callable[[], Said]] = {
             "square": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
         }
     ),
+    "a scan of silences": lambda: of_silence({"v0": lambda n: 0.02 / n}),
     "a scan of one revision": lambda: scan_records({"v0": lambda n: 0.02 + 0.0002 * n}),
     "a gate that failed in many scenarios": failed_in_many,
     "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 16, [3.0] * 16),

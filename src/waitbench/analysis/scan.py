@@ -23,11 +23,14 @@ from waitbench.analysis.statistics import (
     mean,
     t_quantile,
 )
-from waitbench.model.metrics import BY_NAME
+from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
+from waitbench.model.scan import SILENCE
 
 COST = BY_NAME["share"]
 """What a curve is of: CPU seconds per second of waiting, so that windows may differ."""
+LATENESS = BY_NAME["latency-p50"]
+"""How late a worker answered, where something wakes it up."""
 TOLERANCE = 0.15
 """A mean may be off the line by this share before the line is refused; twice that of one round."""
 FEWEST = 3
@@ -43,6 +46,8 @@ class Curve:
     label: str
     costs: Mapping[float, Estimate]
     """The mean at each value that was measured, in cores."""
+    lateness: Mapping[float, Estimate]
+    """The mean at each value at which it answered, in seconds."""
     constant: Estimate | None
     """C, in cores."""
     slope: Estimate | None
@@ -79,10 +84,10 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
     curves: list[Curve] = []
     of_baseline: Mapping[int, Any] = {}
     for label in next(iter(records.values())).context.labels:
-        runs = {value: _costs(record, label) for value, record in records.items()}
-        values = [value for value in runs if runs[value]]
+        costs, late = (_means(records, label, one) for one in (COST, LATENESS))
+        values = [*costs]
         rounds = by_round([(records[value], label) for value in values], COST)
-        is_enough = len(values) >= FEWEST and bool(rounds)
+        is_enough = len(values) >= FEWEST and bool(rounds) and parameter != SILENCE
         off_at = off_line(values, [*rounds.values()]) if is_enough else None
         is_line = is_enough and off_at is None
         lines = {number: fit(values, own) for number, own in rounds.items()} if is_line else {}
@@ -91,7 +96,8 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
         curves.append(
             Curve(
                 label=label,
-                costs={value: mean(runs[value]) for value in values},
+                costs=costs,
+                lateness=late,
                 constant=_mean([constant for _, constant in lines.values()]),
                 slope=_mean([slope for slope, _ in lines.values()]),
                 slope_ratio=geometric_mean(log_ratios(slopes, _LEAST)) if slopes else None,
@@ -107,8 +113,13 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
     )
 
 
-def _costs(record: Record, label: str) -> list[float]:
-    return [run.metrics[COST.key] for run in record.of(label) if COST.key in run.metrics]
+def _means(records: Mapping[float, Record], label: str, metric: Metric) -> dict[float, Estimate]:
+    """Of each value at which anything was measured."""
+    runs = {
+        value: [run.metrics[metric.key] for run in record.of(label) if metric.key in run.metrics]
+        for value, record in records.items()
+    }
+    return {value: mean(found) for value, found in runs.items() if found}
 
 
 def _mean(values: Sequence[float]) -> Estimate | None:

@@ -192,8 +192,9 @@ Scanned = Annotated[
         metavar="NAME=LOW:HIGH",
         help="Measure at each value of a parameter, LOW, doubled up to HIGH, or a list A,B,C."
         "\n\nAny number that --set takes, processes, workers, what stands in braces in a worker "
-        "file (with a default in its [parameters]) or in the call of --dataflow. The cost "
-        "of an input has an interval, unless the cost is not a line.",
+        "file (with a default in its [parameters]) or in the call of --dataflow; silence: the "
+        "seconds before a worker file's poke. The cost of an input has an interval, unless the "
+        "cost is not a line.",
     ),
 ]
 

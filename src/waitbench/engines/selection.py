@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from waitbench.engines import SCENARIOS, users_dataflow
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import TOPOLOGY, Scan
+from waitbench.model.scan import SILENCE, TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Value
 from waitbench.model.worker import WorkerFile
 
@@ -64,13 +64,17 @@ def scanned(
     """
     if worker is None and not patterns:
         patterns = ["partitioned-idle"]
+    if scan.parameter == SILENCE and (worker is None or worker.poke is None):
+        raise UsageError(
+            "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
+        )
     by_value = [
         [
             _at_value(one, scan, value)
             for one in select(
                 patterns, [*settings, *scan.settings(value)], worker=worker, quick=quick
             )
-            if scan.parameter in (*one.settable, *TOPOLOGY)
+            if scan.setting in (*one.settable, *TOPOLOGY)
         ]
         for value in scan.values
     ]

@@ -11,6 +11,10 @@ from waitbench.model.metrics import Quantity
 TOPOLOGY = ("processes", "workers")
 """What is scanned of how a run is started, rather than of a scenario's parameters."""
 
+SILENCE = "silence"
+"""For how long a worker is left alone before it is poked: its window, and what is asked is how late
+it answers, not what one more second adds."""
+
 _SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
 _RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
@@ -61,9 +65,14 @@ class Scan:
             raise UsageError(f"--scan {text!r}: {match['name']} are whole numbers.")
         return cls(parameter=match["name"], values=tuple(values))
 
+    @property
+    def setting(self) -> str:
+        """The parameter of a scenario that it sets, or what is scanned of how a run is started."""
+        return "window" if self.parameter == SILENCE else self.parameter
+
     def settings(self, value: int | float) -> tuple[str, ...]:
         """What ``--set`` would be given; nothing where it is not a parameter of a scenario."""
-        return () if self.parameter in TOPOLOGY else (f"{self.parameter}={value}",)
+        return () if self.parameter in TOPOLOGY else (f"{self.setting}={value}",)
 
     def point(self, scenario: str, value: int | float) -> ScanPoint:
         """One of its values, in a scenario of this name."""

@@ -8,12 +8,14 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
+from waitbench.model.scan import SILENCE
 from waitbench.reporting.document import Cell, Table, Word
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
     format_count,
     format_number,
+    format_quantity,
     format_range,
 )
 from waitbench.reporting.summary import MARK_STYLES, MARKS, WARNING
@@ -25,6 +27,11 @@ def title(scanned: Scanned) -> str:
     """Scenario, parameter, and how many rounds."""
     rounds = format_count(scanned.rounds, "round", "rounds")
     return f"{scanned.scenario} by {scanned.parameter} · {rounds}"
+
+
+def heading(parameter: str) -> str:
+    """What stands above values of a parameter."""
+    return f"{parameter}, s" if parameter == SILENCE else parameter
 
 
 def tables(scanned: Sequence[Scanned]) -> list[Table]:
@@ -51,9 +58,24 @@ def _table(scanned: Scanned) -> Table:
         names.append("R, relative")
         for column, curve in zip(columns, curves, strict=True):
             column.append(_ratio(curve.slope_ratio))
-    labels = (scanned.parameter, *(curve.label for curve in curves))
+    labels = (heading(scanned.parameter), *(curve.label for curve in curves))
     title_ = f"{title(scanned)} · steady CPU, % of a core, means"
-    return Table(title_, tuple(zip(labels, (names, *columns), strict=True)))
+    if scanned.parameter == SILENCE:
+        # There is no line.
+        names, *columns = (cells[: len(scanned.values)] for cells in (names, *columns))
+    late = [
+        (f"{curve.label}: late", [_late(curve.lateness.get(value)) for value in scanned.values])
+        for curve in curves
+        if curve.lateness
+    ]
+    late = [(label, [*cells, *[NOTHING] * (len(names) - len(cells))]) for label, cells in late]
+    return Table(title_, (*zip(labels, (names, *columns), strict=True), *late))
+
+
+def _late(lateness: Estimate | None) -> Cell:
+    if lateness is None:
+        return NOTHING
+    return Word(text=format_quantity(lateness.value, "second"), sort=lateness.value)
 
 
 def _cost(cost: Estimate | None, scale: float = 100) -> Cell:
@@ -88,6 +110,8 @@ def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
 
 
 def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
+    if scanned.parameter == SILENCE:
+        return "", _after(curve)
     one, ratio = _one(scanned.parameter), curve.slope_ratio
     if ratio is not None:
         is_open = ratio.verdict is Verdict.INCONCLUSIVE
@@ -104,6 +128,16 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
     if scanned.curves[1:]:
         return "", ""
     return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
+
+
+def _after(curve: Curve) -> str:
+    """What a worker costs after the shortest silence and the longest, and how late it answers."""
+    values = sorted(curve.costs.keys() & curve.lateness)
+    return "; ".join(
+        f"after {format_value(value)} s {format_number(curve.costs[value].value * 100)} % of a "
+        f"core, {format_quantity(curve.lateness[value].value, 'second')} late"
+        for value in dict.fromkeys((*values[:1], *values[-1:]))
+    )
 
 
 def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:

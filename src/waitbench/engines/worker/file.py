@@ -16,7 +16,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.model.errors import UsageError
 from waitbench.model.placeholders import PLACEHOLDER
-from waitbench.model.scan import TOPOLOGY
+from waitbench.model.scan import SILENCE, TOPOLOGY
 from waitbench.model.worker import (
     UNTIL_EXIT,
     Condition,
@@ -36,7 +36,8 @@ PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _TAKEN = {
-    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, PHASE, "window", "file", "sha256",
+    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, PHASE, SILENCE, "window", "file",
+    "sha256",
 }  # fmt: skip
 """What no parameter of a worker may be called."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")

@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import CONFIDENCE
 from waitbench.reporting.drawing import COLOURS, shorten
-from waitbench.reporting.scan import title
+from waitbench.reporting.scan import heading, title
 from waitbench.system.streams import printable
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -25,7 +25,10 @@ _EXPLANATION = f"means · bars: {CONFIDENCE * 100:.0f} % · line: C + N·R, wher
 
 
 def draw(scanned: Scanned) -> Figure | None:
-    """A curve of each revision; ``None`` where no run says what waiting costs."""
+    """A curve of each revision; ``None`` where no run says what waiting costs.
+
+    Below it, where something wakes the workers up, how late they answer.
+    """
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     axes = figure.subplots()
     ends: tuple[list[float], list[float]] = ([], [])
@@ -33,8 +36,7 @@ def draw(scanned: Scanned) -> Figure | None:
         means = {value: cost for value, cost in curve.costs.items() if cost.value > 0}
         if not means:
             continue
-        colour = COLOURS[place % len(COLOURS)]
-        marker = _MARKERS[place // len(COLOURS) % len(_MARKERS)]
+        colour, marker = _look(place)
         shown = [cost.value * 100 for cost in means.values()]
         # One run has no interval.
         bounds = [(cost.low or cost.value, cost.high or cost.value) for cost in means.values()]
@@ -56,7 +58,7 @@ def draw(scanned: Scanned) -> Figure | None:
     # Before they are measured: matplotlib would warn of what it cannot draw.
     figure.suptitle(printable(title(scanned)), fontsize=13, fontweight="bold")
     axes.set_title(_EXPLANATION, fontsize=9, color="#555555")
-    axes.set(xlabel=printable(scanned.parameter), ylabel="steady CPU, % of a core")
+    axes.set(xlabel=printable(heading(scanned.parameter)), ylabel="steady CPU, % of a core")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.set_axisbelow(True)
@@ -65,7 +67,38 @@ def draw(scanned: Scanned) -> Figure | None:
     handles, labels = axes.get_legend_handles_labels()
     columns = min(len(labels), 3)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+    _add_lateness(figure, axes, scanned)
     return figure
+
+
+def _add_lateness(figure: Figure, axes: Axes, scanned: Scanned) -> None:
+    """Draws how late workers answer below what they cost, if anything wakes them up."""
+    curves = [(place, one.lateness) for place, one in enumerate(scanned.curves) if one.lateness]
+    if not curves:
+        return
+    figure.set_size_inches(8, 8)
+    grid = figure.add_gridspec(2, 1)
+    axes.set_subplotspec(grid[0])
+    late = figure.add_subplot(grid[1], sharex=axes, xlabel=axes.get_xlabel())
+    ends: list[float] = []
+    for place, lateness in curves:
+        colour, marker = _look(place)
+        bounds = [(one.low or one.value, one.high or one.value) for one in lateness.values()]
+        means = [one.value * 1000 for one in lateness.values()]
+        reach = abs(np.transpose(bounds) * 1000 - means)
+        ends.extend(bound * 1000 for both in bounds for bound in both)
+        late.errorbar([*lateness], means, reach, fmt=f"{marker}:", color=colour, linewidth=0.8)
+    _scale(late, "y", max(min(ends), 1e-3), max(*ends, 1e-3))
+    late.set_ylabel("median lateness, ms")
+    late.spines[["top", "right"]].set_visible(False)
+    late.grid(alpha=0.25)
+    axes.set_xlabel("")
+    axes.tick_params(labelbottom=False)
+
+
+def _look(place: int) -> tuple[str, str]:
+    """The colour of a revision, and its marker."""
+    return COLOURS[place % len(COLOURS)], _MARKERS[place // len(COLOURS) % len(_MARKERS)]
 
 
 def _scale(axes: Axes, name: str, least: float, most: float) -> None:
