@@ -47,6 +47,12 @@ while True:
     subprocess.run([sys.executable, "-c", CHILD])
     done(100)
 """
+BURNING = """
+CHILD = "import time\\nwhile time.process_time() < 0.05: pass"
+while True:
+    subprocess.run([sys.executable, "-c", CHILD])
+    done(1)
+"""
 PARENT = """
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 done(1)
@@ -139,13 +145,26 @@ def test_one_that_ends_is_counted_until_then(
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
 
 
-def test_where_the_kernel_refuses_its_counters_proc_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def _refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel lets nobody open a counter."""
+
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(running, "TreeCounters", refuse)
+
+
+@pytest.mark.usefixtures("_refused")
+def test_cpu_of_children_that_were_waited_for_is_known_without_counters(tmp_path: Path) -> None:
+    with target(BURNING, tmp_path) as one:
+        cost, children, _ = observed(one, 2.0)
+        # Some are not wholly within it.
+        assert cost.cores * 2.0 > 0.05 * (children - 2)
+
+
+@pytest.mark.usefixtures("_refused")
+def test_where_the_kernel_refuses_its_counters_proc_is_read(tmp_path: Path) -> None:
     with target(SLEEPS, tmp_path) as one:
         cost, slept, notes = observed(one)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept

@@ -4,6 +4,7 @@ The kernel's counters are opened on each thread, and count what it starts from t
 that of the scheduler's clock, or of the counter where that has more, as in execution/counted_tree.
 """
 
+import math
 import os
 import resource
 import select
@@ -117,16 +118,19 @@ def observe(find: Callable[[], set[int]], seconds: float) -> tuple[float, Cost, 
         # A child may be in another cgroup.
         others = pids.union(trees.below(*pids))
         before = _Reading(pids, counters)
-        names = {pid: shlex.join(tasks.arguments(pid)) for pid in pids}
+        names = {pid: _name(pid) for pid in pids}
         _outlast(pids, seconds)
         after = _Reading((), counters)
         alive = {pid for pid, _ in running & trees.identities(pids)}
         begun = {*trees.below(*pids, without=others)}
         after.add(alive | begun)
+        # That is in the time of children of those that waited for them. So is what is not ours.
+        ended_s = sum(before.with_ended_s[pid] for pid in pids - alive)
+        ended_s = ended_s if others == pids else math.inf
         costs = []
         for pid in pids:
             own = begun and begun.intersection(trees.below(pid, without=others))
-            costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after))
+            costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after, ended_s))
     if len(alive) < len(pids):
         until = "counted until then" if counters else "and are not counted"
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile, {until}.")
@@ -154,8 +158,8 @@ def _count(
                     with suppress(ProcessLookupError):
                         counters[key] = opened.enter_context(TreeCounters(events, key[1], INHERIT))
             except OSError as error:
-                why = f"The kernel does not count here: {error.strerror}. System calls, and what"
-                return pids, {}, [f"{why} began or ended meanwhile, are not in these figures."]
+                why = f"The kernel does not count here: {error.strerror}. System calls, and"
+                return pids, {}, [f"{why} wake-ups of what ended, are not in these figures."]
             # What began meanwhile is counted twice, or not: then once more.
             if not left or (find() <= pids and _threads(pids) <= threads):
                 stack.push(opened.pop_all())
@@ -174,12 +178,15 @@ class _Reading:
         self.time_s = time.monotonic()
         self.counted = {key: Counter(one.reading()) for key, one in counters.items()}
         self.cpu_s: dict[int, float] = {}
+        self.with_ended_s: dict[int, float] = {}
+        """With that of children that it has waited for."""
         self.used: dict[_Key, tasks.Used] = {}
         self.add(pids)
 
     def add(self, pids: Collection[int]) -> None:
         """Reads some more."""
         for pid in pids:
+            self.with_ended_s[pid] = trees.cpu_s([pid])
             with suppress(OSError):
                 self.cpu_s[pid] = trees.clock_s(pid)
         for key in _threads(pids):
@@ -197,7 +204,14 @@ def _outlast(pids: Collection[int], seconds: float) -> None:
             poll.poll(max(0.0, 1000 * (end_s - time.monotonic())))
 
 
-def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading) -> Cost:
+def _name(pid: int) -> str:
+    words = tasks.arguments(pid)
+    return shlex.join(words) if any(words) else tasks.name(pid, pid)
+
+
+def _cost(
+    pid: int, name: str, own: set[int], before: _Reading, after: _Reading, ended_s: float
+) -> Cost:
     """Of a process with those that it has begun; ``own`` are those of them that run."""
     seconds = after.time_s - before.time_s
     counted = {key: of - before.counted[key] for key, of in after.counted.items() if key[0] == pid}
@@ -211,7 +225,13 @@ def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading)
     wakeups = sum(one.wakeups for one in used.values())
     if before.counted:
         wakeups = max(0, whole["switches"] - sum(one.preempted for one in used.values()))
-    cpu_s = sum(after.cpu_s.get(one, 0.0) - before.cpu_s.get(one, 0.0) for one in own)
+    own_s, with_ended_s = (
+        sum(now.get(one, 0.0) - then.get(one, 0.0) for one in own)
+        for now, then in (
+            (after.cpu_s, before.cpu_s),
+            (after.with_ended_s, before.with_ended_s),
+        )
+    )
     threads = [
         Cost(
             id=key[1],
@@ -228,7 +248,7 @@ def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading)
     return Cost(
         id=pid,
         name=name,
-        cores=max(cpu_s, whole["cpu"] / 1e9) / seconds,
+        cores=max(own_s, with_ended_s - ended_s, whole["cpu"] / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
         syscalls_per_s=whole["calls"] / seconds if has_calls else None,
         memory_bytes=trees.proportional_bytes(own),
