@@ -163,6 +163,16 @@ def test_cpu_of_children_that_were_waited_for_is_known_without_counters(tmp_path
         assert cost.cores * 2.0 > 0.05 * (children - 2)
 
 
+def test_memory_that_may_not_be_read_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "proportional_bytes", lambda _: None)
+    with target(SLEEPS, tmp_path) as one:
+        cost, _, notes = observed(one, 0.1)
+    assert cost.memory_bytes is None
+    assert notes[-1] == "The memory of some of these may not be read."
+
+
 @pytest.mark.usefixtures("_refused")
 def test_where_the_kernel_refuses_its_counters_proc_is_read(tmp_path: Path) -> None:
     with target(SLEEPS, tmp_path) as one:

@@ -134,6 +134,8 @@ def observe(find: Callable[[], set[int]], seconds: float) -> tuple[float, Cost, 
     if len(alive) < len(pids):
         until = "counted until then" if counters else "and are not counted"
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile, {until}.")
+    if any(one.memory_bytes is None for one in costs):
+        notes.append("The memory of some of these may not be read.")
     return after.time_s - before.time_s, total(costs), notes
 
 
