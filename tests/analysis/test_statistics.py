@@ -71,14 +71,11 @@ def test_two_rounds_that_differ_wildly_have_a_ratio_and_no_interval() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
-        (0.5, 0.6, "faster"),
         (0.5, 1.0, "inconclusive"),
-        (1.2, 1.4, "slower"),
         (1.0, 1.4, "inconclusive"),
         (1.01, 1.051, "slower"),
         (0.94, 0.99, "faster"),
         (0.9, 1.2, "inconclusive"),
-        (0.98, 1.03, "within margin"),
         (1.01, 1.04, "within margin"),
         (1 / 1.05, 1.05, "within margin"),
     ],

@@ -48,13 +48,3 @@ def test_a_change_is_in_a_share_of_the_runs_of_the_candidate_and_in_their_cpu() 
     assert len(hit) / len(runs) == pytest.approx(0.2, abs=0.03)
     assert all(metrics["time_cpu"] > metrics[STEADY] for metrics in hit)
     assert all(metrics[STEADY] < 0.1 for metrics in measured(STILL, change, runs=50, label=BASE))
-
-
-@pytest.mark.parametrize("seed", [2, 3])
-def test_a_gate_fails_where_something_rose_even_if_it_was_interrupted(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    monkeypatch.setitem(gate_simulation.CHANGES, "twice", Change(factors={"wakeups": 2.0}))
-    one, other = (gate_simulation.carry_out("quiet", "twice", 10, seed) for _ in range(2))
-    assert one == other
-    assert (one.outcome, one.failed) == ("fail", frozenset({"wakeups:5%"}))

@@ -78,12 +78,6 @@ def test_a_terminal_is_told_what_we_tell_it_and_nothing_else(
     assert file.getvalue().count("\x1b") == 2
 
 
-def test_brackets_are_no_markup() -> None:
-    assert lines_of(lambda console: console.print("Results in /tmp/[red]x[/red]")) == [
-        "Results in /tmp/[red]x[/red]"
-    ]
-
-
 def test_every_console_is_made_in_one_place() -> None:
     makers = [
         path.name
