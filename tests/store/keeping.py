@@ -13,9 +13,9 @@ from waitbench.store import comparisons
 SAMPLE = {"taken_s": 0.5, "lines": 3.0}
 
 
-def recorded() -> Record:
+def recorded(scenario: str = "waiting", **changes: Any) -> Record:
     """Two rounds of two revisions, with samples, and an outcome."""
-    record = make_record({"a": [], "b": []})
+    record = make_record({"a": [], "b": []}, scenario=scenario, **changes)
     for number in (1, 2):
         for position, label in enumerate("ab"):
             values = times(number, 1, 0.5)

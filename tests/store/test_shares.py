@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from tests.records import context, make_record, measurement, outcome, times
 from tests.sharing import part, scenario_files
-from tests.store.keeping import finish
+from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.share import Share
@@ -22,21 +20,12 @@ HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}
 THERE = {"kernel": "Linux 5", "architecture": "riscv64", "fingerprint": "bbbb"}
 
 
-def record(name: str, of: Context) -> Record:
-    made = replace(make_record({"a": [], "b": []}, scenario=name), context=of)
-    for position, label in enumerate("ab"):
-        samples = ({"taken_s": 0.25},)
-        made.add(measurement(label, 1, times(2, 1, 0.5), position=position, samples=samples))
-    made.add(outcome("b", 2, "failed", message="exit status 7"))
-    return made
-
-
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """Three scenarios."""
-    of = context("ab", machine=HERE, waitbench="1+aaaa")
     folder = tmp_path / "whole"
-    finish(folder, *(record(name, of) for name in NAMES), rounds=5, gate=None)
+    records = (recorded(name, machine=HERE, waitbench="1+aaaa") for name in NAMES)
+    finish(folder, *records, rounds=5, gate=None)
     return folder
 
 
