@@ -76,6 +76,13 @@ def disturbed() -> Iterator[Record]:
     yield disturb(make_record({"old": ONE * 3, "new": ONE * 3}, scenario="busy"), 1, 2)
 
 
+def two_machines() -> Iterator[Record]:
+    for name in ("here", "there"):
+        record = pair(scenario=name)
+        record.machine = {"cpu": name}
+        yield record
+
+
 def other_packages() -> Record:
     revisions = (
         contestant(label, facts=facts(requirements=(f"json=={version}", "same==1")))
@@ -140,6 +147,8 @@ CASES: dict[str, Callable[[], Said]] = {
     "identical builds of other compilers": lambda: [*same_builds()],
     "rounds left out, and disturbed": lambda: [*disturbed()][:1],
     "a scenario most of whose rounds were disturbed": lambda: [*disturbed()],
+    "a revision with few rounds": lambda: [make_record({"a": ONE * 4, "b": ONE})],
+    "scenarios of two machines": lambda: [*two_machines()],
     "other packages": lambda: [other_packages()],
     "many wake-ups for little CPU": lambda: [waking(0.06)],
     "many wake-ups for much CPU": lambda: [waking(0.6)],
@@ -155,6 +164,17 @@ CASES: dict[str, Callable[[], Said]] = {
     "a scan of silences": lambda: of_silence({"v0": lambda n: 0.02 / n}),
     "a scan of one revision": lambda: scan_records({"v0": lambda n: 0.02 + 0.0002 * n}),
     "a gate that failed in many scenarios": failed_in_many,
+    "a gate that failed with a question open": lambda: replace(
+        failing(), judgements=(*failing().judgements, *unclear().judgements)
+    ),
+    "a gate that could not ask everything": lambda: replace(
+        failing(),
+        unsupported=("a in x",),
+        ended=("b in y",),
+        left_out=("rss: why.",),
+        lost=("c",),
+        steal_share=0.1,
+    ),
     "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 16, [3.0] * 16),
     "a gate's open question, which its table has": unclear,
     "a question that disturbed rounds keep open": lambda: answered(
