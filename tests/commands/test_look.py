@@ -3,14 +3,14 @@
 import json
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Compare
+from tests.conftest import Compare, Said
+from tests.running import line_of, python
 from waitbench.engines.worker import file
 
 pytestmark = pytest.mark.integration
@@ -26,12 +26,9 @@ print("ready", flush=True)
 @pytest.fixture
 def worker() -> Iterator[int]:
     """A program with seven threads that runs already."""
-    process = subprocess.Popen([sys.executable, "-c", SLEEPS], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield process.pid
-    process.kill()
-    process.communicate()
+    with python(SLEEPS) as process:
+        line_of(process)
+        yield process.pid
 
 
 @pytest.mark.smoke
@@ -58,19 +55,15 @@ def test_json_has_all_threads(run_compare: Compare, worker: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "says"),
     [
         (["999999999"], "There is no process 999999999"),
-        (["."], "'.' is neither a PID nor"),
         (["1", "--for", "0"], "--for 0: must be above 0"),
     ],
 )
-def test_what_cannot_be_looked_at_is_a_sentence(
-    run_compare: Compare, given: list[str], said: str
-) -> None:
-    done = run_compare(*given, command="look")
-    assert done.returncode == 2
-    assert said in done.stderr
+def test_what_cannot_be_looked_at_is_a_sentence(given: list[str], says: str, said: Said) -> None:
+    code, _, err = said("look", *given)
+    assert (code, says in err) == (2, True), err
 
 
 def test_a_look_ends_with_a_worker_file_to_begin_with(run_compare: Compare, tmp_path: Path) -> None:
@@ -85,12 +78,9 @@ own.accept()
         free.bind(("127.0.0.1", 0))
         ports = [str(one.getsockname()[1]) for one in (free, service)]
         free.close()
-        words = [sys.executable, "-c", program, *ports]
-        with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
+        with python(program, *ports) as process:
+            line_of(process)
             done = run_compare(str(process.pid), "--for", "0.1", command="look")
-            process.kill()
     said = done.stdout[done.stdout.index("# A worker file") :]
     path = tmp_path / "mine.toml"
     path.write_text(said)

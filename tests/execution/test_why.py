@@ -1,5 +1,6 @@
 """Who wakes up, and from where: of real processes."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,13 @@ from typing import Any, cast
 import psutil
 import pytest
 
+from tests.running import python
+from tests.waiting import until
 from waitbench import engines
 from waitbench.analysis.why import Line, lines
 from waitbench.execution import why
 from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
@@ -165,3 +169,18 @@ def test_of_a_program_that_is_not_pythons_the_system_call_is_known(tmp_path: Pat
 def test_a_run_that_fails_is_said_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"ended before it was counted: .*on purpose"):
         record(tmp_path, "raise SystemExit('on purpose')")
+
+
+@pytest.mark.integration
+def test_who_wakes_up_in_what_runs_already_is_seen_and_nobody_hears_of_it(tmp_path: Path) -> None:
+    waiting = tmp_path / "waiting"
+    env = {**os.environ, WAITING: str(waiting)}
+    with python(f"{IDLE}\nbegin('needle')", env=env) as process:
+        until(waiting.exists)
+        found = why.look(lambda: [process.pid], 1.0)
+        # A shell that has started it would take it for suspended.
+        heard = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
+        assert os.waitid(os.P_PID, process.pid, heard) is None
+        assert process.poll() is None
+    assert found.remarks == ()
+    assert lines([found])[0].frames[0].name == "needle"

@@ -48,21 +48,6 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
     assert all("service_cpu_steady" in one.report["totals"] for one in runs)
 
 
-@pytest.mark.parametrize("may_end", [False, True])
-def test_a_worker_that_ends_with_its_service_has_failed_unless_it_may(
-    may_end: bool, tmp_path: Path
-) -> None:
-    why = "it ended with exit code 7 before it was settled in its phase gone"
-    more = "\nmay_end = true" if may_end else ""
-    tables = TABLES.replace('stop = "other"', f'stop = "other"{more}')
-    for phase in ("gone", "back"):
-        found = run(tmp_path, "ends", phase, tables)
-        assert (found.exit_code, found.ended, found.failure) == (
-            (1, why, "") if may_end else (1, "", why)
-        )
-    assert run(tmp_path, "ends", "work").failure == ""
-
-
 @pytest.mark.parametrize(
     ("phase", "old", "new", "said"),
     [
