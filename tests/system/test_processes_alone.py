@@ -25,15 +25,20 @@ STRAY = """
 """
 
 
+CARRY_OUT = """
+def carry_out(program, time_limit_s=60):
+    name = threading.current_thread().name
+    with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
+        return processes.run_alone(
+            [sys.executable, "-c", program], stdout=out, stderr=err, time_limit_s=time_limit_s,
+            env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
+        )
+"""
+
+
 def confined(program: str, tmp_path: Path) -> Finished:
     """Runs a Python program alone, in a process of its own that adopts orphans; how it ended."""
-    runner = f"""
-        with open("out", "wb") as out, open("err", "wb") as err:
-            print(repr(processes.run_alone(
-                [sys.executable, "-c", {textwrap.dedent(program)!r}], stdout=out, stderr=err,
-                time_limit_s=60, env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
-            )))
-    """
+    runner = f"{CARRY_OUT}\nprint(repr(carry_out({textwrap.dedent(program)!r})))"
     return eval(adopting(runner, tmp_path), {"Finished": Finished})  # type: ignore[no-any-return]
 
 
@@ -68,7 +73,7 @@ def test_a_program_that_stays_leaves_nothing_and_may_close_its_output(tmp_path: 
     program = "import os\nprint('said', flush=True)\nos.close(1)\nos.close(2)"
     found = confined(program, tmp_path)
     assert (found.returncode, found.leftovers, found.wrote_too_much) == (0, 0, False)
-    assert (tmp_path / "out").read_text() == "said\n"
+    assert (tmp_path / "MainThread.out").read_text() == "said\n"
 
 
 OUTLASTS = """
@@ -88,33 +93,24 @@ HANGS = """
 """
 
 
-def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> tuple[object, object]:
+def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> list[tuple[int | None, int]]:
     """How ``first`` ended, and then the one that outlasts it: exit codes and leftovers."""
     runner = f"""
-        found = {{}}
-
-        def carry_out(name, program, time_limit_s):
-            with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
-                ended = processes.run_alone(
-                    [sys.executable, "-c", program], stdout=out, stderr=err,
-                    time_limit_s=time_limit_s, env=dict(os.environ), cwd=Path("."),
-                    on_start=lambda _: None,
-                )
-            found[name] = ended.returncode, ended.leftovers
-
-        other = ("other", {textwrap.dedent(OUTLASTS)!r}, 60)
-        thread = threading.Thread(target=carry_out, args=other)
-        thread.start()
-        carry_out("first", {textwrap.dedent(first)!r}, {time_limit_s})
-        open("over", "w").close()
-        thread.join()
-        print(repr((found["first"], found["other"])))
-    """
-    return eval(adopting(runner, tmp_path))  # type: ignore[no-any-return]
+found = []
+def outlast(): found.append(carry_out({textwrap.dedent(OUTLASTS)!r}))
+thread = threading.Thread(target=outlast)
+thread.start()
+one = carry_out({textwrap.dedent(first)!r}, {time_limit_s})
+open("over", "w").close()
+thread.join()
+print([one, *found])
+"""
+    ended = eval(adopting(CARRY_OUT + runner, tmp_path), {"Finished": Finished})
+    return [(one.returncode, one.leftovers) for one in ended]
 
 
 def test_of_two_at_once_each_is_ended_with_its_own_only(tmp_path: Path) -> None:
     strays = STRAY.format(then="time.sleep(600)").replace('("burnt"):', '("other"):')
-    assert at_once(strays, tmp_path) == ((0, 1), (3, 0))
+    assert at_once(strays, tmp_path) == [(0, 1), (3, 0)]
     (tmp_path / "over").unlink()
-    assert at_once(HANGS, tmp_path, time_limit_s=1) == ((None, 1), (3, 0))
+    assert at_once(HANGS, tmp_path, time_limit_s=1) == [(None, 1), (3, 0)]
