@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from tests.analysis.scanned import VALUES, scan_records
+from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
 from tests.records import Runs, make_record, waits
 from waitbench.analysis import results, statistics
@@ -24,10 +24,10 @@ from waitbench.analysis.results import MetricResult
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.model.errors import HarnessError
-from waitbench.reporting import charts
+from waitbench.reporting import charts, scan
 from waitbench.reporting.answer import findings
 from waitbench.reporting.charts import curves, forest
-from waitbench.reporting.document import Dot, Heading, Table
+from waitbench.reporting.document import Dot, Heading, Table, text_of
 from waitbench.reporting.drawing import COLOURS, Axis
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 
@@ -234,3 +234,23 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
         if path.suffix == ".svg":
             said = "".join(ElementTree.parse(path).getroot().itertext())
             assert "a\ufffd[31m\ufffd\ufffdb" in said, path
+
+
+def test_after_each_silence_lateness_stands_below_the_cost_and_beside_it() -> None:
+    (found,) = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
+    figure = curves.draw(found)
+    assert figure is not None
+    above, below = figure.axes
+    for bars in below.containers:
+        assert isinstance(bars, ErrorbarContainer)
+        late = [10.0 * value for value in VALUES]
+        assert bars.lines[0] is not None
+        assert ys(bars.lines[0]) == pytest.approx(late), "milliseconds"
+        assert xs(bars.lines[0]) == list(VALUES)
+    assert above.get_xlim() == below.get_xlim()
+    assert (above.get_xlabel(), below.get_xlabel()) == ("", "silence, s")
+    (table,) = scan.tables([found])
+    names = ["silence, s", "a", "b", "a: late", "b: late"]
+    assert [one.text for one in table.headings] == names
+    assert len(table.rows) == len(VALUES), "no line is fitted"
+    assert [text_of(cell) for cell in table.rows[0][3:]] == ["10.0 ms", "10.0 ms"]
