@@ -108,3 +108,19 @@ def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path: Path) -> None:
                 lost.append((page.name, link))
         assert not re.search(r'<(?:script|link)[^>]*(?:src|href)="?https?://', text), page
     assert not [one for one in lost if one[0] != "404.html"]
+
+
+def figures_in(text: str) -> set[str]:
+    """The numbers of a text, without commas."""
+    return {found.replace(",", "") for found in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_quotes_a_trial_has_its_figures(document: Path) -> None:
+    """Of a paragraph or an item that names one: each number stands in it."""
+    text = re.sub(r"^```.*?^```", "", document.read_text("utf-8"), flags=re.M | re.S)
+    for part in re.split(r"\n\s*\n|\n(?=\* )", text):
+        named = re.findall(r"\]\(([^)]*trials/[a-z0-9-]+\.txt)\)", part)
+        known = figures_in(" ".join((document.parent / one).read_text("utf-8") for one in named))
+        quoted = figures_in(re.sub(r"\]\([^)]*\)|`[^`]*`", "", part)) if named else set()
+        assert quoted <= known, part
