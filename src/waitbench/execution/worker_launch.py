@@ -116,11 +116,7 @@ class WorkerLaunch:
         return {name: self.tree.reading()} if self.place.folder else {}
 
     def _meet(self, where: str) -> None:
-        def check() -> None:
-            self.tree.reap()
-            self._require_alive("while it waited for other runs")
-
-        self.place.meet(where, check)
+        self.place.meet(where, lambda: self._sit(0.0, lambda: "while it waited for other runs"))
 
     # Starting and ending.
 
