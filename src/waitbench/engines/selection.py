@@ -60,11 +60,13 @@ def scanned(
 ) -> tuple[Scenario, ...]:
     """The selected scenarios that have the parameter of a scan, each once for each of its values.
 
-    Without a glob, the one in which nothing comes in. Raises as ``select`` does.
+    Without a glob, the one in which nothing comes in. Silences are of scenarios that answer. Raises
+    as ``select`` does.
     """
     if worker is None and not patterns:
         patterns = ["partitioned-idle"]
-    if scan.parameter == SILENCE and (worker is None or worker.poke is None):
+    is_silence = scan.parameter == SILENCE
+    if is_silence and (worker is None or worker.poke is None):
         raise UsageError(
             "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
         )
@@ -74,7 +76,7 @@ def scanned(
             for one in select(
                 patterns, [*settings, *scan.settings(value)], worker=worker, quick=quick
             )
-            if scan.setting in (*one.settable, *TOPOLOGY)
+            if scan.setting in (*one.settable, *TOPOLOGY) and not (is_silence and one.lacks)
         ]
         for value in scan.values
     ]

@@ -9,6 +9,7 @@ from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
+from waitbench.model.scan import Scan
 from waitbench.model.worker import WorkerFile
 
 SHORTEST = "command = '{revision}'\n"
@@ -55,6 +56,10 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
     }
     assert late == {"mine": True, "mine-work": True, "mine-gone": False, "mine-back": True}
     assert [name for name, one in found.items() if one.lacks] == ["mine-gone"]
+    silences = selection.scanned((), (), Scan.parse("silence=1:4"), worker=found["mine"].worker)
+    windows = {one.name: one.parameters["window"] for one in silences}
+    names = ("mine", "mine-work", "mine-back")
+    assert windows == {f"{name}@silence={n}": n for name in names for n in (1, 2, 4)}
 
 
 @pytest.mark.parametrize(
