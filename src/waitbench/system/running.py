@@ -132,8 +132,8 @@ def observe(find: Callable[[], set[int]], seconds: float) -> tuple[float, Cost, 
             own = begun and begun.intersection(trees.below(pid, without=others))
             costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after, ended_s))
     if len(alive) < len(pids):
-        until = "counted until then" if counters else "and are not counted"
-        notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile, {until}.")
+        until = ", counted until then" if counters else ""
+        notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
     if any(one.memory_bytes is None for one in costs):
         notes.append("The memory of some of these may not be read.")
     return after.time_s - before.time_s, total(costs), notes
