@@ -9,12 +9,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted
 from tests.reasons import place, why
-from tests.records import make_record, outcome, times
+from tests.records import make_record, times
 from tests.reporting.made_up import page_of
-from tests.reporting.test_page import gate
+from tests.reporting.test_page import PAGES, gate
 from tests.store.keeping import finish
 from waitbench.pipeline import paging
 from waitbench.reporting import html
@@ -52,12 +51,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = [f"partitioned-long-input-heavy-map-with-a-longer-name-{number}" for number in range(3)]
     long = [counted(name, steady=0.5, latency=[0.5, 2.0] * 10) for name in names]
     (folder / "long.html").write_text(html.render(page_of(*long)))
-    failed = make_record({"v1": [times(1, 1, 1)] * 3, "v2": []}, scenario="idle")
-    for number in (1, 2):
-        failed.add(outcome("v2", number, "failed", message="exit code 1: boom", log="Trace\nboom"))
-    (folder / "failed.html").write_text(html.render(page_of(failed)))
-    curves = scan_records({"v1": lambda n: 0.02 + 0.0002 * n, "v2": lambda n: 0.02 + 0.0004 * n})
-    (folder / "scan.html").write_text(html.render(page_of(*curves)))
+    for name in ("failed", "scan"):
+        (folder / f"{name}.html").write_text(html.render(PAGES[name]()))
     looked_at = make_record({"v1": [times(1, 1, 1)] * 3, HOSTILE: [times(1, 2, 1)] * 3})
     finish(folder / "why", looked_at)
     main = place("main", "lock", wakeups=2)
