@@ -5,7 +5,7 @@ import json
 import socket
 import sys
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,16 +53,11 @@ def served(
 
 
 def _service(name: str, settings: Mapping[str, str], values: dict[str, str]) -> Service:
-    words = command(Path("{python}"), name, "{port}", settings)
+    given = [f"{key}={value}" for key, value in settings.items()]
+    words = ("env", "PORT={port}", *given, "{python}", f"{{here}}/{name}.py")
     ready = Condition(command=Words((sys.executable, "-c", HEALTHY)))
     file = ServiceFile(command=Words(words), ready=ready)
     return Service(name=name, file=file, values=values)
-
-
-def command(python: Path, name: str, port: int | str, settings: Mapping[str, str]) -> Sequence[str]:
-    """The command line of one of them."""
-    given = [f"{key}={value}" for key, value in settings.items()]
-    return ["env", f"PORT={port}", *given, str(python), str(WORKERS / "embedding" / f"{name}.py")]
 
 
 @dataclass(frozen=True)
