@@ -1,6 +1,5 @@
 """Made-up repositories of the stand-in, with branches, for what is searched in history."""
 
-import shutil
 from pathlib import Path
 
 from tests import standin
@@ -20,12 +19,6 @@ class Upstream:
         if not folder.exists():
             folder.mkdir(parents=True)
             self.git("init", "--quiet", "--initial-branch", "main")
-
-    def copy(self, folder: Path) -> "Upstream":
-        shutil.copytree(self.folder, folder)
-        copied = Upstream(folder)
-        copied.ids.update(self.ids)
-        return copied
 
     def git(self, *arguments: str) -> str:
         return standin.git(self.folder, *arguments)

@@ -53,13 +53,3 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     again = run_compare(*command, "--resume", command="bisect")
     assert json.loads((folder / "bisect.json").read_text()) == said
     assert (runs(folder), "warm-up" in again.stdout) == (before, False)
-
-
-def test_without_a_change_it_says_within_what_that_is_known(
-    run_compare: Compare, history: Planned, tmp_path: Path
-) -> None:
-    results = tmp_path / "same"
-    done = run_compare(*ends(history, 0, 3), "--results", results, command="bisect")
-    assert done.returncode == 0, done.stderr
-    assert "NO CHANGE PROVEN: CPU in all from" in done.stdout
-    assert (results / "bisect.md").read_text().startswith("### = NO CHANGE PROVEN")

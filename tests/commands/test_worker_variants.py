@@ -83,16 +83,6 @@ def test_what_variants_do_not_have_is_refused(
     assert said in " ".join(done.stderr.split())
 
 
-def test_the_gate_is_asked_for_what_they_write(run_compare: Compare, tmp_path: Path) -> None:
-    done = run_compare(
-        "fast", "slow", "--worker", worker(tmp_path), "-s", "few", "--no-plot",
-        "--fail-on", "call-time-p50:10%", "--rounds", "16",
-    )  # fmt: skip
-    assert "call-time-p50" in done.stdout, done.stdout + done.stderr
-    gate = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]["gate"]
-    assert [one["criterion"] for one in gate["criteria"]] == ["call-time-p50:10%"]
-
-
 def test_a_damaged_line_is_an_outcome_and_no_number(run_compare: Compare, tmp_path: Path) -> None:
     path = worker(tmp_path, LOAD + "open(path, 'a').write('{')\n")
     done = run_compare("slow", "--worker", path, "-s", "few", *QUICKLY)

@@ -128,10 +128,10 @@ def test_a_history_that_was_cut_off_is_not_searched(upstream: Upstream, tmp_path
         Upstream(tmp_path / "clone").commits(four, five)
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+@pytest.fixture
+def branching(tmp_path: Path) -> Upstream:
     """``main`` with a merged branch that left before the good end, and one that left after it."""
-    made = Upstream(tmp_path_factory.mktemp("git") / "upstream")
+    made = Upstream(tmp_path / "upstream")
     made.commit("root")
     made.switch("early", "main")
     made.commit("early one", "src/early.rs")
@@ -148,12 +148,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
     made.commit("words", "docs/guide.md")
     made.commit("bad")
     return made
-
-
-@pytest.fixture
-def branching(written: Upstream, tmp_path: Path) -> Upstream:
-    """A copy of it, for one test."""
-    return written.copy(tmp_path / "upstream")
 
 
 def commits(branching: Upstream, good: str = "good", bad: str = "bad") -> SearchRange:
