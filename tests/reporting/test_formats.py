@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.reporting.formats import (
-    format_bounds,
     format_change,
     format_digits,
     format_many,
     format_quantity,
     format_range,
-    format_rise,
+    format_share,
+    format_shares,
     format_values,
 )
 
@@ -71,25 +71,28 @@ def test_what_is_compared_has_one_unit(
 
 
 @pytest.mark.parametrize(
-    ("ratio", "said"), [(2.0, "2.0"), (0.103, "0.10"), (4e-9, "< 0.01"), (5e3, "> 1000")]
+    ("ratio", "said"), [(2.0, "2.0×"), (1.03, "100 %"), (0.103, "10 %"), (4e-9, "0.0 %")]
 )
-def test_of_what_is_allowed_two_digits_are_said(ratio: float, said: str) -> None:
-    assert format_rise(ratio, 0.1) == f"{said} of allowed"
+def test_a_share_of_what_is_allowed_is_in_per_cent_or_a_factor_as_a_change_is(
+    ratio: float, said: str
+) -> None:
+    assert format_share(ratio) == said
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("value", "low", "high", "said"),
     [
-        (None, 4e-9, "< 0.01"),
-        (None, 0.12, "≤ 0.12"),
-        (5e3, None, "> 1000"),
-        (0.1, 0.2, "0.10–0.20"),
+        (0.1, None, 0.12, "≤ 12 %"),
+        (0.1, 0.084, 0.12, "8.4–12 %"),
+        (21.0, 5.0, None, "≥ 5.0×"),
+        (21.0, 18.0, 25.0, "18–25×"),
+        (21.0, None, None, ""),
     ],
 )
-def test_one_end_of_what_is_allowed_has_one_sign(
-    low: float | None, high: float | None, said: str
+def test_what_is_certain_of_a_share_has_the_unit_of_the_share(
+    value: float, low: float | None, high: float | None, said: str
 ) -> None:
-    assert format_bounds(Estimate(1.0, low, high, 5), 0.1) == said
+    assert format_shares(Estimate(value, low, high, 5)) == said
 
 
 @given(st.floats(1e-9, 1e12))

@@ -15,10 +15,12 @@ from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (
     NOTHING,
-    format_bounds,
+    format_change,
     format_limit,
     format_of_limit,
-    format_rise,
+    format_range,
+    format_share,
+    format_shares,
     format_values,
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
@@ -80,7 +82,7 @@ def change_of(found: MetricResult) -> str:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
     if found.limit is not None:
         return format_of_limit(found.limit, found.ratio.value)
-    return format_rise(found.ratio, found.floor)
+    return f"{format_share(found.ratio)} of allowed" if found.floor else format_change(found.ratio)
 
 
 def interval_of(found: MetricResult) -> str:
@@ -94,7 +96,8 @@ def interval_of(found: MetricResult) -> str:
         known = [f"{sign} {format_of_limit(found.limit, end)}" for sign, end in ends if end]
         return ", ".join(known) or NOTHING
     if found.ratio is not None:
-        return format_bounds(found.ratio, found.floor) or (NOTHING if found.criterion else TOO_FEW)
+        certain = format_shares(found.ratio) if found.floor else format_range(found.ratio)
+        return certain or (NOTHING if found.criterion else TOO_FEW)
     if found.is_open:
         # Nothing is known of a question before its first look.
         return TOO_FEW

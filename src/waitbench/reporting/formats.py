@@ -22,8 +22,6 @@ _SHARES_BELOW = 1.5
 """Changes by less than this factor are said in per cent."""
 _WHOLE = 9.95
 """From here on two digits have none after the point."""
-_LITTLE = 0.01
-"""What is less of what is allowed is worth no figure."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
@@ -146,38 +144,39 @@ def _factor(ratio: float) -> float:
 
 
 def _percent(ratio: float) -> str:
-    """A change in per cent, with its sign and two digits, one of which is before the point."""
-    size = abs(ratio - 1) * 100
-    text = format_many(size) if size >= _WHOLE else f"{size:.1f}"
-    return "0" if text == "0.0" else f"{'−' if ratio < 1 else '+'}{text}"
+    """A change in per cent, with its sign."""
+    size = _two_digits(abs(ratio - 1) * 100)
+    return "0" if size == "0.0" else f"{'−' if ratio < 1 else '+'}{size}"
 
 
 def _times(factor: float) -> str:
-    if factor >= 1 / _LEAST:
-        return "> 1M"
-    return format_many(factor) if factor >= _WHOLE else format_digits(factor, 2, zeros=True)
+    return "> 1M" if factor >= 1 / _LEAST else _two_digits(factor)
 
 
-def format_rise(ratio: Estimate | float, floor: float) -> str:
-    """How much a cost rose or fell; with a floor, what share of what is allowed it is."""
-    if not floor:
-        return format_change(ratio)
-    return f"{_of_allowed(ratio.value if isinstance(ratio, Estimate) else ratio)} of allowed"
+def _two_digits(value: float) -> str:
+    """Two digits, one of which is before the point."""
+    return format_many(value) if value >= _WHOLE else f"{value:.1f}"
 
 
-def format_bounds(ratio: Estimate, floor: float) -> str:
-    """What is certain of a rise."""
-    if not floor:
-        return format_range(ratio)
-    ends = {sign: end and _of_allowed(end) for sign, end in (("≥", ratio.low), ("≤", ratio.high))}
-    if all(ends.values()):
-        return "–".join(dict.fromkeys(map(str, ends.values())))
-    # An end that has a sign needs no other: "< 0.01".
-    known = [text if text[0] in "<>" else f"{sign} {text}" for sign, text in ends.items() if text]
-    return "".join(known)
+def format_share(ratio: Estimate | float) -> str:
+    """A ratio to what is allowed: "8.4 %", and from 1.5 on "21×"."""
+    value = ratio.value if isinstance(ratio, Estimate) else ratio
+    return f"{_share(value, value)}{_share_unit(value)}"
 
 
-def _of_allowed(ratio: float) -> str:
-    if ratio < _LITTLE:
-        return f"< {_LITTLE}"
-    return "> 1000" if ratio >= 1000 else format_digits(ratio, 2, zeros=True)
+def format_shares(ratio: Estimate) -> str:
+    """What is certain of it, in the same unit: "7.0–9.1 %", "≤ 24×"."""
+    low, high = (end and _share(end, ratio.value) for end in (ratio.low, ratio.high))
+    if low and high:
+        text = "–".join(dict.fromkeys((low, high)))
+    else:
+        text = f"≥ {low}" if low else f"≤ {high}" if high else ""
+    return text and f"{text}{_share_unit(ratio.value)}"
+
+
+def _share(share: float, like: float) -> str:
+    return _times(share) if like >= _SHARES_BELOW else _two_digits(share * 100)
+
+
+def _share_unit(like: float) -> str:
+    return "×" if like >= _SHARES_BELOW else " %"

@@ -22,7 +22,7 @@ from waitbench.reporting.formats import (
     format_change,
     format_count,
     format_range,
-    format_rise,
+    format_share,
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
@@ -359,8 +359,9 @@ def _why_open(found: Judgement) -> str:
     if found.is_disturbed:
         return ""
     if is_within and found.means is not None:
-        means = format_rise(found.means, floor)
-        reasons.append(f"{means} by the means, as some runs cost much more")
+        means = format_share(found.means) if floor else format_change(found.means)
+        allowed = " of allowed" if floor else ""
+        reasons.append(f"{means}{allowed} by the means, as some runs cost much more")
     elif is_within and found.apart and len(found.scenarios) > 1:
         reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
     elif found.high is not None and found.high < most and found.dear is not None:
