@@ -11,8 +11,8 @@ from waitbench.analysis.results import BELOW_FLOOR, MetricResult, Note
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting import forest, gate_formats, html, markdown, page
-from waitbench.reporting.answer import Findings, answer, costs, details
+from waitbench.reporting import forest, gate_formats, html, markdown
+from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.document import Page
@@ -87,7 +87,7 @@ def on_page(found: Findings) -> str:
     colours = colours_of(found.labels)
     table = costs(found, found.results, "costs", colours)
     if found.judgements is not None:
-        table = page._asked("asked", found.judgements, colours)
+        table = gate_table(found, found.judgements, "asked", colours)
     shown = Page(title=found.title, facts=(), notes=found.shown, tables=[table], sections=())
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 

@@ -109,7 +109,7 @@ def workers(
             raise
         print_tables([session.table()], make_console())
         files.write_text(folder / f"{NAME}.md", render_table(session.table()))
-        concluding.draw_table(idle.chart_of(session.table()), folder, NAME)
+        concluding.draw_table(session.table(), folder, NAME)
     raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
 
 

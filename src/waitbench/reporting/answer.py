@@ -184,7 +184,12 @@ def of_commands(found: Findings) -> list[Table]:
     return tables
 
 
-def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") -> Table:
+def gate_table(
+    found: Findings,
+    asked: Sequence[MetricResult],
+    title: str = "",
+    colours: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
     """Answers of a gate below where they were asked, with the figures of both sides.
 
     Without a title one about several scenarios has theirs in rows below it.
@@ -213,8 +218,15 @@ def gate_table(found: Findings, asked: Sequence[MetricResult], title: str = "") 
         groups += [group] * (len(rows) - len(groups))
     sides = found.sides if any(one.after for one in rows) else ()
     has_rises = any(one.limit is None for one in asked)
-    columns = (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS))
-    return forest.tabulate(title, rows, columns, names=(("cost", _asked),), groups=groups)
+    return forest.tabulate(
+        title,
+        rows,
+        (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS)),
+        axis=forest.GATE_AXIS,
+        colours=colours,
+        names=(("cost", _asked),),
+        groups=groups,
+    )
 
 
 def _asked(found: MetricResult) -> str:

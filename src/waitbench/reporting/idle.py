@@ -19,7 +19,6 @@ HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
 """Of a core: where the axis begins, and how far it reaches at least."""
 _CHARACTERS = 18
-_CORES = "% core"
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], s
 
 
 def _figures(price: Price | None) -> Iterator[_Figure]:
-    yield Heading(_CORES, is_left=False), lambda cost: cost.cores.value, write_cores
+    yield Heading("% core", is_left=False), lambda cost: cost.cores.value, write_cores
     if price is not None:
         yield Heading("per month", is_left=False), price.of, _write
     figures: Sequence[tuple[str, str, Callable[[float], str]]] = (
@@ -144,11 +143,6 @@ def dot_of(cost: IdleCost, axis: Axis, colour: str = "") -> Dot:
     place = axis.place(cost.cores.value)
     text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
     return Dot(cost.cores, None, colour, text=text)
-
-
-def chart_of(made: Table) -> Table:
-    """What is drawn of a table: names, dots and shares of a core."""
-    return made.without(lambda heading: not (heading.is_left or heading.text == _CORES))
 
 
 def write_cores(cores: float) -> str:

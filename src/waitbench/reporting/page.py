@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.history import ChangePoint, Trend
-from waitbench.analysis.results import FIRST, MetricResult, Note, decisive
+from waitbench.analysis.results import FIRST, Note, decisive
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
@@ -15,10 +15,9 @@ from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, SIDE_BY_SIDE
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
-from waitbench.reporting.answer import Findings, costs
+from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Page, Section, Table, Word
 from waitbench.reporting.drawing import colours_of
-from waitbench.reporting.forest import GATE_AXIS, GATE_COLUMNS
 from waitbench.reporting.formats import (
     NOTHING,
     format_count,
@@ -63,10 +62,11 @@ def compose(
         scenarios = Section(title="What each scenario costs", tables=[first], is_open=True)
         sections.insert(0, scenarios)
         decides, others = decisive(found.judgements)
-        first = _asked("What the gate asked", decides, colours)
+        first = gate_table(found, decides, "What the gate asked", colours)
         if others:
             more = format_count(len(others), "more question", "more questions")
-            sections.append(Section(title=more, tables=[_asked(more, others, colours)]))
+            table = gate_table(found, others, more, colours)
+            sections.append(Section(title=more, tables=[table]))
     in_units = idle.tables(comparisons, price)
     if in_units:
         sections.append(Section(title="In plain units", tables=in_units))
@@ -85,10 +85,6 @@ def compose(
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
     )
-
-
-def _asked(title: str, asked: Sequence[MetricResult], colours: Mapping[str, str]) -> Table:
-    return forest.tabulate(title, asked, GATE_COLUMNS, axis=GATE_AXIS, colours=colours)
 
 
 def _scenario(

@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
-from waitbench.reporting.answer import Findings
+from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.charts import curves, forest
 from waitbench.reporting.drawing import colours_of
-from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
@@ -37,15 +36,11 @@ def draw_all(
     colours = colours_of(found.labels)
     main = [one for one in found.results if one.is_main]
     if any(one.ratio is not None for one in main):
-        figures["overview"] = forest.draw(
-            tabulate(found.title, main, COLUMNS, axis=axis_of(main), colours=colours)
-        )
+        figures["overview"] = forest.draw(costs(found, main, found.title, colours))
     if found.judgements:
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         asked = by_urgency(found.judgements)
-        figures["gate"] = forest.draw(
-            tabulate(title, asked, GATE_COLUMNS[:2], axis=GATE_AXIS, colours=colours)
-        )
+        figures["gate"] = forest.draw(gate_table(found, asked, title, colours))
     for one in scanned:
         figures[f"{one.scenario}-{one.parameter}-scan"] = curves.draw(one)
     return [

@@ -1,10 +1,12 @@
 """The rows of a forest plot: names to the left, dots with intervals, and what they say."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from waitbench.reporting.document import Dot, Table, text_of
+from waitbench.reporting.document import Cell, Dot, Table, text_of
 from waitbench.reporting.drawing import Axis, shorten
 from waitbench.system.streams import printable
 
@@ -19,39 +21,31 @@ _LONGEST = 64
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
 _POINTS = (8, 96)
 """To the right of the axis: where a change stands, and its interval."""
+_DRAWN = ("change", "95 %", "certainly", "% core")
+"""The columns that stand there."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 
 
 def draw(table: Table) -> Figure:
     """A row each, with its figures to the right; an arrow where one lies beyond the axis."""
-    headings, rows = table.headings, table.rows
-    dots = next(place for place, heading in enumerate(headings) if heading.axis)
-    axis = headings[dots].axis
-    assert axis is not None
+    (axis,) = (heading.axis for heading in table.headings if heading.axis)
+    lines = _lines(table)
     figure = Figure(
-        figsize=(_WIDTH, len(rows) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
+        figsize=(_WIDTH, len(lines) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
     )
     axes = figure.subplots()
-    axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(rows) - 0.5, -0.5))
+    axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(lines) - 0.5, -0.5))
     is_of_ratios = axis.low < 1 < axis.high
     if is_of_ratios:
         axes.axvline(1, color=_GREY, linewidth=1)
-    names = []
-    for place, row in enumerate(rows):
-        cells = [
-            (heading.is_left, text_of(cell))
-            for heading, cell in zip(headings, row, strict=True)
-            if not heading.axis
-        ]
-        names.append(shorten(" · ".join(text for is_name, text in cells if is_name), _LONGEST))
-        figures = [text for is_name, text in cells if not is_name]
+    for place, (_, figures, dot) in enumerate(lines):
         for points, text, colour in zip(_POINTS, figures, ("black", _GREY), strict=False):
             _beside(axes, place, points, text, colour)
-        dot = row[dots]
         if isinstance(dot, Dot):
             _draw(axes, place, dot, axis)
-    axes.set_yticks(range(len(rows)), list(map(printable, names)), fontsize=9)
+    names = [printable(shorten(name, _LONGEST)) for name, *_ in lines]
+    axes.set_yticks(range(len(lines)), names, fontsize=9)
     # As wide as an arrow at the left edge.
     axes.tick_params(axis="y", length=0, pad=9)
     axes.minorticks_off()
@@ -60,6 +54,18 @@ def draw(table: Table) -> Figure:
     figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
     figure.supxlabel(_EXPLANATION if is_of_ratios else _OF_CORES, fontsize=_SMALL, color=_GREY)
     return figure
+
+
+def _lines(table: Table) -> list[tuple[str, Sequence[str], Cell]]:
+    """A name, figures and a dot for each row, below the name of its group."""
+    groups: dict[str, list[tuple[str, Sequence[str], Cell]]] = {}
+    for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
+        own = groups.setdefault(group, [(group, (), "")] if group else [])
+        cells = [*zip(table.headings, row, strict=True)]
+        name = " · ".join(text_of(it) for of, it in cells if of.is_left and not of.axis)
+        figures = [text_of(it) for of, it in cells if of.text in _DRAWN]
+        own.append((name, figures, next(it for of, it in cells if of.axis)))
+    return [line for own in groups.values() for line in own]
 
 
 def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
