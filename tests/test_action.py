@@ -201,7 +201,7 @@ def test_the_action_says_fail_and_not_measured_and_what_went_wrong(tmp_path: Pat
 
     code, printed, summary = judge(slow)
     assert code == 1, printed
-    assert "::error title=dynamic%3A new cpu%3A20%25::new: CPU in all " in printed
+    assert "✗ FAIL: new: CPU in all " in printed
     assert re.search(
         r"FAIL: new: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary.splitlines()[0]
     )

@@ -19,7 +19,7 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.answer import findings
-from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
+from waitbench.reporting.gate_formats import junit, plain, rendered
 
 TODAY = date(2026, 11, 23)
 ENTRY = """
@@ -104,8 +104,6 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
     )
     found = findings((), verdict)
     assert found.notes[0].text == "PASS: 1 question; 1 regression accepted"
-    (annotation,) = annotations(found)
-    assert annotation.startswith("::warning")
     data = plain(found, verdict)
     assert [one["is_over"] for one in data["accepted"]] == [True, False, False]
     assert data["judgements"][0]["accepted"]
@@ -113,7 +111,7 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
     for text in (rendered(found), json.dumps(data)):
         assert "It was needed." in text
         assert "It was for a day." in text
-    for text in (annotation, junit(found, verdict), rendered(found), json.dumps(data)):
+    for text in (junit(found, verdict), rendered(found), json.dumps(data)):
         assert "It does more." in text
     suite = ElementTree.fromstring(junit(found, verdict))
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")

@@ -148,12 +148,8 @@ def say_so_far(contents: Contents, output: Output) -> None:
 
 
 def _say(found: Conclusion, output: Output) -> None:
-    verdict = found.verdict
     if not output.is_silent:
         say_answer(found, output)
-        if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
-            for annotation in of_gate.annotations(found.findings):
-                output.answers.print(annotation, soft_wrap=True)
     if output.as_json:
         # Never coloured, whatever the terminal is said to be.
         print(json.dumps(plain(found), indent=2))

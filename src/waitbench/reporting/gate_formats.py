@@ -1,4 +1,4 @@
-"""Findings of a gate -> ``verdict.json``, ``.md`` and ``.xml``, and annotations."""
+"""Findings of a gate -> ``verdict.json``, ``.md`` and ``.xml``."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -87,26 +87,6 @@ def _cases(found: Findings) -> Iterator[tuple[str, str, Note]]:
         others = [msgspec.structs.replace(found.notes[0], level=BROKEN)]
     for note in others:
         yield note.scenario or "cpu-usage", f"{note.revision} {note.kind}".strip(), note
-
-
-def annotations(found: Findings) -> list[str]:
-    """Workflow commands of GitHub Actions, a line for each error and warning."""
-    return [
-        f"::{'error' if note.level == BROKEN else 'warning'} "
-        f"title={_escape_property(f'{place}: {name}')}::{_escape(note.text)}"
-        for place, name, note in _cases(found)
-        if note.level in (BROKEN, "?", "!")
-    ]
-
-
-def _escape(text: str) -> str:
-    """As GitHub's own toolkit does for the data of a workflow command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    """As GitHub's own toolkit does for the properties of a workflow command."""
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def rendered(found: Findings) -> str:
