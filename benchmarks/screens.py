@@ -21,9 +21,6 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks.common import command_line
-from waitbench.analysis import statistics
-from waitbench.pipeline import stored_sessions
-from waitbench.reporting import console, idle
 from waitbench.reporting.drawing import COLOURS
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
@@ -81,16 +78,11 @@ def waitbench(command: str, folder: Path, *more: str) -> str:
 
 
 def print_result(folder: Path) -> Console:
-    """Prints a report, and draws its charts; or prints the table of workers."""
+    """Prints a report, and draws its charts."""
     screen = Console(record=True, width=80, file=io.StringIO(), highlight=False)
-    if folder.name == "workers":
-        contents = map(comparisons.read, stored_sessions.folders_in([folder]))
-        compared = [statistics.compare(record) for one in contents for record in one.records]
-        rows = [row for one in compared for row in idle.costs_of(one)]
-        console.print_tables([idle.side_by_side(rows, max(one.rounds for one in compared))], screen)
-    else:
+    if folder.name != "workers":
         waitbench("plot", folder)
-        screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
+    screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
     return screen
 
 

@@ -110,3 +110,5 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
+    again = run_compare(tmp_path / "results", command="report").stdout.splitlines()
+    assert [line.split()[:3] for line in again[2:4]] == [eager.split()[:3], calm.split()[:3]]

@@ -4,7 +4,7 @@ Two metrics say all of it: the CPU that the workers used in the steady phase, an
 it. Their quotient is how long the phase was, by which counts become counts a second.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
@@ -23,17 +23,6 @@ class IdleCost:
     """How long the steady phase was."""
     figures: Mapping[str, float]
     """By the metric's name; what is counted is by the second."""
-
-
-def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
-    """What every revision costs in each scenario that mostly waits, as far as that is known."""
-    return tuple(
-        cost
-        for comparison in comparisons
-        if comparison.record.mostly_waits
-        for row in comparison.rows
-        if (cost := idle_cost(row, comparison)) is not None
-    )
 
 
 def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:

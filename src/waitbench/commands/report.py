@@ -11,6 +11,7 @@ from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Output, conclusion_of, say_answer, say_scenarios
 from waitbench.reporting.answer import answer
+from waitbench.reporting.console import print_tables
 from waitbench.reporting.markdown import render_answer, render_table
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
@@ -32,7 +33,7 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results; for a page also folders with such folders.",
+            help="Folders of results, those of workers too; for a page also folders with such.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,
@@ -65,7 +66,10 @@ def report(
     rendered: list[str] = []
     named: Sequence[Path | None] = results or [None]
     for folder in map(folders.existing_folder, named):
-        rendered += _print(comparisons.read(folder), output)
+        side_by_side = paging.side_by_side(folder, output.price)
+        print_tables(side_by_side, output.answers)
+        rendered += map(render_table, side_by_side)
+        rendered += [] if side_by_side else _print(comparisons.read(folder), output)
     if markdown is not None:
         files.write_text(markdown, "\n".join(rendered))
 

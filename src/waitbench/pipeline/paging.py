@@ -7,18 +7,19 @@ from pathlib import Path
 from waitbench.analysis import history, statistics
 from waitbench.analysis.results import Note
 from waitbench.analysis.sessions import Session
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.concluding import conclusion_of
-from waitbench.reporting import html
-from waitbench.reporting.document import Page
+from waitbench.reporting import html, idle
+from waitbench.reporting.document import Page, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history, compose_workers
 from waitbench.reporting.summary import WARNING
 from waitbench.store import comparisons, why
-from waitbench.store.comparisons import MEASURE_FIRST, Contents
+from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
 _NEWEST = 50
@@ -53,6 +54,21 @@ def page_of(contents: Contents, price: Price | None = None) -> Page:
     return compose(contents, found.compared, found.findings, reasons, price)
 
 
+def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
+    """The table of what ``workers`` has measured into this folder; none of any other."""
+    if files.is_there(folder / COMPARISON_NAME):
+        return []
+    found = [*stored_sessions.each(stored_sessions.folders_in([folder]), [])]
+    return idle.tables(workers_of(found), price, grouped=False)
+
+
+def workers_of(found: Sequence[Contents]) -> list[Comparison]:
+    """Workers to be set side by side; none unless each comparison is of a worker of its own."""
+    if len({one.comparison.engine for one in found}) < len(found):
+        return []
+    return [statistics.compare(record) for one in found for record in one.records]
+
+
 def _of_many(folders: Sequence[Path], price: Price | None) -> Page | None:
     unreadable: list[str] = []
     found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
@@ -62,9 +78,8 @@ def _of_many(folders: Sequence[Path], price: Price | None) -> Page | None:
     text = f"{lacking} cannot be read: see what the command printed"
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
     lead = [note] if unreadable else []
-    if len({one.comparison.engine for one in found}) == len(found) > 1:
-        idle = [one for each in found for one in each.records if one.mostly_waits]
-        return compose_workers(found, [*map(statistics.compare, idle)], lead, price)
+    if workers := workers_of(found):
+        return compose_workers(found, workers, lead, price)
     costs = [BY_NAME[name] for name in COSTS]
     told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
     # Of the engine that most tell of.

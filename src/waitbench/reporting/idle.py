@@ -2,16 +2,15 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 
-from waitbench.analysis.idle import IdleCost, idle_cost, idle_costs
+from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
-from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity
 
 HOURS_A_MONTH = 365.25 * 24 / 12
@@ -40,27 +39,12 @@ class Price:
         return cost.cores.value * HOURS_A_MONTH * self.amount
 
 
-def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> list[Table]:
-    """One table of all scenarios that wait, a row for each revision; none where nothing waits.
-
-    What is one of many values of a scan is left out.
-    """
-    compared = [one for one in comparisons if one.record.scan is None]
-    costs = idle_costs(compared)
-    if not costs:
-        return []
-    made = table(
-        "what waiting costs, all workers of a run together",
-        "revision",
-        [(cost.label, cost) for cost in costs],
-        price,
-        colours_of([row.label for row in compared[0].rows]),
-    )
-    return [replace(made, groups=[cost.scenario for cost in costs])]
+Costs = Sequence[tuple[str, IdleCost | None]]
+"""By the name of a revision of a worker, and what it costs where that is known."""
 
 
-def costs_of(worker: Comparison) -> list[tuple[str, IdleCost | None]]:
-    """The name of each version of a worker, and what it costs where that was measured."""
+def costs_of(worker: Comparison) -> Costs:
+    """What each revision of a worker costs."""
     name = worker.scenario
     return [
         (name if name == row.label else f"{name} {row.label}", idle_cost(row, worker))
@@ -68,35 +52,45 @@ def costs_of(worker: Comparison) -> list[tuple[str, IdleCost | None]]:
     ]
 
 
-def side_by_side(
-    rows: Sequence[tuple[str, IdleCost | None]], rounds: int, price: Price | None = None
-) -> Table:
-    """Versions of several workers, the dearest first; those that failed at the end."""
-    ordered = sorted(rows, key=lambda row: -row[1].cores.value if row[1] else math.inf)
-    windows = sorted(cost.window_s for _, cost in ordered if cost and cost.window_s)
+def tables(
+    comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
+) -> list[Table]:
+    """One table of all that wait, by scenario or side by side; none where nothing does.
+
+    What is one of many values of a scan is left out.
+    """
+    waiting = [one for one in comparisons if one.record.mostly_waits and one.record.scan is None]
+    costs = _dearest_first([row for one in waiting for row in costs_of(one)])
+    known = [cost for _, cost in costs if cost]
+    if not known:
+        return []
+    rounds = max(one.rounds for one in waiting)
+    if not grouped:
+        return [side_by_side(costs, rounds, price)]
+    made = side_by_side([(cost.label, cost) for cost in known], rounds, price)
+    return [replace(made, groups=[cost.scenario for cost in known])]
+
+
+def _dearest_first(costs: Costs) -> Costs:
+    return sorted(costs, key=lambda row: -row[1].cores.value if row[1] else math.inf)
+
+
+def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table:
+    """The dearest first, those that failed at the end: a column for each figure that one has."""
+    rows = _dearest_first(costs)
+    windows = sorted(cost.window_s for _, cost in rows if cost and cost.window_s)
     ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
-    title = f"{format_count(len(ordered), 'idle worker', 'idle workers')}, "
+    title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    return table(title, "worker", ordered, price)
-
-
-def table(
-    title: str,
-    who: str,
-    rows: Sequence[tuple[str, IdleCost | None]],
-    price: Price | None,
-    colours: Mapping[str, str] = MappingProxyType({}),
-) -> Table:
-    """A row for each cost behind its name, a column for each figure that one of them has."""
     axis = axis_of(rows)
-    columns: list[Column] = [(Heading(who), [name for name, _ in rows])]
+    columns: list[Column] = [(Heading("worker"), [name for name, _ in rows])]
     for heading, value, write in _figures(price):
         values = [None if cost is None else value(cost) for _, cost in rows]
         if any(value is not None for value in values):
             cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
             columns.append((heading, cells))
-    dots = [dot_of(cost, axis, colours.get(name, "")) if cost else "" for name, cost in rows]
+    dots = [dot_of(cost, axis) if cost else "" for _, cost in rows]
     columns.insert(2, (Heading("% of a core, logarithmic", axis=axis), dots))
     return Table(title, columns)
 
@@ -128,7 +122,7 @@ def _of(metric: str) -> Callable[[IdleCost], float | None]:
     return lambda cost: cost.figures.get(metric)
 
 
-def axis_of(rows: Iterable[tuple[str, IdleCost | None]]) -> Axis:
+def axis_of(rows: Costs) -> Axis:
     """The axis of shares of a core, from a hundredth of a per cent on."""
     most = max([_USUAL, *(cost.cores.value for _, cost in rows if cost is not None)])
     decade = 10.0 ** math.floor(math.log10(most))
@@ -138,11 +132,11 @@ def axis_of(rows: Iterable[tuple[str, IdleCost | None]]) -> Axis:
     return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks), _CHARACTERS)
 
 
-def dot_of(cost: IdleCost, axis: Axis, colour: str = "") -> Dot:
+def dot_of(cost: IdleCost, axis: Axis) -> Dot:
     """What a worker uses on the axis, which a console has as text."""
     place = axis.place(cost.cores.value)
     text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
-    return Dot(cost.cores, None, colour, text=text)
+    return Dot(cost.cores, None, text=text)
 
 
 def write_cores(cores: float) -> str:

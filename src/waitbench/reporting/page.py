@@ -189,9 +189,8 @@ def compose_workers(
     price: Price | None = None,
 ) -> Page:
     """A page of workers, each of one comparison: what they cost while they wait, side by side."""
-    rows = [row for one in compared for row in idle.costs_of(one)]
-    table = idle.side_by_side(rows, max((one.rounds for one in compared), default=0), price)
-    return replace(compose_history(several, {}, 0, lead), tables=(table,) if rows else ())
+    tables = idle.tables(compared, price, grouped=False)
+    return replace(compose_history(several, {}, 0, lead), tables=tables)
 
 
 def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
