@@ -1,6 +1,5 @@
 """Documents on a console, and the console that everything is printed on."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import IO
@@ -15,6 +14,7 @@ from waitbench.analysis.results import Note
 from waitbench.reporting.document import (
     Answer,
     Cell,
+    Command,
     Heading,
     Table,
     Word,
@@ -28,8 +28,6 @@ _GAP = 2
 _RESULT = " RESULT "
 _LEAST = 12
 """So wide a column stays where it is folded."""
-_CONTINUED = " \\"
-"""Ends a line of a command that goes on below."""
 
 
 def make_console(
@@ -83,14 +81,12 @@ def print_answer(answer: Answer, console: Console) -> None:
         console.print()
     width = max((len(name) for name, _ in answer.links), default=0) + _GAP
     for name, link in answer.links:
-        first = name.ljust(width)
-        if isinstance(link, str):
-            print_prose(link, console, first=first)
-            continue
-        if link.purpose:
+        first, text = name.ljust(width), link if isinstance(link, str) else link.text
+        if isinstance(link, Command) and link.purpose:
             print_prose(f"{link.purpose}:", console, first=first)
             first = " " * width
-        _print_hanging(first, _folded(link.text, console.width - width), console)
+        # In one piece, however long it is, to be copied.
+        console.print(f"{first}{text}", soft_wrap=True)
 
 
 def _print_note(note: Note, console: Console, style: str = "") -> None:
@@ -112,15 +108,6 @@ def _lines(text: str, width: int) -> list[str]:
         for each in text.split("\n")
         for line in wrap(each, width, break_long_words=False, break_on_hyphens=False)
     ]
-
-
-def _folded(command: str, width: int) -> list[str]:
-    """The lines of a command, which can be copied as they are: each but the last goes on below."""
-    # An option and its value stay together.
-    joined = re.sub(r"( -\S+) (?=[^-])", "\\1\N{NO-BREAK SPACE}", command)
-    *lines, last = _lines(joined, width - len(_CONTINUED))
-    whole = [*(f"{line}{_CONTINUED}" for line in lines), last]
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in whole]
 
 
 def print_tables(tables: Iterable[Table], console: Console) -> None:
