@@ -26,7 +26,7 @@ from waitbench.reporting import idle, scan
 from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
-from waitbench.reporting.document import Command, Table
+from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
@@ -215,16 +215,15 @@ def say_answer(found: Conclusion, output: Output) -> None:
     print_answer(shown, console)
 
 
-def _links(found: Conclusion) -> tuple[tuple[str, Command | str], ...]:
+def _links(found: Conclusion) -> tuple[tuple[str, str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
     rounds = max(one.rounds for one in found.compared)
     argv = found.records[0].context.argv
-    step = answering.next_step(found.findings, found.verdict, rounds, argv)
     short, number = _short_path(found.folder), len(found.drawn)
     charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
     return (
-        *([] if step is None else [("Next", step)]),
-        ("Page", Command(f"{called('report')} --html page.html {shlex.quote(short)}")),
+        *answering.next_step(found.findings, found.verdict, rounds, argv),
+        ("Page", f"{called('report')} --html page.html {shlex.quote(short)}"),
         ("Results", f"{short}: *.json, runs.csv{charts}"),
     )
 

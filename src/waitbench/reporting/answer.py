@@ -15,7 +15,7 @@ from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
-from waitbench.reporting.document import Answer, Command, Heading, Table
+from waitbench.reporting.document import Answer, Heading, Table
 from waitbench.reporting.forest import COLUMNS
 from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.system.installation import called
@@ -243,8 +243,8 @@ def details(found: Findings) -> Table:
 
 def next_step(
     found: Findings, verdict: GateVerdict | None, rounds: int, argv: Sequence[str]
-) -> Command | None:
-    """What is best done now with a comparison that was typed so; ``None`` where nobody knows."""
+) -> list[tuple[str, str]]:
+    """What is best done now with a comparison that was typed so, and why; if anybody knows."""
     verdicts = {one.verdict for one in found.results if one.judged and one.verdict}
     is_open = Verdict.INCONCLUSIVE in verdicts
     more, purpose = [], ""
@@ -263,8 +263,8 @@ def next_step(
     # More rounds find nothing between what is the same.
     is_futile = is_open and same == len(found.labels) - 1
     if list(argv[:1]) != ["compare"] or is_futile or not more or more in ([one] for one in argv):
-        return None
-    return Command(again(argv, *more), purpose)
+        return []
+    return [("Next", f"{purpose}:"), ("", again(argv, *more))]
 
 
 def again(argv: Sequence[str], *more: str) -> str:

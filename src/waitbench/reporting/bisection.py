@@ -10,7 +10,7 @@ from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Answer, Command, Heading, Table
+from waitbench.reporting.document import Answer, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 from waitbench.reporting.progress import Log
@@ -80,7 +80,7 @@ def answer(searched: Searched) -> Answer:
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
         notes=(outcome, *notes),
         table=_steps(searched),
-        links=tuple(("Again", Command(text)) for text in to_repeat(searched)),
+        links=tuple(("Again", text) for text in to_repeat(searched)),
     )
 
 

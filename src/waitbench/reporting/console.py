@@ -14,7 +14,6 @@ from waitbench.analysis.results import Note
 from waitbench.reporting.document import (
     Answer,
     Cell,
-    Command,
     Heading,
     Table,
     Word,
@@ -81,12 +80,8 @@ def print_answer(answer: Answer, console: Console) -> None:
         console.print()
     width = max((len(name) for name, _ in answer.links), default=0) + _GAP
     for name, link in answer.links:
-        first, text = name.ljust(width), link if isinstance(link, str) else link.text
-        if isinstance(link, Command) and link.purpose:
-            print_prose(f"{link.purpose}:", console, first=first)
-            first = " " * width
         # In one piece, however long it is, to be copied.
-        console.print(f"{first}{text}", soft_wrap=True)
+        console.print(f"{name.ljust(width)}{link}", soft_wrap=True)
 
 
 def _print_note(note: Note, console: Console, style: str = "") -> None:

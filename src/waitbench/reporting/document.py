@@ -95,15 +95,6 @@ class Table:
         return replace(self, columns=[one for heading, one in known if not is_left_out(heading)])
 
 
-@dataclass(frozen=True)
-class Command:
-    """What is to be typed, such as to measure something again."""
-
-    text: str
-    purpose: str = ""
-    """What it is good for, in a few words."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a comparison comes to: what its report ends with."""
@@ -115,7 +106,7 @@ class Answer:
     notes: Sequence[Note] = ()
     table: Table | None = None
     """A row a scenario, and what else is worth a row."""
-    links: Sequence[tuple[str, Command | str]] = ()
+    links: Sequence[tuple[str, str]] = ()
     """What is best done now, and where there is more: a word, and a command or a place."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.reporting.document import Answer, Command, Table, text_of
+from waitbench.reporting.document import Answer, Table, text_of
 from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
 
@@ -22,8 +22,7 @@ def render_answer(answer: Answer) -> str:
         lines += [*([""] if lines[-1] else []), *_table_lines(answer.table), ""]
     lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
     for _, link in answer.links:
-        if isinstance(link, Command):
-            lines += ["", "```console", link.text, "```"]
+        lines += ["", "```console", link, "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
