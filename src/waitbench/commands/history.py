@@ -3,7 +3,7 @@
 import json
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Optional
 
 import typer
 
@@ -21,7 +21,7 @@ EXAMPLES = """
 Examples:
   ./waitbench history
   ./waitbench history --metric wakeups -s 'partitioned*' --anchor v0.21.1
-  ./waitbench history results nightly/results --format csv >history.csv
+  ./waitbench history results nightly/results --json >history.json
 """
 
 
@@ -44,13 +44,9 @@ def history(
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
     ] = [],
     anchor: options.Anchor = None,
-    form: Annotated[
-        Literal["table", "csv", "json"],
-        typer.Option(
-            "--format",
-            help="How it is printed: csv and json have every revision, and no rounding.",
-        ),
-    ] = "table",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Every revision as JSON on stdout, not rounded.")
+    ] = False,
 ) -> None:
     """Show what each revision costs relative to one of them, the anchor, and where that changed.
 
@@ -68,13 +64,11 @@ def history(
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
     found = analysis.trends(sessions, name)
-    if form == "table":
+    if as_json:
+        print(json.dumps(reporting.plain(found, wanted), indent=2))
+    else:
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())
-    elif form == "csv":
-        print(reporting.as_csv(reporting.plain(found, wanted)), end="")
-    else:
-        print(json.dumps(reporting.plain(found, wanted), indent=2))
     if stored.unreadable:
         # What there is was told; that it is not all must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)

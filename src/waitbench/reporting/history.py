@@ -1,13 +1,14 @@
-"""A Trend -> what people and their tools read: a table with sentences, CSV, JSON."""
+"""A Trend -> what people and their tools read: a table with sentences, JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.sessions import Entry
-from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
 from waitbench.reporting.document import Table
@@ -34,7 +35,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     apart = ", ".join(entry.name for entry in trend.apart)
     notes = {
         _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
-        f"{left_out} older revisions are left out: --format csv has all.": left_out,
+        f"{left_out} older revisions are left out: --json has all.": left_out,
         f"No session measured beside {trend.anchor}: {apart}.": apart,
     }
     made = forest.tabulate(
@@ -96,12 +97,12 @@ def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
 
 
 def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
-    """A row for each revision of each trend, for CSV and JSON; ``step`` is a change point there."""
+    """A row for each revision of each trend, for JSON; ``step`` is a change point there."""
     return [
         {
             "scenario": trend.series.scenario,
             "topology": trend.series.topology,
-            "parameters": trend.series.parameters,
+            "parameters": trend.series.as_mapping,
             "machine": trend.machine,
             "metric": metric.name,
             "anchor": trend.anchor,
@@ -109,31 +110,15 @@ def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
             "version": entry.version,
             "commit": entry.commit,
             "date": entry.date,
-            **_plain_ratio("ratio", ratio),
-            "sessions": ratio.count,
-            **_plain_ratio("step", step.ratio if step else None),
-            "provisional": step.is_provisional if step else None,
+            "ratio": msgspec.to_builtins(ratio),
+            "step": step and msgspec.to_builtins(step.ratio),
+            "provisional": step and step.is_provisional,
         }
         for trend in trends
         for steps in [{step.after: step for step in trend.change_points}]
         for entry, ratio in trend.ratios.items()
         for step in [steps.get(entry.name)]
     ]
-
-
-def _plain_ratio(name: str, ratio: Estimate | None) -> dict[str, float | None]:
-    if ratio is None:
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    return {name: ratio.value, f"{name}_low": ratio.low, f"{name}_high": ratio.high}
-
-
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The same rows; empty where there is nothing to say."""
-    # Here, not above: pandas takes a while, and only this form needs it.
-    import pandas
-
-    text: str = pandas.DataFrame(rows, dtype=object).to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Note:
