@@ -171,11 +171,6 @@ def plain(found: Conclusion) -> dict[str, Any]:
         "results": results.plain(found.findings.results),
         "notes": msgspec.to_builtins(found.findings.notes),
         "scans": scan.plain(scans(found.records)),
-        "why": [
-            {"scenario": record.scenario, **reasons.plain(of)}
-            for record in found.records
-            if (of := why.of(found.folder, record.scenario))
-        ],
     }
     if found.verdict is not None:
         data["verdict"] = of_gate.plain(found.findings, found.verdict)

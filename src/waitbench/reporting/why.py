@@ -2,9 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
-
-import msgspec
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
 from waitbench.model.why import KERNEL, PYTHON, Frame, Why
@@ -152,17 +149,6 @@ def folded(why: Why) -> dict[str, dict[str, float]]:
             if amount:
                 found[unit][stack] = found[unit].get(stack, 0.0) + amount
     return found
-
-
-def plain(several: Sequence[Why]) -> dict[str, Any]:
-    """Everything that a program may want to know: each line, in the order of the table."""
-    return {
-        "revisions": [
-            {"label": why.label, "counted_s": why.counted_s, "remarks": list(why.remarks)}
-            for why in several
-        ],
-        "lines": [msgspec.to_builtins(lines(shown)) for shown in _pairs(several)],
-    }
 
 
 def _pairs(several: Sequence[Why]) -> list[Sequence[Why]]:
