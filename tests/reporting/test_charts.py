@@ -20,9 +20,8 @@ from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
 from tests.records import Runs, make_record, waits
 from waitbench.analysis import results, statistics
-from waitbench.analysis.results import MetricResult
 from waitbench.analysis.scan import scans
-from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.analysis.statistics import Comparison, Estimate, MetricResult
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts, scan
 from waitbench.reporting.answer import findings

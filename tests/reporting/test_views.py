@@ -7,8 +7,8 @@ import pytest
 from matplotlib.text import Text
 
 from tests.reporting.printing import lines_of
-from waitbench.analysis.results import BELOW_FLOOR, MetricResult, Note
-from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.results import Note
+from waitbench.analysis.statistics import BELOW_FLOOR, Estimate, MetricResult
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import forest, gate_formats, html, markdown

@@ -27,7 +27,7 @@ class IdleCost:
 
 def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     """What a revision costs; ``None`` where nobody knows when its workers waited."""
-    known = {name: estimate.value for name, estimate in row.estimates.items()}
+    known = {name: estimate.value for name, estimate in row.means.items()}
     if not {"share", "steady"} <= known.keys():
         return None
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
@@ -36,7 +36,7 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     return IdleCost(
         scenario=comparison.scenario,
         label=row.label,
-        cores=row.estimates["share"],
+        cores=row.means["share"],
         window_s=window_s,
         figures={
             name: value / (window_s or 1.0) if name in BY_SECOND else value

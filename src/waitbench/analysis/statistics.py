@@ -1,4 +1,4 @@
-"""Measurements -> a Comparison: estimates and paired ratios with intervals, and what they mean.
+"""Measurements -> a Comparison: means and paired ratios with intervals, and what they mean.
 
 The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the
 geometric mean of the ratios within each round: pairing within rounds removes what the machine did
@@ -12,23 +12,20 @@ sentences are about. Each other metric has such an error for itself.
 """
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.rounds import (
-    all_rounds,
-    kept,
-    mostly_disturbed,
-    paired_by_round,
-    shared_rounds,
-)
+from msgspec import Struct
+
+from waitbench.analysis.limits import Limit
+from waitbench.analysis.rounds import all_rounds, kept, mostly_disturbed, shared_rounds
+from waitbench.analysis.rule import Dear
 from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record
-from waitbench.model.run import Outcome
+from waitbench.model.run import ENDED, NOT_SUPPORTED, Measurement
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -37,6 +34,15 @@ MARGIN = 0.05
 """Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
 WIDEST = 1000.0
 """The factor by which an interval reaches to either side of its ratio at most."""
+UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
+"""Why there is no ratio, by the outcome of a run without a measurement that is no failure."""
+BELOW_FLOOR, NEAR_FLOOR = "below the floor", "near the floor"
+"""Why there is no ratio: on both sides all means are, or some runs, where figures mean nothing."""
+FIRST = (
+    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
+    "memory",
+)  # fmt: skip
+"""The metrics that are looked at before all others, in this order."""
 SPOKEN_OF = ("system", "cpu", "real", "steady", "latency")
 """The metrics that sentences are about."""
 
@@ -64,35 +70,90 @@ class Estimate:
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
 
 
+class MetricResult(Struct, frozen=True, kw_only=True):
+    """One metric of one revision, in one scenario or in several together."""
+
+    scenario: str
+    """Where, for people."""
+    scenarios: tuple[str, ...]
+    revision: str
+    metric: Metric
+    before: Estimate | None = None
+    """The baseline's mean."""
+    after: Estimate | None = None
+    ratio: Estimate | None = None
+    """To the baseline; where there is a floor, or a limit, to the most that is allowed."""
+    rounds: int = 0
+    verdict: Verdict | None = None
+    why_not: str = ""
+    """Why there is no ratio."""
+    judged: bool = False
+    """Whether the verdict on the revision rests on it."""
+    is_alone: bool = False
+    """Whether its revision is compared with none."""
+    waits: bool = True
+    """Whether the workers of its scenario wait."""
+    is_point: bool = False
+    """Whether its scenario is one value of a scan, of which only the whole says anything."""
+    criterion: str = ""
+    """The question of a gate that it answers."""
+    margin: float = MARGIN
+    floor: float = 0.0
+    limit: Limit | None = None
+    """What the question allows instead of a rise."""
+    dear: Dear | None = None
+    by_dear_runs: bool = False
+    """Whether a question fails by the number of dear runs."""
+    accepted: bool = False
+    """Whether the project accepts that it fails."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is certain."""
+        return self.verdict is Verdict.INCONCLUSIVE
+
+    @property
+    def fails(self) -> bool:
+        """Whether a gate fails by it."""
+        return bool(self.criterion) and self.verdict is Verdict.SLOWER and not self.accepted
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is what is looked at first: a cost, and what waiting more cheaply costs."""
+        has_ratio = self.is_alone or self.ratio is not None
+        is_price = self.metric.name == "latency" and self.waits and has_ratio
+        is_total = self.metric.name in ("steady", "cpu") and self.is_alone
+        return not self.is_point and (self.judged or is_price or is_total)
+
+    @property
+    def headroom(self) -> float:
+        """How far below its limit the upper bound lies, as a factor."""
+        most = 1.0 if self.floor else 1 + self.margin
+        return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One revision in one scenario."""
 
     label: str
-    runs: int
-    """How many figures are of: those of the rounds that all revisions share.
+    runs: tuple[Measurement, ...]
+    """Those of the rounds that all revisions share.
 
     None where fewer than half of the rounds have a measurement.
     """
-    measured: int
-    """Rounds with a measurement, shared or not."""
-    estimates: Mapping[str, Estimate]
-    """By the metric's name, of the rounds that all revisions share; empty where there is none."""
-    ratios: Mapping[str, Estimate]
-    """To the baseline, of what compares: see ``Record.compares``.
+    figures: tuple[MetricResult, ...]
+    """Beside those of the baseline; of the baseline, its own."""
 
-    Empty for the baseline itself, and where the two share no round.
-    """
-    near_floor: frozenset[str]
-    """The metrics whose ratio is chance: both sides have runs below what is told apart."""
-    failures: Mapping[str, Sequence[Outcome]]
-    """What came of runs without a measurement, by reason."""
-    marks: Mapping[str, int]
-    """Number of runs that count but are odd, by mark."""
-    identical_to: str | None
-    """An earlier revision whose package is the same, file for file, beside the same packages."""
-    is_window_too_short: bool | None = None
-    """Whether the wake-ups of the window's halves differ, where they were counted."""
+    @property
+    def means(self) -> dict[str, Estimate]:
+        """By the metric's name."""
+        return {one.metric.name: one.after for one in self.figures if one.after}
+
+    @property
+    def is_window_too_short(self) -> bool | None:
+        """Whether the wake-ups of the window's halves differ, where they were counted."""
+        return is_too_short([run.samples for run in self.runs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,29 +161,27 @@ class Comparison:
     """All revisions in one scenario."""
 
     record: Record
-    """Its runs, by which revisions may be called otherwise than in the rows."""
-    other_packages: tuple[str, ...]
-    """Packages besides the engine that are not of one version in all revisions, with these."""
     rows: tuple[Row, ...]
     """The baseline first."""
-    left_out: int
-    """Rounds that no figure is of, as not every revision with figures has a measurement there."""
-    disturbed: int
-    """Rounds that count although the machine did something else in every attempt."""
 
     @property
     def scenario(self) -> str:
         return self.record.scenario
 
     @property
-    def baseline(self) -> Row:
-        return self.rows[0]
-
-    @property
     def rounds(self) -> int:
         """Those that every figure is of, as far as the runs have it."""
-        counts = (estimate.count for row in self.rows for estimate in row.estimates.values())
-        return max(counts, default=0)
+        return len(shared_rounds(self.record))
+
+    @property
+    def left_out(self) -> int:
+        """Rounds that no figure is of, as not every revision with figures has them."""
+        return len(all_rounds(self.record)) - self.rounds
+
+    @property
+    def disturbed(self) -> int:
+        """Rounds that count although the machine did something else in every attempt."""
+        return len(self.record.disturbed_rounds & shared_rounds(self.record))
 
     @property
     def is_disturbed(self) -> bool:
@@ -132,22 +191,25 @@ class Comparison:
 
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     """Compares every revision of a scenario, which is one of so many, with the first."""
-    context = record.context
-    return Comparison(
-        record=record,
-        other_packages=other_packages(context),
-        rows=tuple(_row(label, record, scenarios) for label in context.labels),
-        left_out=len(all_rounds(record)) - len(shared_rounds(record)),
-        disturbed=len(record.disturbed_rounds & shared_rounds(record)),
+    rows = tuple(
+        Row(
+            label=label,
+            runs=tuple(_runs(record, label)),
+            figures=tuple(_figures(record, label, scenarios)),
+        )
+        for label in record.context.labels
     )
+    return Comparison(record=record, rows=rows)
 
 
-def mean(values: Sequence[float], least: float = 0.0) -> Estimate:
+def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDENCE) -> Estimate:
     """The mean with its t interval, of what cannot be less than ``least``."""
-    centre, half = _student(values)
-    if math.isinf(half):
-        return Estimate(centre, None, None, len(values))
-    return Estimate(centre, max(least, centre - half), centre + half, len(values))
+    count = len(values)
+    centre = math.fsum(values) / count
+    if count < 2:
+        return Estimate(centre, None, None, count)
+    half = stdev(values) / math.sqrt(count) * t_quantile(1 - error / 2, count - 1)
+    return Estimate(centre, max(least, centre - half), centre + half, count)
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]], floor: float) -> list[float]:
@@ -160,10 +222,11 @@ def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Esti
 
     An interval that is wider than ``WIDEST`` says nothing and is left out.
     """
-    centre, half = _student(logs, error)
-    if half > math.log(WIDEST):
-        return Estimate(math.exp(centre), None, None, len(logs))
-    return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
+    found = mean(logs, -math.inf, error)
+    low, high = found.low, found.high
+    if low is None or high is None or high - low > 2 * math.log(WIDEST):
+        return Estimate(math.exp(found.value), None, None, found.count)
+    return Estimate(math.exp(found.value), math.exp(low), math.exp(high), found.count)
 
 
 def t_quantile(share: float, freedom: float) -> float:
@@ -198,15 +261,6 @@ def other_packages(context: Context) -> tuple[str, ...]:
     )
 
 
-def _student(values: Sequence[float], error: float = 1 - CONFIDENCE) -> tuple[float, float]:
-    """The mean, and half of its t interval; that of one value is infinite."""
-    centre = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return centre, math.inf
-    standard_error = stdev(values) / math.sqrt(len(values))
-    return centre, standard_error * t_quantile(1 - error / 2, len(values) - 1)
-
-
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
     """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
     is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
@@ -214,45 +268,77 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
     return replace(found, is_bound=is_little[0] != is_little[1])
 
 
-def _row(label: str, record: Record, scenarios: int) -> Row:
-    shared = shared_rounds(record)
-    measured = record.of(label)
-    runs = [run for run in measured if run.round in shared] if label in kept(record) else []
-    is_candidate = bool(runs) and label != record.context.labels[0]
-    estimates, ratios, near_floor = {}, {}, set()
-    error = ERROR / scenarios / max(1, len(record.context.labels) - 1)
-    spoken_of = sum(metric.name in SPOKEN_OF for metric in record.metrics)
-    for metric in record.metrics:
-        rounds = shared & shared_rounds(record, metric.key)
-        of_metric = [run for run in runs if run.round in rounds and metric.key in run.metrics]
-        if of_metric:
-            estimates[metric.name] = mean([run.metrics[metric.key] for run in of_metric])
-        by_round = paired_by_round(record, label, metric) if is_candidate else {}
-        pairs = [pair for number, pair in by_round.items() if number in rounds]
-        if pairs:
-            sharing = spoken_of if metric.name in SPOKEN_OF else 1
-            ratios[metric.name] = _ratio(pairs, metric, error / sharing)
-            if all(min(side) < metric.floor for side in zip(*pairs, strict=True)):
-                near_floor.add(metric.name)
-    failures: dict[str, list[Outcome]] = {}
-    for outcome in record.outcomes:
-        if outcome.label == label:
-            failures.setdefault(outcome.reason, []).append(outcome)
-    return Row(
-        label=label,
-        measured=len(measured),
-        runs=len(runs),
-        estimates=estimates,
-        ratios=ratios,
-        near_floor=frozenset(near_floor),
-        failures=failures,
-        marks=Counter(mark for run in runs for mark in run.marks),
-        identical_to=_identical_to(label, record.context),
-        is_window_too_short=is_too_short([run.samples for run in runs]),
-    )
+def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResult]:
+    baseline, *candidates = record.context.labels
+    is_alone = label == baseline
+    metrics = {metric.name: metric for metric in record.metrics}
+    sides = {
+        name: (_costs(record, baseline, metric), _costs(record, label, metric))
+        for name, metric in metrics.items()
+    }
+    known = {name for name, costs in sides.items() if any(costs)}
+    compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
+    # Where nothing reports the steady phase, or engines have other work in it, total CPU is judged.
+    has_steady = "steady" in (compared if "cpu" in compared else known)
+    judged_by = "steady" if has_steady else "cpu"
+    reasons = {one.reason for one in record.outcomes if one.label in (baseline, label)}
+    unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
+    error = ERROR / scenarios / max(1, len(candidates))
+    spoken_of = sum(name in SPOKEN_OF for name in metrics)
+    for name in dict.fromkeys((*FIRST, *metrics)):
+        metric, is_judged = BY_NAME.get(name, metrics.get(name)), name == judged_by and not is_alone
+        if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
+            continue
+        theirs, ours = sides.get(name, ([], []))
+        ratio, why_not = None, ""
+        if name in compared:
+            pairs = list(zip(theirs, ours, strict=True))
+            ratio = _ratio(pairs, metric, error / (spoken_of if name in SPOKEN_OF else 1))
+            why_not = _near_floor(pairs, metric)
+        elif not is_alone:
+            why_not = unable or ("not compared" if compared else "not measured")
+        ratio = None if why_not else ratio
+        yield MetricResult(
+            scenario=record.scenario,
+            scenarios=(record.scenario,),
+            revision=label,
+            metric=metric,
+            before=mean(theirs) if theirs and not is_alone else None,
+            after=mean(ours) if ours else None,
+            ratio=ratio,
+            rounds=ratio.count if ratio else 0,
+            verdict=ratio.verdict if ratio else None,
+            judged=is_judged,
+            is_alone=is_alone,
+            waits=record.waits,
+            is_point=record.scan is not None,
+            why_not=why_not,
+        )
 
 
-def _identical_to(label: str, context: Context) -> str | None:
+def _runs(record: Record, label: str, key: str | None = None) -> list[Measurement]:
+    """The runs of a revision that figures are of; of a metric, in rounds in which all have it."""
+    if label not in kept(record):
+        return []
+    rounds = shared_rounds(record) & shared_rounds(record, key)
+    return [run for run in record.of(label) if run.round in rounds]
+
+
+def _costs(record: Record, label: str, metric: Metric) -> list[float]:
+    runs = _runs(record, label, metric.key)
+    return [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
+
+
+def _near_floor(pairs: Sequence[tuple[float, float]], metric: Metric) -> str:
+    """Why a ratio is chance: both sides have runs below what is told apart; empty if it is not."""
+    sides = list(zip(*pairs, strict=True))
+    if not all(min(side) < metric.floor for side in sides):
+        return ""
+    is_below = all(math.fsum(side) / len(side) < metric.floor for side in sides)
+    return BELOW_FLOOR if is_below else NEAR_FLOOR
+
+
+def identical_to(label: str, context: Context) -> str | None:
     """The first revision before this one with the same package, if it is known."""
     digests = {
         one.label: one.facts.package_sha256

@@ -10,9 +10,9 @@ import msgspec
 
 from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
-from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Scanned
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import Comparison, MetricResult
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Answer, Heading, Table

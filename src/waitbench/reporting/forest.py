@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
-from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, UNABLE, MetricResult
-from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.statistics import (
+    BELOW_FLOOR,
+    NEAR_FLOOR,
+    UNABLE,
+    Estimate,
+    MetricResult,
+)
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis

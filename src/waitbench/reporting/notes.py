@@ -11,8 +11,16 @@ from typing import Any
 from waitbench.analysis import results
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, MetricResult, Note
-from waitbench.analysis.statistics import Comparison, Row
+from waitbench.analysis.results import Note
+from waitbench.analysis.statistics import (
+    BELOW_FLOOR,
+    NEAR_FLOOR,
+    Comparison,
+    MetricResult,
+    Row,
+    identical_to,
+    other_packages,
+)
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED
@@ -158,9 +166,10 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     by_label: dict[str, list[Row]] = {}
     for of, row in ((one, row) for one in comparisons for row in one.rows):
         by_label.setdefault(row.label, []).append(row)
-        if row.measured and not row.runs:
+        measured = len(of.record.of(row.label))
+        if measured and not row.runs:
             text = (
-                f"{row.label} was measured in {row.measured} of {of.rounds + of.left_out} rounds "
+                f"{row.label} was measured in {measured} of {of.rounds + of.left_out} rounds "
                 f"of {of.scenario} only, and has no figures there"
             )
             yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.scenario)
@@ -181,13 +190,12 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         text = f"{counted} left out, as not every revision has a measurement there"
         yield _note("left-out-rounds", text, count=left_out)
     for label, rows in by_label.items():
-        yield from _oddities(label, rows)
-    for first in comparisons[:1]:
-        if first.other_packages:
-            others = "; ".join(first.other_packages)
-            text = f"other packages differ, too: {others}: a new BENCH_CACHE installs all anew"
-            yield _note("other-packages", text)
-        if first.record.context.mixed_origins:
+        yield from _oddities(label, rows, identical_to(label, comparisons[0].record.context))
+    for context in (one.record.context for one in comparisons[:1]):
+        if others := other_packages(context):
+            text = f"other packages differ, too: {'; '.join(others)}"
+            yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all anew")
+        if context.mixed_origins:
             text = "different compilers built these, and a difference may be theirs"
             yield _note("mixed-origins", f"{text}: leave out --origin mixed")
     yield from _machines(one.record for one in comparisons)
@@ -206,11 +214,12 @@ def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
         yield _note("failed-runs", text, BROKEN, revision=label, scenario=place, count=count)
 
 
-def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
-    runs = sum(row.runs for row in rows)
-    counts = {mark: sum(row.marks.get(mark, 0) for row in rows) for mark in _ODD}
-    twin = rows[0].identical_to
-    said = [("odd", f": in {n} of {runs} runs {_ODD[mark]}", n) for mark, n in counts.items() if n]
+def _oddities(label: str, rows: Sequence[Row], twin: str | None) -> Iterator[Note]:
+    runs = [run for row in rows for run in row.runs]
+    counts = {mark: sum(mark in run.marks for run in runs) for mark in _ODD}
+    said = [
+        ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
+    ]
     if any(row.is_window_too_short for row in rows):
         text = ": window too short: its halves differ in wake-ups. Set a longer window"
         said.append(("short-window", text, 0))
@@ -227,9 +236,10 @@ def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
 
 
 def _is_counted_dearly(row: Row) -> bool:
-    if BY_PROC in row.marks or not {"steady", "wakeups"} <= row.estimates.keys():
+    means = row.means
+    if any(BY_PROC in run.marks for run in row.runs) or not {"steady", "wakeups"} <= means.keys():
         return False
-    steady_s, wakeups = row.estimates["steady"].value, row.estimates["wakeups"].value
+    steady_s, wakeups = means["steady"].value, means["wakeups"].value
     return 0 < steady_s < COUNTED_DEARLY_S * wakeups
 
 

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.history import ChangePoint, Trend
-from waitbench.analysis.results import FIRST, Note, decisive
+from waitbench.analysis.results import Note, decisive
 from waitbench.analysis.scan import scans
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, SIDE_BY_SIDE
