@@ -42,9 +42,7 @@ def served() -> Record:
 
 
 def cost_of(cores: float) -> IdleCost:
-    return IdleCost(
-        scenario="s", label="v1", cores=Estimate(cores, None, None, 1), window_s=8, figures={}
-    )
+    return IdleCost(cores=Estimate(cores, None, None, 1), window_s=8, figures={})
 
 
 COSTS = [

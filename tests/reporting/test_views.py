@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 from tests.reporting.printing import lines_of
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import BELOW_FLOOR, Estimate, MetricResult
+from waitbench.analysis.statistics import NEAR_FLOOR, Estimate, MetricResult
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import forest, gate_formats, html, markdown
@@ -41,7 +41,7 @@ def result(verdict: Verdict | None, place: str, **more: Any) -> MetricResult:
 
 RESULTS = (
     *(result(verdict, f"scenario-{place}") for place, verdict in enumerate(VERDICTS)),
-    result(None, "scenario-near", why_not=BELOW_FLOOR),
+    result(None, "scenario-near", why_not=NEAR_FLOOR),
     result(None, "scenario-lost", why_not="not supported"),
 )
 JUDGEMENTS = tuple(

@@ -7,7 +7,7 @@ it. Their quotient is how long the phase was, by which counts become counts a se
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.analysis.statistics import Estimate, Row
 from waitbench.model.metrics import BY_SECOND
 
 
@@ -15,8 +15,6 @@ from waitbench.model.metrics import BY_SECOND
 class IdleCost:
     """What one revision costs while it waits in one scenario: all processes of a run together."""
 
-    scenario: str
-    label: str
     cores: Estimate
     """How many it keeps busy."""
     window_s: float
@@ -25,7 +23,7 @@ class IdleCost:
     """By the metric's name; what is counted is by the second."""
 
 
-def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
+def idle_cost(row: Row) -> IdleCost | None:
     """What a revision costs; ``None`` where nobody knows when its workers waited."""
     known = {name: estimate.value for name, estimate in row.means.items()}
     if not {"share", "steady"} <= known.keys():
@@ -33,14 +31,9 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
     # Without any CPU nobody knows how long it took to count something.
     unknown = {name for name in BY_SECOND if not window_s and known.get(name)}
-    return IdleCost(
-        scenario=comparison.scenario,
-        label=row.label,
-        cores=row.means["share"],
-        window_s=window_s,
-        figures={
-            name: value / (window_s or 1.0) if name in BY_SECOND else value
-            for name, value in known.items()
-            if name not in unknown
-        },
-    )
+    figures = {
+        name: value / (window_s or 1.0) if name in BY_SECOND else value
+        for name, value in known.items()
+        if name not in unknown
+    }
+    return IdleCost(cores=row.means["share"], window_s=window_s, figures=figures)

@@ -36,8 +36,8 @@ WIDEST = 1000.0
 """The factor by which an interval reaches to either side of its ratio at most."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
 """Why there is no ratio, by the outcome of a run without a measurement that is no failure."""
-BELOW_FLOOR, NEAR_FLOOR = "below the floor", "near the floor"
-"""Why there is no ratio: on both sides all means are, or some runs, where figures mean nothing."""
+NEAR_FLOOR = "near the floor"
+"""Why there is no ratio: on both sides some runs are where figures mean nothing."""
 FIRST = (
     "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
     "memory",
@@ -244,20 +244,17 @@ def other_packages(context: Context) -> tuple[str, ...]:
 
     Such as ``jsonpickle 3.0.1 (v0.16.0), 3.0.2 (v0.16.1)``.
     """
-    installed = {r.label: r.facts for r in context.revisions if r.facts is not None}
-    versions: dict[str, dict[str, list[str]]] = {}
+    versions: dict[str, dict[str, str]] = {}
+    installed = {one.label: one.facts for one in context.revisions if one.facts}
     for label, facts in installed.items():
-        for text in facts.requirements:
-            name, _, version = text.partition("==")
-            versions.setdefault(name, {}).setdefault(version, []).append(label)
+        for name, _, version in (text.partition("==") for text in facts.requirements):
+            versions.setdefault(name, {})[label] = version
     # What is compared is what has each revision's version.
-    own_versions: dict[str, list[str]] = {}
-    for label, facts in installed.items():
-        own_versions.setdefault(facts.package_version, []).append(label)
+    own = {label: facts.package_version for label, facts in installed.items()}
     return tuple(
-        f"{name} " + ", ".join(f"{version} ({', '.join(of)})" for version, of in found.items())
-        for name, found in sorted(versions.items())
-        if len(found) > 1 and found != own_versions
+        f"{name} " + ", ".join(f"{version} ({label})" for label, version in of_each.items())
+        for name, of_each in sorted(versions.items())
+        if len(set(of_each.values())) > 1 and of_each != own
     )
 
 
@@ -294,7 +291,7 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         if name in compared:
             pairs = list(zip(theirs, ours, strict=True))
             ratio = _ratio(pairs, metric, error / (spoken_of if name in SPOKEN_OF else 1))
-            why_not = _near_floor(pairs, metric)
+            why_not = NEAR_FLOOR if max(min(theirs), min(ours)) < metric.floor else ""
         elif not is_alone:
             why_not = unable or ("not compared" if compared else "not measured")
         ratio = None if why_not else ratio
@@ -329,22 +326,8 @@ def _costs(record: Record, label: str, metric: Metric) -> list[float]:
     return [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
 
 
-def _near_floor(pairs: Sequence[tuple[float, float]], metric: Metric) -> str:
-    """Why a ratio is chance: both sides have runs below what is told apart; empty if it is not."""
-    sides = list(zip(*pairs, strict=True))
-    if not all(min(side) < metric.floor for side in sides):
-        return ""
-    is_below = all(math.fsum(side) / len(side) < metric.floor for side in sides)
-    return BELOW_FLOOR if is_below else NEAR_FLOOR
-
-
 def identical_to(label: str, context: Context) -> str | None:
-    """The first revision before this one with the same package, if it is known."""
-    digests = {
-        one.label: one.facts.package_sha256
-        for one in context.revisions
-        if one.facts is not None and one.facts.package_sha256
-    }
-    earlier = context.labels[: context.labels.index(label)]
-    alike = (one for one in earlier if one in digests and digests[one] == digests.get(label))
-    return next(alike, None)
+    """The first revision with the same package, if that is known and another one."""
+    digests = {one.label: one.facts.package_sha256 for one in context.revisions if one.facts}
+    first = next((one for one in digests if digests[one] == digests.get(label)), label)
+    return first if first != label and digests[first] else None

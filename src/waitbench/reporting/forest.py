@@ -9,7 +9,6 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from waitbench.analysis.statistics import (
-    BELOW_FLOOR,
     NEAR_FLOOR,
     UNABLE,
     Estimate,
@@ -32,7 +31,6 @@ from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MA
 
 place_of: Callable[[MetricResult], str] = attrgetter("scenario")
 label_of: Callable[[MetricResult], str] = attrgetter("revision")
-_NEAR = (BELOW_FLOOR, NEAR_FLOOR)
 TOO_FEW = "too few rounds"
 GATE_AXIS = Axis.of_ratios(2.0, "limit")
 """Margins are narrow, and a failure is an arrow at the edge."""
@@ -49,7 +47,7 @@ def mark_of(found: MetricResult) -> str:
         return holds.get(found.verdict) or MARKS.get(found.verdict, HARMLESS)
     if found.is_alone:
         return ""
-    is_harmless = found.why_not in (*UNABLE.values(), *_NEAR) or not found.judged
+    is_harmless = found.why_not in (*UNABLE.values(), NEAR_FLOOR) or not found.judged
     # Where neither side has a figure a gate ended before its turn, or a note says what failed.
     return HARMLESS if is_harmless or found.before is None else BROKEN
 
@@ -76,9 +74,8 @@ def _sides(found: MetricResult) -> list[str]:
 
 def change_of(found: MetricResult) -> str:
     """The ratio as a change, or why there is none."""
-    if found.why_not in _NEAR:
-        at = "below" if found.why_not == BELOW_FLOOR else "near"
-        return f"{at} {format_limit(found.metric.floor, found.metric)}"
+    if found.why_not == NEAR_FLOOR:
+        return f"near {format_limit(found.metric.floor, found.metric)}"
     if found.by_dear_runs and found.dear is not None:
         return f"{found.dear.candidate} of {found.dear.pairs}"
     if found.is_alone:
@@ -92,7 +89,7 @@ def change_of(found: MetricResult) -> str:
 
 def interval_of(found: MetricResult) -> str:
     """What is certain of the change."""
-    if found.why_not in _NEAR:
+    if found.why_not == NEAR_FLOOR:
         return "not compared"
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"

@@ -47,7 +47,7 @@ def costs_of(worker: Comparison) -> Costs:
     """What each revision of a worker costs."""
     name = worker.scenario
     return [
-        (name if name == row.label else f"{name} {row.label}", idle_cost(row, worker))
+        (name if name == row.label else f"{name} {row.label}", idle_cost(row))
         for row in worker.rows
     ]
 

@@ -13,7 +13,6 @@ from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import (
-    BELOW_FLOOR,
     NEAR_FLOOR,
     Comparison,
     MetricResult,
@@ -114,7 +113,7 @@ def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Not
             text = _phrase(what, verdict, of_verdict, is_all=is_all)
             found[MARKS[verdict], text] = of_verdict
     for one in (one for one in group if one.ratio is None):
-        is_near = one.why_not in (BELOW_FLOOR, NEAR_FLOOR)
+        is_near = one.why_not == NEAR_FLOOR
         text = f"{what} not compared" if is_near else one.why_not
         found.setdefault((forest.mark_of(one), text), []).append(one)
     for (mark, text), own in found.items():
