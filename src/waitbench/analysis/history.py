@@ -157,7 +157,13 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
         series=sessions[0].series,
         machine=sessions[0].machine,
         anchor=base.name,
-        ratios={entry: _mean(own, usual * (entry != base)) for entry, own in logs.items()},
+        ratios={
+            # To itself a ratio has no error.
+            entry: _estimate(
+                fmean(own.values()), usual * (entry != base) / math.sqrt(len(own)), len(own)
+            )
+            for entry, own in logs.items()
+        },
         change_points=tuple(_change_points(logs, base, scatter)),
         apart=tuple(sorted(apart, key=attrgetter("order"))),
     )
@@ -169,10 +175,6 @@ def _variance(logs: Sequence[float], noise: float) -> float:
     # Counts may be equal in all runs of all sessions, and another day all the same.
     least = noise + _ASSUMED * _ASSUMED_COUNT / (_ASSUMED_COUNT + len(apart))
     return max(least, median([*apart, *[noise + _ASSUMED] * _ASSUMED_COUNT]))
-
-
-def _mean(logs: Mapping[str, float], error: float) -> Estimate:
-    return _estimate(fmean(logs.values()), error / math.sqrt(len(logs)), len(logs))
 
 
 def _estimate(log: float, half: float, count: int) -> Estimate:
@@ -224,12 +226,8 @@ def _change_point(
 
     What costs as much as the anchor has the ratio 1, without an error.
     """
-    centres, variance, counts = [], 0.0, []
-    for side in sides:
-        own = [log for entry in side for log in logs[entry].values()]
-        centres.append(0.0 if anchor in side else fmean(own))
-        if anchor not in side:
-            variance += error**2 / len(own)
-            counts.append(len({folder for entry in side for folder in logs[entry]}))
-    change, half = centres[1] - centres[0], math.sqrt(variance)
-    return ChangePoint(sides=sides, ratio=_estimate(change, half, min(counts)))
+    own = {side: [log for entry in side for log in logs[entry].values()] for side in sides}
+    before, after = (0.0 if anchor in side else fmean(own[side]) for side in sides)
+    half = error * math.sqrt(sum(1 / len(own[side]) for side in sides if anchor not in side))
+    sessions = (len({folder for entry in side for folder in logs[entry]}) for side in sides)
+    return ChangePoint(sides=sides, ratio=_estimate(after - before, half, min(sessions)))
