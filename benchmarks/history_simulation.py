@@ -90,7 +90,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
     for newest in range(1, nights + 1):
         for one in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):
             measure([int(name[1:]) for name in one.revisions])
-        after = sum(any(int(e.name[1:]) >= at for e in one.entries) for one in sessions)
+        after = sum(any(int(e.name[1:]) >= at for e in one.logs) for one in sessions)
         for trend, step in unannounced(history(), "steady", known):
             known.append(
                 Announced(series=trend.series, metric="steady", after=step.after, rose=step.is_rise)

@@ -205,7 +205,7 @@ def test_counts_that_are_equal_in_all_runs_have_a_history() -> None:
     for cost, steps in ((0.0, []), (1.0, ["v8", "v9"])):
         nights = [
             dataclasses.replace(
-                one, logs={entry: (cost * (entry.name == "v8"),) * 3 for entry in one.entries}
+                one, logs={entry: (cost * (entry.name == "v8"),) * 3 for entry in one.logs}
             )
             for (one,) in night
         ]

@@ -94,7 +94,7 @@ class Trend:
 
 def commonest(sessions: Iterable[Session]) -> str | None:
     """The revision that most sessions hold, of these the earliest: the anchor if none is named."""
-    counts = Counter(entry for one in independent(sessions) for entry in one.entries)
+    counts = Counter(entry for one in independent(sessions) for entry in one.logs)
     best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
     return best.name if best else None
 
@@ -109,7 +109,7 @@ def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]
     for (engine, *_), own in groupby(sorted(independent(sessions), key=key), key):
         group = list(own)
         name = anchor or commonest(one for one in sessions if one.engine == engine)
-        base = [entry for one in group for entry in one.entries if entry.name == name]
+        base = [entry for one in group for entry in one.logs if entry.name == name]
         found += [_trend(group, entry) for entry in base[:1]]
     return tuple(found)
 
@@ -152,7 +152,7 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
     neighbours = [log for entry, own in logs.items() if entry != base for log in own.values()]
     scatter = math.sqrt(_variance(neighbours, fmean(noise)))
     usual = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
-    apart = {entry for one in sessions for entry in one.entries} - logs.keys()
+    apart = {entry for one in sessions for entry in one.logs} - logs.keys()
     return Trend(
         series=sessions[0].series,
         machine=sessions[0].machine,

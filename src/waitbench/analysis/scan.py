@@ -2,17 +2,14 @@
 
 C is what a worker costs, R what each further input adds: the line C + N·R, or none where a value is
 certainly off it. Costs span orders of magnitude and vary by a share of themselves, so errors are
-relative: weighted least squares, with the inverse square of the fitted cost as the weight (R.
-Carroll and D. Ruppert, "Transformation and Weighting in Regression", 1988, chapter 2: generalized
-least squares, one step from the weights of the data). Each round in which a revision has all of its
-values has a line of its own, so that what the machine did to a whole round is not taken for
-precision.
+relative: weighted least squares, with the inverse square of the cost as the weight. Each round in
+which a revision has all of its values has a line of its own, so that what the machine did to a
+whole round is not taken for precision.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from waitbench.analysis.rounds import all_rounds, by_round
 from waitbench.analysis.statistics import (
@@ -82,7 +79,7 @@ def scans(records: Iterable[Record]) -> list[Scanned]:
 def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned:
     scenario, parameter = curve
     curves: list[Curve] = []
-    of_baseline: Mapping[int, Any] = {}
+    of_baseline: Mapping[int, tuple[float, float]] = {}
     for label in next(iter(records.values())).context.labels:
         costs, late = (_means(records, label, one) for one in (COST, LATENESS))
         values = [*costs]
@@ -131,12 +128,8 @@ def fit(values: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
     # Here, not above: no error message should wait for it.
     import numpy as np
 
-    scales = np.array(costs)
-    for _ in range(2):
-        line = np.polyfit(values, costs, 1, w=1 / np.maximum(scales, _LEAST))
-        # A mean far above the line must not weigh next to nothing.
-        scales = np.maximum(np.polyval(line, values), np.array(costs) / 2)
-    return float(line[0]), float(line[1])
+    slope, constant = np.polyfit(values, costs, 1, w=1 / np.maximum(costs, _LEAST))
+    return float(slope), float(constant)
 
 
 def off_line(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> float | None:

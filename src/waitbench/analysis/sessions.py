@@ -58,12 +58,7 @@ class Session:
     """What ratios may differ by: processor, kernel, Python, compiler."""
     metric: str
     logs: Mapping[Entry, tuple[float, ...]]
-    """The logarithm of what each revision cost in the rounds that all have."""
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """Its revisions: two or more."""
-        return tuple(self.logs)
+    """The logarithm of what each revision, two or more, cost in the rounds that all have."""
 
     @property
     def rounds(self) -> int:
@@ -113,7 +108,7 @@ def independent(sessions: Iterable[Session]) -> list[Session]:
     """Each session once, however often it is stored: the copy with most rounds."""
     found = {
         (one.series, one.machine, one.metric, one.engine, one.started): one
-        for one in sorted(sessions, key=lambda one: (one.rounds, len(one.entries)))
+        for one in sorted(sessions, key=lambda one: (one.rounds, len(one.logs)))
     }
     return sorted(found.values(), key=lambda one: one.folder)
 

@@ -240,21 +240,18 @@ def t_quantile(share: float, freedom: float) -> float:
 
 
 def other_packages(context: Context) -> tuple[str, ...]:
-    """Packages besides the engine whose versions differ.
-
-    Such as ``jsonpickle 3.0.1 (v0.16.0), 3.0.2 (v0.16.1)``.
-    """
-    versions: dict[str, dict[str, str]] = {}
-    installed = {one.label: one.facts for one in context.revisions if one.facts}
-    for label, facts in installed.items():
+    """Packages besides the engine whose versions differ, with these: ``json 3.0.1, 3.0.2``."""
+    installed = [one.facts for one in context.revisions if one.facts]
+    versions: dict[str, list[str]] = {}
+    for facts in installed:
         for name, _, version in (text.partition("==") for text in facts.requirements):
-            versions.setdefault(name, {})[label] = version
+            versions.setdefault(name, []).append(version)
     # What is compared is what has each revision's version.
-    own = {label: facts.package_version for label, facts in installed.items()}
+    own = [facts.package_version for facts in installed]
     return tuple(
-        f"{name} " + ", ".join(f"{version} ({label})" for label, version in of_each.items())
-        for name, of_each in sorted(versions.items())
-        if len(set(of_each.values())) > 1 and of_each != own
+        f"{name} {', '.join(dict.fromkeys(of))}"
+        for name, of in sorted(versions.items())
+        if len(set(of)) > 1 and of != own
     )
 
 

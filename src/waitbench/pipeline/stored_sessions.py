@@ -54,7 +54,7 @@ def anchor_among(named: str, found: Sequence[Session]) -> str:
 
     Raises ``UsageError`` for a revision that no comparison holds.
     """
-    entries = sorted({entry for one in found for entry in one.entries}, key=lambda one: one.order)
+    entries = sorted({entry for one in found for entry in one.logs}, key=lambda one: one.order)
     for entry in entries:
         if named in (entry.name, entry.commit):
             return entry.name
