@@ -1,6 +1,5 @@
 """Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
-import math
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -37,8 +36,6 @@ class GateVerdict:
     criteria: tuple[Criterion, ...]
     judgements: tuple[Judgement, ...]
     """Those about several scenarios together first."""
-    questions: int
-    """Number of those that share the error: of all scenarios, measured here or not."""
     most_rounds: int
     inconclusive_passes: bool = False
     """Whether the exit code of an inconclusive comparison is that of a pass."""
@@ -49,12 +46,8 @@ class GateVerdict:
     """The same for what the baseline does not support either: nothing is asked of it."""
     ended: tuple[str, ...] = ()
     """The same where the worker has ended in a phase in which it may: nothing is asked there."""
-    disturbed_rounds: int = 0
-    """Rounds that count although it did so in every attempt; of all scenarios together."""
     rounds: int = 0
     """All rounds of all scenarios."""
-    steal_share: float = 0.0
-    """What a hypervisor took, as a share of the CPU that was asked for."""
     left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -69,28 +62,27 @@ class GateVerdict:
         """Those that would have failed."""
         return tuple(j for j in self.judgements if j.accepted is not None)
 
-    @property
-    def open(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.is_open)
-
-    @property
-    def not_measured(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.verdict is Verdict.NOT_MEASURED)
+    def of(self, verdict: Verdict) -> tuple[Judgement, ...]:
+        """Those with this answer."""
+        return tuple(j for j in self.judgements if j.verdict is verdict)
 
     @property
     def outcome(self) -> GateOutcome:
         """A criterion that certainly failed has failed, whatever else is not known."""
         if self.failures:
             return GateOutcome.FAIL
-        if self.not_measured or self.failed_runs or self.lost or not self.judgements:
+        is_lacking = self.of(Verdict.NOT_MEASURED) or self.failed_runs or self.lost
+        if is_lacking or not self.judgements:
             return GateOutcome.NOT_MEASURED
-        return GateOutcome.INCONCLUSIVE if self.open else GateOutcome.PASS
+        return GateOutcome.INCONCLUSIVE if self.of(Verdict.INCONCLUSIVE) else GateOutcome.PASS
 
     @property
     def exit_code(self) -> ExitCode:
-        if self.outcome is GateOutcome.INCONCLUSIVE and self.inconclusive_passes:
-            return ExitCode.OK
-        return self.outcome.exit_code
+        if self.outcome is GateOutcome.FAIL:
+            return ExitCode.REGRESSION
+        is_passed_over = self.outcome is GateOutcome.INCONCLUSIVE and self.inconclusive_passes
+        is_passed = self.outcome is GateOutcome.PASS or is_passed_over
+        return ExitCode.OK if is_passed else ExitCode.FAILED
 
 
 def judge_all(
@@ -197,24 +189,16 @@ def conclude(
         of = unsupported if record.context.labels[0] in unable else lost
         of += [f"{label} in {record.scenario}" for label in unable]
         ended += [f"{label} in {record.scenario}" for label in has_ended]
-    runs = [run.metrics for record in known for run in record.measurements]
-    # Exact sums: the same in whatever order scenarios came.
-    steal_s, cpu_s = (
-        math.fsum(run.get(key, 0.0) for run in runs) for key in ("machine_steal", "time_cpu")
-    )
     return GateVerdict(
         criteria=tuple(criteria),
         judgements=judge_all(known, criteria, acceptances=acceptances),
-        questions=len(ask(known, criteria)),
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
         lost=tuple(sorted(lost)),
         unsupported=tuple(sorted(unsupported)),
         ended=tuple(sorted(ended)),
-        disturbed_rounds=sum(len(record.disturbed_rounds) for record in known),
         rounds=sum(len(all_rounds(record)) for record in known),
-        steal_share=steal_s / max(steal_s + cpu_s, 1e-9),
         left_out=tuple(left_out),
         acceptances=tuple(acceptances),
     )

@@ -63,11 +63,6 @@ class Judgement(Finding):
         return self.verdict is Verdict.SLOWER and self.accepted is None
 
     @property
-    def is_open(self) -> bool:
-        """Whether there was no answer, and one would have mattered."""
-        return self.verdict is Verdict.INCONCLUSIVE
-
-    @property
     def is_disturbed(self) -> bool:
         """Whether most of its rounds are so, which lets nothing pass."""
         return mostly_disturbed(self.disturbed, self.rounds)
@@ -78,8 +73,9 @@ class Judgement(Finding):
         has_ended = self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]
         # With a floor the bound is not of the ratio to the baseline.
         high = None if self.criterion.floor else self.high
-        stands = not self.is_open if self.accepted is None else self.accepted.stands(high)
-        return has_ended or stands
+        if self.accepted is not None:
+            return has_ended or self.accepted.stands(high)
+        return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
         """The rounds that all scenarios have, and their costs.

@@ -108,11 +108,6 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """Whether the project accepts that it fails."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether nothing is certain."""
-        return self.verdict is Verdict.INCONCLUSIVE
-
-    @property
     def fails(self) -> bool:
         """Whether a gate fails by it."""
         return bool(self.criterion) and self.verdict is Verdict.SLOWER and not self.accepted

@@ -2,8 +2,6 @@
 
 from enum import Enum
 
-from waitbench.model.errors import ExitCode
-
 
 class Verdict(str, Enum):
     """What is known of one ratio, or of one question of the gate."""
@@ -23,7 +21,7 @@ class Verdict(str, Enum):
 
 
 class GateOutcome(str, Enum):
-    """What the gate says of a comparison; each has one exit code."""
+    """What the gate says of a comparison; each has its exit code."""
 
     FAIL = "fail"
     """A criterion failed."""
@@ -33,9 +31,3 @@ class GateOutcome(str, Enum):
     """None failed, all was measured, and a question has no certain answer."""
     PASS = "pass"  # noqa: S105
     """Every question was answered, and no answer is a regression."""
-
-    @property
-    def exit_code(self) -> ExitCode:
-        if self is GateOutcome.FAIL:
-            return ExitCode.REGRESSION
-        return ExitCode.OK if self is GateOutcome.PASS else ExitCode.FAILED

@@ -100,7 +100,7 @@ def interval_of(found: MetricResult) -> str:
     if found.ratio is not None:
         certain = format_shares(found.ratio) if found.floor else format_range(found.ratio)
         return certain or (NOTHING if found.criterion else TOO_FEW)
-    if found.is_open:
+    if found.verdict is Verdict.INCONCLUSIVE:
         # Nothing is known of a question before its first look.
         return TOO_FEW
     return "" if found.is_alone else NOTHING
@@ -142,7 +142,7 @@ def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
         band = (1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
-    return Dot(ratio, band, colour, found.is_open)
+    return Dot(ratio, band, colour, found.verdict is Verdict.INCONCLUSIVE)
 
 
 def axis_of(results: Iterable[MetricResult]) -> Axis:

@@ -49,7 +49,6 @@ _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a line."""
 _NAMED = 3
 """So many candidates have lines of their own."""
-_STEAL_WORTH_SAYING = 0.02
 _OUTCOMES = {
     GateOutcome.PASS: "✓",
     GateOutcome.FAIL: BROKEN,
@@ -277,12 +276,12 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
                 kind, text, level, scenario=found.place, revision=found.label,
                 criterion=str(found.criterion), count=found.rounds,
             )  # fmt: skip
-    if verdict.failures and verdict.open:
+    if verdict.failures and (left := verdict.of(Verdict.INCONCLUSIVE)):
         text = (
-            f"{len(verdict.open)} of {total} questions have no certain answer: where a candidate "
+            f"{len(left)} of {total} questions have no certain answer: where a candidate "
             "has failed, little more is measured of it"
         )
-        yield _note("unfinished", text, "?", count=len(verdict.open))
+        yield _note("unfinished", text, "?", count=len(left))
     needed = {each.accepted for each in verdict.accepted}
     for accepted in verdict.acceptances:
         if accepted.is_over or accepted not in needed:
@@ -293,9 +292,6 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     holding = sum(one.verdict in _HOLDS for one in asked)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
-    if verdict.steal_share > _STEAL_WORTH_SAYING:
-        taken = f"{verdict.steal_share * 100:.0f} %"
-        yield _note("steal", f"a hypervisor took {taken} of the CPU that was asked for")
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"
         yield _note("unsupported", text, HARMLESS, scenario=place)
@@ -317,9 +313,10 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
             return format_count(len(asked), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
     runs = sum(one.count for one in verdict.failed_runs)
+    left, lost = verdict.of(Verdict.INCONCLUSIVE), verdict.of(Verdict.NOT_MEASURED)
     lacking = [
-        f"{len(verdict.open)} of {questions} open" if verdict.open else "",
-        f"{len(verdict.not_measured)} of {questions} not measured" if verdict.not_measured else "",
+        f"{len(left)} of {questions} open" if left else "",
+        f"{len(lost)} of {questions} not measured" if lost else "",
         f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
         *(f"{place} is not supported any more" for place in verdict.lost[:1]),
     ]
@@ -334,7 +331,7 @@ def _risen(found: MetricResult, bounds: str = "") -> str:
 def sentence(found: MetricResult) -> str:
     """An answer of a gate in a line, for what has no tables."""
     certain = forest.interval_of(found).strip(NOTHING)
-    is_open = ": inconclusive" if found.is_open else ""
+    is_open = ": inconclusive" if found.verdict is Verdict.INCONCLUSIVE else ""
     risen = _risen(found, f" ({certain})" if certain else "")
     return f"{risen}, allowed {forest.allowed_of(found)}{is_open}"
 
@@ -351,7 +348,8 @@ def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tupl
         fell = f"{cost.title} {format_change(found.cost_ratio)}"
         return "explained", WARNING, f"{_risen(shown)}, but {fell}: no regression"
     # Why it is open matters only where nothing failed.
-    why = _why_open(found) if found.is_open and is_decisive else ""
+    is_open = found.verdict is Verdict.INCONCLUSIVE
+    why = _why_open(found) if is_open and is_decisive else ""
     return ("open", "?", f"{sentence(shown)}: {why}") if why else ("", "", "")
 
 
