@@ -1,12 +1,12 @@
 """Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement, ask, judge
-from waitbench.analysis.rounds import all_rounds, mostly_disturbed
+from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
@@ -46,8 +46,6 @@ class GateVerdict:
     """The same for what the baseline does not support either: nothing is asked of it."""
     ended: tuple[str, ...] = ()
     """The same where the worker has ended in a phase in which it may: nothing is asked there."""
-    rounds: int = 0
-    """All rounds of all scenarios."""
     left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -156,19 +154,15 @@ def is_too_disturbed(records: Iterable[Record]) -> bool:
     """
     known = tuple(records)
     disturbed = sum(len(record.disturbed_rounds) for record in known)
+    # The rounds of each scenario, by the place that the baseline's run had in them.
+    places: dict[tuple[str, int], list[bool]] = {}
+    for record in known:
+        for run in record.of(record.context.labels[0]):
+            place = (record.scenario, run.position)
+            places.setdefault(place, []).append(run.round in record.disturbed_rounds)
     return disturbed >= _ENOUGH_DISTURBED and all(
-        mostly_disturbed(len(record.disturbed_rounds & rounds), len(rounds))
-        for record in known
-        for rounds in _by_place_of_baseline(record)
+        mostly_disturbed(sum(rounds), len(rounds)) for rounds in places.values()
     )
-
-
-def _by_place_of_baseline(record: Record) -> Collection[Set[int]]:
-    """The rounds of a scenario, by the place that the baseline's run had in them."""
-    found: dict[int, set[int]] = {}
-    for run in record.of(record.context.labels[0]):
-        found.setdefault(run.position, set()).add(run.round)
-    return found.values()
 
 
 def conclude(
@@ -198,7 +192,6 @@ def conclude(
         lost=tuple(sorted(lost)),
         unsupported=tuple(sorted(unsupported)),
         ended=tuple(sorted(ended)),
-        rounds=sum(len(all_rounds(record)) for record in known),
         left_out=tuple(left_out),
         acceptances=tuple(acceptances),
     )

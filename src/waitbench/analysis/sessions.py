@@ -140,7 +140,7 @@ def name_of(source: Source) -> str:
 
 def entry_of(revision: RevisionRecord) -> Entry | None:
     """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
-    if revision.facts is None:
+    if revision.facts is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
         return None
     # As the package says: v0.21 is the wheel of 0.21.0.
     version, commit = revision.facts.package_version, None
@@ -149,7 +149,5 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
         version, commit = (named[1], None) if named else (version, revision.commit)
         if not named and commit is None:
             return None
-    elif revision.origin != Origin.WHEEL:
-        return None
     source = Source(Origin.SOURCE, commit) if commit else Source(Origin.WHEEL, version)
     return Entry(name=name_of(source), version=version, commit=commit, date=revision.commit_date)

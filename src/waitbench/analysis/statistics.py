@@ -160,10 +160,6 @@ class Comparison:
     """The baseline first."""
 
     @property
-    def scenario(self) -> str:
-        return self.record.scenario
-
-    @property
     def rounds(self) -> int:
         """Those that every figure is of, as far as the runs have it."""
         return len(shared_rounds(self.record))

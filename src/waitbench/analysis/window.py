@@ -20,16 +20,13 @@ def is_too_short(samples: Sequence[Sequence[Mapping[str, float]]]) -> bool | Non
 
     In most, because a burst may come by chance in any one. ``None`` where nothing was counted.
     """
-    counted = [
-        (run[0][WAKEUPS], run[1][WAKEUPS])
+    halves = [
+        sorted((run[0][WAKEUPS], run[1][WAKEUPS]))
         for run in samples
         if len(run) == 2 and all({WAKEUPS, TIME} <= one.keys() for one in run)
     ]
-    if not counted:
-        return None
-    return sum(_differ(min(pair), max(pair)) for pair in counted) > len(counted) / 2
-
-
-def _differ(fewer: float, more: float) -> bool:
-    is_chance = more - fewer <= _SCATTER * math.sqrt(fewer + more)
-    return more > _FACTOR * fewer and not is_chance
+    differ = sum(
+        more > _FACTOR * fewer and more - fewer > _SCATTER * math.sqrt(fewer + more)
+        for fewer, more in halves
+    )
+    return differ > len(halves) / 2 if halves else None

@@ -152,7 +152,7 @@ class WorkersSession:
     def _add(self, comparison: Comparison) -> None:
         self.rows += idle.costs_of(comparison)
         self.remarks += (
-            f"{comparison.scenario}: {note.text}."
+            f"{comparison.record.scenario}: {note.text}."
             for note in findings([comparison]).notes
             if note.revision and note.kind not in HEADLINES
         )

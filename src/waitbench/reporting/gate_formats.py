@@ -37,7 +37,6 @@ def plain(found: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "criteria": list(map(str, verdict.criteria)),
         "max_rounds": verdict.most_rounds,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
-        "rounds": verdict.rounds,
         "accepted": [asdict(one) for one in verdict.acceptances],
         "judgements": results.plain(found.judgements or ()),
         "notes": msgspec.to_builtins(found.notes),

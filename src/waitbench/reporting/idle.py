@@ -45,7 +45,7 @@ Costs = Sequence[tuple[str, IdleCost | None]]
 
 def costs_of(worker: Comparison) -> Costs:
     """What each revision of a worker costs."""
-    name = worker.scenario
+    name = worker.record.scenario
     return [
         (name if name == row.label else f"{name} {row.label}", idle_cost(row))
         for row in worker.rows

@@ -168,14 +168,14 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         if measured and not row.runs:
             text = (
                 f"{row.label} was measured in {measured} of {of.rounds + of.left_out} rounds "
-                f"of {of.scenario} only, and has no figures there"
+                f"of {of.record.scenario} only, and has no figures there"
             )
-            yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.scenario)
+            yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.record.scenario)
     rounds = sum(one.rounds for one in comparisons)
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
-        mostly = ", ".join(one.scenario for one in comparisons if one.is_disturbed)
+        mostly = ", ".join(one.record.scenario for one in comparisons if one.is_disturbed)
         where = f", most of those in {mostly}" if mostly else ""
         text = f"{disturbed} of {of_all} disturbed by other programs{where}"
         yield _note("disturbed", f"{text}: repeat on an idle machine", count=disturbed)
