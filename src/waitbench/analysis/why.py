@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from statistics import fmean
 
 from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
@@ -75,8 +76,10 @@ def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: of the thread that changed most first, then of what costs."""
     threads = [{(one.process, one.name): one for one in why.threads} for why in several]
     names = dict.fromkeys(who for of_one in reversed(threads) for who in of_one)
-    found = [[of_one.get(who) for of_one in threads] for who in names]
-    found.sort(key=lambda same: (_change(same), max(map(_price, same))), reverse=True)
+    found = [[of_one.get(who, _missing(*who)) for of_one in threads] for who in names]
+    found.sort(
+        key=lambda same: (_change(same), max(_whole(one).price for one in same)), reverse=True
+    )
     return [
         line
         for same in found
@@ -90,10 +93,8 @@ def total(costs: Iterable[Cost]) -> Cost:
     return Cost(sum(one.wakeups_per_s for one in costs), sum(one.cpu_share for one in costs))
 
 
-def places(thread: Thread | None) -> list[Place]:
+def places(thread: Thread) -> list[Place]:
     """Where a thread waits and works, each with its share of what was counted, by its looks."""
-    if thread is None:
-        return []
     whole, found = _whole(thread), []
     for waits, stacks in ((True, thread.asleep or (Stack((), 1),)), (False, thread.at_work)):
         cpu = 0.0 if waits and thread.at_work else whole.cpu_share
@@ -106,42 +107,39 @@ def places(thread: Thread | None) -> list[Place]:
     return found
 
 
-def _whole(thread: Thread | None) -> Cost:
-    if thread is None:
-        return Cost()
+def _missing(process: str, name: str) -> Thread:
+    """What a revision has of a thread that only the other one has."""
+    return Thread(process=process, name=name, wakeups_per_s=(), cpu_share=())
+
+
+def _whole(thread: Thread) -> Cost:
     return Cost(fmean(thread.wakeups_per_s or [0.0]), fmean(thread.cpu_share or [0.0]))
 
 
-def _price(thread: Thread | None) -> float:
-    return _whole(thread).price
-
-
-def _change(threads: Sequence[Thread | None]) -> float:
+def _change(threads: Sequence[Thread]) -> float:
     """By how much a thread certainly costs more or less, in CPU seconds a second."""
     before, after = threads[0], threads[-1]
-    if before is None or after is None or len(threads) == 1:
-        return max(map(_price, threads))
-    (low, high), (other_low, other_high) = _range(before), _range(after)
-    certain = (
-        Cost(one.wakeups_per_s - most.wakeups_per_s, one.cpu_share - most.cpu_share)
-        for one, most in ((low, other_high), (other_low, high))
-    )
-    return max(0.0, *(cost.price for cost in certain))
+    if len(threads) == 1 or _missing(after.process, after.name) in threads:
+        return max(_whole(one).price for one in threads)
+    certain = [0.0]
+    for unit, price in ((attrgetter("wakeups_per_s"), _PRICE_S), (attrgetter("cpu_share"), 1.0)):
+        low, high = _range(unit(before), before.delayed)
+        other_low, other_high = _range(unit(after), after.delayed)
+        certain += [(low - other_high) * price, (other_low - high) * price]
+    return max(certain)
 
 
-def _range(thread: Thread) -> tuple[Cost, Cost]:
-    """Within what the cost of a thread is known: by how it varied, and was held up."""
+def _range(parts: Sequence[float], delayed: float) -> tuple[float, float]:
+    """Within what a figure of a thread is known: by how it varied, and was held up."""
     # Who sleeps for so long after each piece of work does so less often when it is held up.
-    held_up = 1 / max(1 - thread.delayed, _LEAST_FREE)
-    parts = [thread.wakeups_per_s or [0.0], thread.cpu_share or [0.0]]
-    low, high = 1 - _VARIES, held_up / (1 - _VARIES)
-    return Cost(*(min(one) * low for one in parts)), Cost(*(max(one) * high for one in parts))
+    held_up = 1 / max(1 - delayed, _LEAST_FREE)
+    low, high = min(parts, default=0.0), max(parts, default=0.0)
+    return low * (1 - _VARIES), high * held_up / (1 - _VARIES)
 
 
-def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
+def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
     """The lines of one thread, of each revision."""
-    shown = next(thread for thread in reversed(threads) if thread)
-    line = partial(Line, process=shown.process, thread=shown.name)
+    line = partial(Line, process=threads[-1].process, thread=threads[-1].name)
     found = [places(thread) for thread in threads]
     working = [[place for place in own if not place.waits] for own in found]
     waiting: dict[_Names, list[list[Place]]] = {}
