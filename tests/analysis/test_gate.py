@@ -101,7 +101,7 @@ def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     verdict = gate.conclude([lacking, whole], parse(["system:10%,each"], METRICS), 10)
     asked = {(j.label, j.place) for j in verdict.judgements}
     assert asked == {("b", "s"), ("c", "t"), ("b", "t")}
-    assert (verdict.lost, verdict.unsupported) == (("c in s",), ())
+    assert verdict.not_asked == (("c in s", gate.LOST),)
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "a capability was lost"
 
 
@@ -111,7 +111,7 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
     record.add(outcome("a", 0, "not-supported"))
     verdict = gate.conclude([record], CRITERIA, 10)
     assert verdict.judgements == ()
-    assert (verdict.lost, verdict.unsupported) == ((), ("a in waiting",))
+    assert verdict.not_asked == (("a in waiting", gate.UNSUPPORTED),)
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "nothing could be asked"
     assert verdict.exit_code is ExitCode.FAILED
 
@@ -124,7 +124,7 @@ def test_of_a_worker_that_ends_where_it_may_nothing_is_asked_there(ends: str) ->
     whole = make_record({"a": runs, "b": runs}, scenario="whole")
     verdict = gate.conclude([gone, whole], CRITERIA, 10)
     assert {j.scenarios for j in verdict.judgements} == {("whole",)}
-    assert (verdict.ended, verdict.lost, verdict.unsupported) == ((f"{ends} in gone",), (), ())
+    assert verdict.not_asked == ((f"{ends} in gone", "ended"),)
     assert (verdict.failed_runs, gone.failures) == ((), [])
     assert gone.why_given_up(ends) is not None, "it is not tried again"
 
@@ -135,7 +135,7 @@ def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
     record.add(outcome("b", 4, "ended"))
     verdict = gate.conclude([record], CRITERIA, 10)
     assert [j.rounds for j in verdict.judgements] == [3] * len(CRITERIA)
-    assert verdict.ended == ()
+    assert verdict.not_asked == ()
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:

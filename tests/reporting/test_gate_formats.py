@@ -37,7 +37,7 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         base,
         replace(base, inconclusive_passes=True),
         replace(base, failed_runs=(FAILED,)),
-        replace(base, lost=("new in waiting",)),
+        replace(base, not_asked=(("new in waiting", "lost"),)),
         replace(base, judgements=()),
     ]
     for verdict in changed:
@@ -73,7 +73,9 @@ def test_neither_markdown_nor_junit_holds_control_characters() -> None:
 
 def test_markdown_has_notes_as_text() -> None:
     verdict = forgiven()
-    text = rendered(findings((), replace(verdict, unsupported=("a|b <i> in waiting",))))
+    text = rendered(
+        findings((), replace(verdict, not_asked=(("a|b <i> in waiting", "unsupported"),)))
+    )
     assert "\n* ! new: wake-ups while waiting 12× more in waiting, but steady CPU" in text
     assert "\n* – a\\|b &lt;i> in waiting: not asked, as the baseline does not" in text
 

@@ -12,6 +12,8 @@ from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, HARMLESS
 
+LOST, UNSUPPORTED = "lost", "unsupported"
+"""The baseline supports a scenario, and the candidate does not; or the baseline does not either."""
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
 ROUNDS_OF_FAILED = 1
@@ -40,12 +42,8 @@ class GateVerdict:
     inconclusive_passes: bool = False
     """Whether the exit code of an inconclusive comparison is that of a pass."""
     failed_runs: tuple[FailedRuns, ...] = ()
-    lost: tuple[str, ...] = ()
-    """``label in scenario`` for what the baseline supports, and the candidate does not."""
-    unsupported: tuple[str, ...] = ()
-    """The same for what the baseline does not support either: nothing is asked of it."""
-    ended: tuple[str, ...] = ()
-    """The same where the worker has ended in a phase in which it may: nothing is asked there."""
+    not_asked: tuple[tuple[str, str], ...] = ()
+    """``label in scenario`` for what could not run there, and why: ``LOST``, or a harmless one."""
     left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -69,8 +67,8 @@ class GateVerdict:
         """A criterion that certainly failed has failed, whatever else is not known."""
         if self.failures:
             return GateOutcome.FAIL
-        is_lacking = self.of(Verdict.NOT_MEASURED) or self.failed_runs or self.lost
-        if is_lacking or not self.judgements:
+        has_lost = any(why == LOST for _, why in self.not_asked)
+        if self.of(Verdict.NOT_MEASURED) or self.failed_runs or has_lost or not self.judgements:
             return GateOutcome.NOT_MEASURED
         return GateOutcome.INCONCLUSIVE if self.of(Verdict.INCONCLUSIVE) else GateOutcome.PASS
 
@@ -176,22 +174,20 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    lost, unsupported, ended = list[str](), list[str](), list[str]()
+    not_asked = []
     for record in known:
         has_ended = {one.label for one in record.outcomes if one.reason == ENDED} & record.unable
-        unable = record.unable - has_ended
-        of = unsupported if record.context.labels[0] in unable else lost
-        of += [f"{label} in {record.scenario}" for label in unable]
-        ended += [f"{label} in {record.scenario}" for label in has_ended]
+        is_lost = record.context.labels[0] not in record.unable - has_ended
+        for label in record.unable:
+            why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
+            not_asked.append((f"{label} in {record.scenario}", why))
     return GateVerdict(
         criteria=tuple(criteria),
         judgements=judge_all(known, criteria, acceptances=acceptances),
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
-        lost=tuple(sorted(lost)),
-        unsupported=tuple(sorted(unsupported)),
-        ended=tuple(sorted(ended)),
+        not_asked=tuple(sorted(not_asked)),
         left_out=tuple(left_out),
         acceptances=tuple(acceptances),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis import results
-from waitbench.analysis.gate import FailedRuns, GateVerdict
+from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import (
@@ -22,7 +22,7 @@ from waitbench.analysis.statistics import (
 )
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.record import Record
-from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.model.run import BY_PROC, ENDED, RESTARTED
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
     NOTHING,
@@ -56,6 +56,11 @@ _OUTCOMES = {
     GateOutcome.NOT_MEASURED: WARNING,
 }
 _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
+_NOT_ASKED = {
+    LOST: "the baseline supports it, this candidate does not",
+    UNSUPPORTED: "not asked, as the baseline does not support it",
+    ENDED: "not asked, as it ends there, which it may",
+}
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
     BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
@@ -266,9 +271,6 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     text = f"{verdict.outcome.value.upper()}: {_headline(verdict, asked)}"
     yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
-    for place in verdict.lost:
-        text = f"{place}: the baseline supports it, this candidate does not"
-        yield _note("lost", text, BROKEN, scenario=place)
     for found, shown in zip(verdict.judgements, asked, strict=True):
         kind, level, text = _beside(found, shown, is_decisive=not verdict.failures)
         if kind:
@@ -292,11 +294,9 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     holding = sum(one.verdict in _HOLDS for one in asked)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
-    for place in verdict.unsupported:
-        text = f"{place}: not asked, as the baseline does not support it"
-        yield _note("unsupported", text, HARMLESS, scenario=place)
-    for place in verdict.ended:
-        yield _note("ended", f"{place}: not asked, as it ends there, which it may", HARMLESS)
+    for place, why in verdict.not_asked:
+        level = BROKEN if why == LOST else HARMLESS
+        yield _note(why, f"{place}: {_NOT_ASKED[why]}", level, scenario=place)
     for text in verdict.left_out:
         yield _note("left-out", text.rstrip("."), HARMLESS)
 
@@ -313,14 +313,15 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
             return format_count(len(asked), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
     runs = sum(one.count for one in verdict.failed_runs)
-    left, lost = verdict.of(Verdict.INCONCLUSIVE), verdict.of(Verdict.NOT_MEASURED)
-    lacking = [
+    left, lacking = verdict.of(Verdict.INCONCLUSIVE), verdict.of(Verdict.NOT_MEASURED)
+    lost = [place for place, why in verdict.not_asked if why == LOST]
+    reasons = [
         f"{len(left)} of {questions} open" if left else "",
-        f"{len(lost)} of {questions} not measured" if lost else "",
+        f"{len(lacking)} of {questions} not measured" if lacking else "",
         f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
-        *(f"{place} is not supported any more" for place in verdict.lost[:1]),
+        *(f"{place} is not supported any more" for place in lost[:1]),
     ]
-    return f"{'; '.join(filter(None, lacking)) or 'no question could be asked'}{also}"
+    return f"{'; '.join(filter(None, reasons)) or 'no question could be asked'}{also}"
 
 
 def _risen(found: MetricResult, bounds: str = "") -> str:
