@@ -159,7 +159,6 @@ def test_what_is_open_wants_more_rounds_until_its_last_look() -> None:
 def test_where_a_candidate_has_failed_nothing_more_need_be_known_of_it() -> None:
     failed = judgement("b", "s", verdict=Verdict.SLOWER)
     elsewhere, other = judgement("b", "t", rounds=0), judgement("c", "s")
-    assert gate.has_failed(failed)
     assert gate.unsettled([failed, judgement("b", "s"), elsewhere, other]) == (elsewhere, other)
     # Nor of several scenarios together, if it has failed in one of them; and the other way round.
     assert gate.unsettled([failed, judgement("b", "s", "t"), elsewhere]) == (elsewhere,)

@@ -16,8 +16,6 @@ LOST, UNSUPPORTED = "lost", "unsupported"
 """The baseline supports a scenario, and the candidate does not; or the baseline does not either."""
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
-ROUNDS_OF_FAILED = 1
-"""In each scenario, of a candidate that has failed in another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,23 +123,19 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """Those that more rounds could change, where that matters.
 
-    Where a candidate has failed, nothing more need be known of it. Elsewhere it is measured for a
-    few rounds, so that every scenario has figures.
+    Where a candidate has failed for certain, nothing more need be known of it. Elsewhere it is
+    measured for one round, so that every scenario has figures.
     """
-    failed = {(j.label, scenario) for j in judgements if has_failed(j) for scenario in j.scenarios}
+    certain = [j for j in judgements if j.fails and not j.is_partial]
+    failed = {(j.label, scenario) for j in certain for scenario in j.scenarios}
     labels = {label for label, _ in failed}
     return tuple(
         j
         for j in judgements
         if not j.settled
         and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
-        and not (j.label in labels and j.rounds >= ROUNDS_OF_FAILED)
+        and not (j.label in labels and j.rounds)
     )
-
-
-def has_failed(judgement: Judgement) -> bool:
-    """Whether it fails for certain."""
-    return judgement.fails and not judgement.is_partial
 
 
 def is_too_disturbed(records: Iterable[Record]) -> bool:
