@@ -8,6 +8,7 @@ from tests.analysis.searched import history, search
 from tests.reporting.printing import lines_of
 from waitbench.analysis.bisection import Search, Step
 from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
 from waitbench.reporting import bisection
@@ -51,7 +52,8 @@ def merge_named() -> Search:
 def inconclusive(*, is_disturbed: bool) -> Search:
     """A search that ended with such a step."""
     found = commits(4)
-    step = replace(found.steps[0], left=None, is_disturbed=is_disturbed, rounds=30)
+    changes = [replace(one, verdict=Verdict.INCONCLUSIVE) for one in found.steps[0].changes]
+    step = Step(changes=tuple(changes), is_disturbed=is_disturbed, rounds=30)
     return replace(found, steps=(step,))
 
 

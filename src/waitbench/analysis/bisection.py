@@ -60,17 +60,26 @@ class Change:
 class Step:
     """What the rounds of some points show so far."""
 
-    left: tuple[int, ...] | None = None
-    """The two points between which the change is; none where neither half is beyond the margin.
-
-    ``None`` where nothing is certain: more rounds are needed.
-    """
     rounds: int = 0
     """Those that it rests on."""
     changes: tuple[Change, ...] = ()
     """To the middle, if there is one, and to the bad end. Empty with too few rounds."""
     is_disturbed: bool = False
     """Whether nothing is certain because other programs used the machine in most rounds."""
+
+    @property
+    def left(self) -> tuple[int, ...] | None:
+        """The two points between which the change is; none if neither half is beyond the margin.
+
+        ``None`` where nothing is certain: more rounds are needed. Where both halves are beyond, the
+        later is taken, which is what is wrong today; another search finds the earlier one.
+        """
+        sure = () if self.is_disturbed else self.changes
+        for change in reversed(sure):
+            if change.verdict in (Verdict.SLOWER, Verdict.FASTER):
+                return change.good, change.bad
+        is_within = all(change.verdict is Verdict.WITHIN_MARGIN for change in sure)
+        return () if sure and is_within else None
 
 
 class End(str, Enum):
@@ -195,9 +204,8 @@ def judge(
             _change(search, half, logs[..., at], error) for at, half in enumerate(halves)
         )
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
-        left = None if is_disturbed else _left(changes)
-        step = Step(left=left, rounds=look, changes=changes, is_disturbed=is_disturbed)
-        if left is not None:
+        step = Step(rounds=look, changes=changes, is_disturbed=is_disturbed)
+        if step.left is not None:
             break
     return step
 
@@ -217,13 +225,3 @@ def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float)
     )
     ratio = Estimate(math.exp(sign * found.centre), low, high, len(logs))
     return Change(good=half[0], bad=half[1], ratio=ratio, verdict=verdict)
-
-
-def _left(changes: Sequence[Change]) -> tuple[int, ...] | None:
-    # Where both halves are beyond, the later is taken, which is what is wrong today; another search
-    # finds the earlier one.
-    for change in reversed(changes):
-        if change.verdict in (Verdict.SLOWER, Verdict.FASTER):
-            return change.good, change.bad
-    is_within = all(change.verdict is Verdict.WITHIN_MARGIN for change in changes)
-    return () if is_within else None
