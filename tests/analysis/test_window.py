@@ -82,5 +82,5 @@ def test_a_window_is_too_short_where_it_holds_one_burst_and_not_where_it_holds_f
 
 
 def test_samples_of_other_things_say_nothing_of_wakeups() -> None:
-    assert is_too_short([[{"taken_s": 0.1}, {"taken_s": 0.2}]]) is None
-    assert is_too_short([(), ()]) is None
+    assert is_too_short([[{"taken_s": 0.1}, {"taken_s": 0.2}]]) is False
+    assert is_too_short([(), ()]) is False

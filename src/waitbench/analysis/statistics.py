@@ -22,7 +22,6 @@ from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import all_rounds, kept, mostly_disturbed, shared_rounds
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.verdicts import Verdict
-from waitbench.analysis.window import is_too_short
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED, Measurement
@@ -144,11 +143,6 @@ class Row:
     def means(self) -> dict[str, Estimate]:
         """By the metric's name."""
         return {one.metric.name: one.after for one in self.figures if one.after}
-
-    @property
-    def is_window_too_short(self) -> bool | None:
-        """Whether the wake-ups of the window's halves differ, where they were counted."""
-        return is_too_short([run.samples for run in self.runs])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,10 @@ _SCATTER = 2.0
 """So many standard deviations of a count of single wake-ups (Poisson) are chance."""
 
 
-def is_too_short(samples: Sequence[Sequence[Mapping[str, float]]]) -> bool | None:
+def is_too_short(samples: Sequence[Sequence[Mapping[str, float]]]) -> bool:
     """Whether the halves differ in most of some runs, of the samples of each: one a half.
 
-    In most, because a burst may come by chance in any one. ``None`` where nothing was counted.
+    In most, because a burst may come by chance in any one.
     """
     halves = [
         sorted((run[0][WAKEUPS], run[1][WAKEUPS]))
@@ -29,4 +29,4 @@ def is_too_short(samples: Sequence[Sequence[Mapping[str, float]]]) -> bool | Non
         more > _FACTOR * fewer and more - fewer > _SCATTER * math.sqrt(fewer + more)
         for fewer, more in halves
     )
-    return differ > len(halves) / 2 if halves else None
+    return differ > len(halves) / 2

@@ -21,6 +21,7 @@ from waitbench.analysis.statistics import (
     other_packages,
 )
 from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.analysis.window import is_too_short
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, RESTARTED
 from waitbench.reporting import forest
@@ -223,7 +224,7 @@ def _oddities(label: str, rows: Sequence[Row], twin: str | None) -> Iterator[Not
     said = [
         ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
     ]
-    if any(row.is_window_too_short for row in rows):
+    if any(is_too_short([run.samples for run in row.runs]) for row in rows):
         text = ": window too short: its halves differ in wake-ups. Set a longer window"
         said.append(("short-window", text, 0))
     if any(map(_is_counted_dearly, rows)):
