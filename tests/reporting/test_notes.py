@@ -169,11 +169,8 @@ CASES: dict[str, Callable[[], Said]] = {
     ),
     "a gate that could not ask everything": lambda: replace(
         failing(),
-        unsupported=("a in x",),
-        ended=("b in y",),
+        not_asked=(("a in x", "unsupported"), ("b in y", "ended"), ("c", "lost")),
         left_out=("rss: why.",),
-        lost=("c",),
-        steal_share=0.1,
     ),
     "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 16, [3.0] * 16),
     "a gate's open question, which its table has": unclear,
