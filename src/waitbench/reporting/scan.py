@@ -14,11 +14,12 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_change,
     format_count,
+    format_digits,
     format_number,
     format_quantity,
     format_range,
 )
-from waitbench.reporting.summary import MARK_STYLES, MARKS, WARNING
+from waitbench.reporting.summary import MARKS, WARNING
 
 _MICRO = 1e6
 
@@ -54,10 +55,6 @@ def _table(scanned: Scanned) -> Table:
         ]
         for curve in curves
     ]
-    if any(curve.slope_ratio for curve in curves):
-        names.append("R, relative")
-        for column, curve in zip(columns, curves, strict=True):
-            column.append(_ratio(curve.slope_ratio))
     labels = (heading(scanned.parameter), *(curve.label for curve in curves))
     title_ = f"{title(scanned)} · steady CPU, % of a core, means"
     if scanned.parameter == SILENCE:
@@ -79,21 +76,16 @@ def _late(lateness: Estimate | None) -> Cell:
 
 
 def _cost(cost: Estimate | None, scale: float = 100) -> Cell:
-    """A mean of cores, by default in per cent, with half of its interval in per cent of it."""
+    """A mean of cores, by default in per cent, with its interval."""
     if cost is None:
         return NOTHING
-    # What is cut off at zero has no equal halves.
-    half = (cost.high / cost.value - 1) * 100 if cost.high and cost.low and cost.value else None
-    spread = "" if half is None else f" ±{half:.0f} %"
-    return Word(text=f"{format_number(cost.value * scale)}{spread}", sort=cost.value)
-
-
-def _ratio(ratio: Estimate | None) -> Cell:
-    if ratio is None:
-        return NOTHING
-    interval = format_range(ratio)
-    text = f"{format_change(ratio)}{f' ({interval})' if interval else ''}"
-    return Word(text=text, style=MARK_STYLES[MARKS[ratio.verdict]], sort=ratio.value)
+    value, *ends = (
+        format_digits(one * scale, 3, zeros=True)
+        for one in (cost.value, cost.low, cost.high)
+        if one is not None
+    )
+    interval = f" ({'–'.join(ends)})" if ends else ""
+    return Word(text=f"{value}{interval}", sort=cost.value)
 
 
 def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
