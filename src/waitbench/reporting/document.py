@@ -143,7 +143,6 @@ class Section:
     logs: Sequence[tuple[str, str]] = ()
     """The ends of logs, each with its title."""
     flames: Sequence[Flame] = ()
-    facts: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,8 +33,6 @@ COSTS = ("steady", "cpu", "system", "real")
 _SHOWN_DIGITS = 12
 _NAMED = 3
 """So many candidates say in a heading what a scenario comes to."""
-_MOST_FAILURES = 4
-"""So many stand above all else on a page of many comparisons."""
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
@@ -160,9 +158,6 @@ def compose_history(
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
         axis = forest.axis_of(latest)
         tables.append(forest.tabulate(title, latest, history.COLUMNS, axis=axis))
-    if failures:
-        failed = Table("Runs", [(Heading("what failed"), [note.text for note in failures])])
-        sections.append(Section(title="What failed", tables=[failed]))
     sections.append(Section(title="How it was measured", tables=[_sources(several)]))
     no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
     compared = format_count(len(several), "comparison", "comparisons")
@@ -174,7 +169,7 @@ def compose_history(
         ),
         notes=(
             *((_steps(found) or [no_steps]) if found else []),
-            *failures[:_MOST_FAILURES],
+            *failures,
             *lead,
         ),
         tables=tables,
@@ -238,23 +233,23 @@ def _command(contents: Contents) -> str:
 def _source(contents: Contents) -> Section:
     """How one comparison was measured."""
     context = contents.comparison
-    facts = [_facts(one) for one in context.revisions]
-    revisions = Table(
-        "Revisions", [(Heading(name), [of[name] or NOTHING for of in facts]) for name in facts[0]]
-    )
+    revisions = [_facts(one) for one in context.revisions]
+    known = {
+        "command": _command(contents),
+        "begun": moment(context.started_at),
+        "topology": context.topology,
+        "engine": context.engine,
+        "hyperfine": context.hyperfine_version,
+        **dict(_machine(context.machine)),
+        "waitbench": context.waitbench,
+        **dict(_at_once(contents.records)),
+    }
+    known = {name: value for name, value in known.items() if value}
+    measured = Table("Measured", [(Heading("what"), [*known]), (Heading("is"), [*known.values()])])
+    columns = [(Heading(name), [of[name] or NOTHING for of in revisions]) for name in revisions[0]]
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
-        tables=(revisions,),
-        facts=(
-            ("command", _command(contents)),
-            ("begun", moment(context.started_at)),
-            ("topology", context.topology),
-            ("engine", context.engine),
-            ("hyperfine", context.hyperfine_version),
-            *_machine(context.machine),
-            *([("waitbench", context.waitbench)] if context.waitbench else []),
-            *_at_once(contents.records),
-        ),
+        tables=(Table("Revisions", columns), measured),
     )
 
 
