@@ -82,16 +82,7 @@ def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
     for label in labels:
         own = [one for one in found if one.revision == label]
         who = f"{label}: " if len(labels) > 1 else ""
-        judged = [one for one in own if one.judged]
-        groups = {
-            # What waits is what this is about; the same word would not fit both.
-            " that wait": [one for one in judged if one.waits],
-            " that do not wait": [one for one in judged if not one.waits],
-        }
-        if not all(groups.values()):
-            groups = {"": judged}
-        for kind, group in groups.items():
-            yield from _changes(group, who, kind)
+        yield from _changes([one for one in own if one.judged], who)
         yield from _prices(own, who)
 
 
@@ -108,9 +99,9 @@ def _summary(judged: Sequence[MetricResult], total: int) -> Note:
     return _note(CHANGE, f"{text}: see each row", mark, count=total)
 
 
-def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Note]:
+def _changes(group: Sequence[MetricResult], who: str) -> Iterator[Note]:
     what = "CPU in all" if {one.metric.name for one in group} == {"cpu"} else "steady CPU"
-    is_all = len(group) == 1 and not kind
+    is_all = len(group) == 1
     found: dict[tuple[str, str], list[MetricResult]] = {}
     for verdict in MARKS:
         of_verdict = [one for one in group if one.verdict is verdict]
@@ -123,7 +114,7 @@ def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Not
         found.setdefault((forest.mark_of(one), text), []).append(one)
     for (mark, text), own in found.items():
         number = f"all {len(group)}" if len(own) == len(group) else f"{len(own)} of {len(group)}"
-        where = f" in {number} scenarios{kind}" if own[1:] else f" in {own[0].scenario}"
+        where = f" in {number} scenarios" if own[1:] else f" in {own[0].scenario}"
         said = f"{who}{text}{'' if is_all else where}"
         yield _note(CHANGE, said, mark, revision=own[0].revision, count=len(own))
 
