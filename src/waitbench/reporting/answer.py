@@ -15,9 +15,9 @@ from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison, MetricResult
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
-from waitbench.reporting.document import Answer, Heading, Table
+from waitbench.reporting.document import Answer, Table
 from waitbench.reporting.forest import COLUMNS
-from waitbench.reporting.formats import NOTHING, format_count
+from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
 
 _NAMED = 2
@@ -166,22 +166,12 @@ def scenario(found: Findings, name: str) -> Table:
 
 
 def of_commands(found: Findings) -> list[Table]:
-    """What commands measure of themselves, a table a scenario: a row a metric."""
+    """What commands measure of themselves, a table a scenario."""
     own = [one for one in found.results if one.metric.is_of_command]
-    tables = []
-    for place in dict.fromkeys(one.scenario for one in own):
-        cells: dict[str, dict[str, str]] = {label: {} for label in found.labels}
-        for one in (one for one in own if one.scenario == place):
-            title, change = one.metric.title, ""
-            if not one.is_alone:
-                cells[found.labels[0]][title] = forest.before_of(one)
-                change = f"\n{forest.change_of(one)}" * (one.ratio is not None)
-            cells[one.revision][title] = f"{forest.after_of(one)}{change}"
-        titles = list(dict.fromkeys(one.metric.title for one in own if one.scenario == place))
-        columns = [(label, [of.get(one, NOTHING) for one in titles]) for label, of in cells.items()]
-        title = f"{place} · what the command measured"
-        tables.append(Table(title, ((Heading("metric"), titles), *columns)))
-    return tables
+    places: dict[str, list[MetricResult]] = {}
+    for one in own:
+        places.setdefault(one.scenario, []).append(one)
+    return [costs(found, of, f"{at} · what the command measured") for at, of in places.items()]
 
 
 def gate_table(
