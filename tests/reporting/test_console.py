@@ -48,8 +48,7 @@ def verdict(console: Console) -> None:
 
 
 def what_is_prepared(console: Console) -> None:
-    with PreparationLog(console, quiet=False) as say:
-        say(HOSTILE, HOSTILE)
+    PreparationLog(console, quiet=False)(HOSTILE, HOSTILE)
 
 
 def plain_text(console: Console) -> None:

@@ -93,9 +93,8 @@ def _command(
     if accepted is not None:
         sent["accepted.toml"] = accepted.read_bytes()
         options += ["--accepted", "accepted.toml"]
-    with say:
-        maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
-        specs = maker.build_wheels(valid.specs)
+    maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
+    specs = maker.build_wheels(valid.specs)
     named = []
     for spec in specs:
         path = None

@@ -92,11 +92,10 @@ def new_record(scenario: Scenario, context: Context) -> Record:
 
 def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
-    with say:
-        hyperfine = locate(request.cache, say.about)
-        maker = Maker(engine=request.engine, cache=request.cache, say=say)
-        made = maker.make_all(request.specs)
-        usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
+    hyperfine = locate(request.cache, say.about)
+    maker = Maker(engine=request.engine, cache=request.cache, say=say)
+    made = maker.make_all(request.specs)
+    usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
         if spec.revision.label in errors:

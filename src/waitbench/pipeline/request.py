@@ -139,10 +139,9 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     found = _instruments(request)
     cache = Cache()
     repository = _repository(request, engine, cache, say)
-    with say:
-        named = revisions.resolve(request.revisions, engine, repository)
-        chooser = Chooser(engine, repository, cache, say.about)
-        specs = chooser.choose(named, request.origin, request.python)
+    named = revisions.resolve(request.revisions, engine, repository)
+    chooser = Chooser(engine, repository, cache, say.about)
+    specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
         typed=request,
         engine=engine,

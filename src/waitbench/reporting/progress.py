@@ -3,18 +3,14 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import print_prose
-from waitbench.reporting.formats import format_number, format_quantity
-
-_TIMES = {"real": "time_wall_clock", "user": "time_user", "system": "time_system"}
-"""What is printed of a run, by its key."""
+from waitbench.reporting.formats import format_number
 
 
 class Log:
@@ -39,20 +35,7 @@ class Log:
 
 
 class PreparationLog(Log):
-    """Says what is being set up, a line a step; on a terminal with a spinner while entered."""
-
-    def __init__(self, console: Console, *, quiet: bool) -> None:
-        super().__init__(console, quiet=quiet)
-        self._status: AbstractContextManager[Any] = (
-            console.status("setting up") if console.is_terminal and not quiet else nullcontext()
-        )
-
-    def __enter__(self) -> "PreparationLog":
-        self._status.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._status.__exit__(*error)
+    """Says what is being set up, a line a step."""
 
     def __call__(self, label: str, what: str) -> None:
         self.about(f"{label}: {what}")
@@ -137,8 +120,9 @@ class RunProgress(Log):
         of_all = "" if math.isfinite(self._end) else f"/{self._total}"
         left = "" if self._console.is_terminal else f" ({self._time_left})"
         what = " ".join(_described(planned))
+        failure = "" if isinstance(result, Measurement) else f": {result.reason}: {result.message}"
         number = self._total - len(self._left)
-        self.say(f"[{number}{of_all}] {what}: {_brief(result)}{left}")
+        self.say(f"[{number}{of_all}] {what}{failure}{left}")
 
     def skip(self, planned: PlannedRun) -> None:
         """The next run of the plan will not take place, or has."""
@@ -160,14 +144,6 @@ class RunProgress(Log):
 def _described(planned: PlannedRun) -> tuple[str, str, str]:
     number = "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
     return planned.scenario.name, number, planned.label
-
-
-def _brief(result: Result) -> str:
-    if isinstance(result, Outcome):
-        return f"{result.reason}: {result.message}"
-    known = {name: result.metrics.get(key) for name, key in _TIMES.items()}
-    texts = [f"{name} {format_quantity(s, 'second')}" for name, s in known.items() if s is not None]
-    return ", ".join(texts) or "done"
 
 
 def _human(seconds: float) -> str:
