@@ -120,7 +120,7 @@ def answer(found: Findings) -> Answer:
 
 
 def _scenarios(found: Findings) -> Table:
-    """A row for each candidate in each scenario, and beneath it what came later or earlier.
+    """A row for each candidate in each scenario, and beneath it how late items came.
 
     Of a revision that is compared with none, what each scenario costs it.
     """
@@ -134,13 +134,7 @@ def _scenarios(found: Findings) -> Table:
         who = one.revision if several else one.scenario
         return who if one.metric.title == what else f"{who}, {one.metric.title}"
 
-    # What is not judged is worth a row only where it certainly changed.
-    changed = (Verdict.SLOWER, Verdict.FASTER)
-    shown = [
-        one
-        for one in found.results
-        if one.is_main and (one.judged or one.is_alone or one.verdict in changed)
-    ]
+    shown = [one for one in found.results if one.is_main]
     has_groups = several or len(found.labels) == 1
     groups = [one.scenario for one in shown if has_groups]
     columns = (*found.sides, *(COLUMNS if found.labels[1:] else ()))
