@@ -244,8 +244,8 @@ def _source(contents: Contents) -> Section:
         "waitbench": context.waitbench,
         **dict(_at_once(contents.records)),
     }
-    known = {name: value for name, value in known.items() if value}
-    measured = Table("Measured", [(Heading("what"), [*known]), (Heading("is"), [*known.values()])])
+    texts = {name: value for name, value in known.items() if value}
+    measured = Table("Measured", [(Heading("what"), [*texts]), (Heading("is"), [*texts.values()])])
     columns = [(Heading(name), [of[name] or NOTHING for of in revisions]) for name in revisions[0]]
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
