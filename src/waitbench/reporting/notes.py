@@ -74,29 +74,18 @@ def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
 
 
 def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
-    """What is known of each candidate: a line for each verdict, and what waiting less costs."""
+    """What is known of each candidate: a line for each verdict, and what waiting less costs.
+
+    Of many, the table says it.
+    """
     labels = dict.fromkeys(one.revision for one in found if one.judged)
     if len(labels) > _NAMED:
-        yield _summary([one for one in found if one.judged], len(labels))
         return
     for label in labels:
         own = [one for one in found if one.revision == label]
         who = f"{label}: " if len(labels) > 1 else ""
         yield from _changes([one for one in own if one.judged], who)
         yield from _prices(own, who)
-
-
-def _summary(judged: Sequence[MetricResult], total: int) -> Note:
-    """Of many candidates how many changed: the table names them."""
-    words = {Verdict.SLOWER: "cost more", Verdict.FASTER: "cost less"}
-    counts = {
-        verdict: len({one.revision for one in judged if one.verdict is verdict})
-        for verdict in words
-    }
-    said = [f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict]]
-    text = f"of {total} revisions {' and '.join(said) or 'none certainly changed'}"
-    mark = next((MARKS[verdict] for verdict in words if counts[verdict]), "")
-    return _note(CHANGE, f"{text}: see each row", mark, count=total)
 
 
 def _changes(group: Sequence[MetricResult], who: str) -> Iterator[Note]:
