@@ -2,9 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.analysis.statistics import Comparison
@@ -18,6 +17,17 @@ HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
 """Of a core: where the axis begins, and how far it reaches at least."""
 _CHARACTERS = 18
+_FIGURES = (
+    ("wakes/s", "wakeups", ""),
+    ("calls/s", "syscalls", ""),
+    ("late", "latency-p50", "second"),
+    ("memory", "memory", "byte"),
+    ("peak", "rss", "byte"),
+    ("requests/s\nto services", "service-requests", ""),
+    ("bytes/s\nservices", "service-bytes", ""),
+    ("% core\nservices", "service-cpu", "core"),
+)
+"""Headings, metrics, and in what they are written."""
 
 
 @dataclass(frozen=True)
@@ -83,43 +93,27 @@ def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    axis = axis_of(rows)
-    columns: list[Column] = [(Heading("worker"), [name for name, _ in rows])]
-    for heading, value, write in _figures(price):
-        values = [None if cost is None else value(cost) for _, cost in rows]
+    axis, known = axis_of(rows), [cost for _, cost in rows]
+    shares = [cost and cost.cores.value for cost in known]
+    dots = [dot_of(cost, axis) if cost else "" for cost in known]
+    columns: list[Column] = [
+        (Heading("worker"), [name for name, _ in rows]),
+        _column("% core", shares, "core"),
+        (Heading("% of a core, logarithmic", axis=axis), dots),
+    ]
+    if price is not None:
+        columns.append(_column("per month", [cost and price.of(cost) for cost in known]))
+    for text, metric, unit in _FIGURES:
+        values = [cost and cost.figures.get(metric) for cost in known]
         if any(value is not None for value in values):
-            cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
-            columns.append((heading, cells))
-    dots = [dot_of(cost, axis) if cost else "" for _, cost in rows]
-    columns.insert(2, (Heading("% of a core, logarithmic", axis=axis), dots))
+            columns.append(_column(text, values, unit))
     return Table(title, columns)
 
 
-_Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], str]]
-"""A heading, what stands below it, and how that is written."""
-
-
-def _figures(price: Price | None) -> Iterator[_Figure]:
-    yield Heading("% core", is_left=False), lambda cost: cost.cores.value, write_cores
-    if price is not None:
-        yield Heading("per month", is_left=False), price.of, _write
-    figures: Sequence[tuple[str, str, Callable[[float], str]]] = (
-        ("wakes/s", "wakeups", _write),
-        ("calls/s", "syscalls", _write),
-        ("late", "latency-p50", partial(_write, unit="second")),
-        ("memory", "memory", partial(_write, unit="byte")),
-        ("peak", "rss", partial(_write, unit="byte")),
-        ("requests/s\nto services", "service-requests", _write),
-        ("bytes/s\nservices", "service-bytes", _write),
-        ("% core\nservices", "service-cpu", write_cores),
-    )
-    for text, metric, write in figures:
-        gives_way = metric == "syscalls" or "\n" in text
-        yield Heading(text, is_left=False, gives_way=gives_way), _of(metric), write
-
-
-def _of(metric: str) -> Callable[[IdleCost], float | None]:
-    return lambda cost: cost.figures.get(metric)
+def _column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
+    gives_way = text == "calls/s" or "\n" in text
+    cells = [NOTHING if it is None else Word(text=_write(it, unit), sort=it) for it in values]
+    return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
 def axis_of(rows: Costs) -> Axis:
@@ -139,10 +133,7 @@ def dot_of(cost: IdleCost, axis: Axis) -> Dot:
     return Dot(cost.cores, None, text=text)
 
 
-def write_cores(cores: float) -> str:
-    """A share of a core in per cent."""
-    return "< .01" if cores < _LEAST else _write(cores * 100)
-
-
-def _write(value: float, unit: str = "") -> str:
+def _write(value: float, unit: str) -> str:
+    if unit == "core":
+        return "< .01" if value < _LEAST else _write(value * 100, "")
     return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)
