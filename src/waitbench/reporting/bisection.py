@@ -1,7 +1,7 @@
 """The result of a search for a change -> an answer, progress lines, plain data."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,39 +49,34 @@ class Searched:
 def answer(searched: Searched) -> Answer:
     """What was found, the culprit, every step, and how to repeat it."""
     good, *_, bad = searched.searches[0].labels
-    main = searched.main
-    others = [finding(searched, one) for one in searched.searches if one is not main]
-    missing = [
-        f"{search.labels[point]} cannot be measured: {why}"
-        for search in searched.searches
-        for point, why in sorted(search.missing.items())
-    ]
-    culprits = [
-        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject} ({commit.author}, {commit.date})"
-        for commit in (search.culprit for search in searched.proven)
-        if commit is not None
-    ]
-    error = (
-        f"the chance that what is named here is wrong is {ALPHA:.0%} at most, over all steps "
-        "together"
-    )
-    said = {
-        "finding": others,
-        "missing": missing,
-        "remark": searched.remarks,
-        "culprit": culprits,
-        "error": [error] if searched.proven else [],
-    }
-    outcome = Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(searched, main))
-    notes = [
-        Note(kind=of, level=HARMLESS, text=text) for of, texts in said.items() for text in texts
-    ]
     return Answer(
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
-        notes=(outcome, *notes),
+        notes=tuple(_notes(searched)),
         table=_steps(searched),
         links=tuple(("Again", text) for text in to_repeat(searched)),
     )
+
+
+def _notes(searched: Searched) -> Iterator[Note]:
+    main = searched.main
+    yield Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(searched, main))
+    for search in searched.searches:
+        if search is not main:
+            yield _note("finding", finding(searched, search))
+        for point, why in sorted(search.missing.items()):
+            yield _note("missing", f"{search.labels[point]} cannot be measured: {why}")
+    for remark in searched.remarks:
+        yield _note("remark", remark)
+    for one in (search.culprit for search in searched.proven if search.culprit):
+        text = f"{one.commit[:_SHOWN_DIGITS]} {one.subject} ({one.author}, {one.date})"
+        yield _note("culprit", text)
+    if searched.proven:
+        text = f"the chance that what is named here is wrong is {ALPHA:.0%} at most, over all steps"
+        yield _note("error", f"{text} together")
+
+
+def _note(kind: str, text: str) -> Note:
+    return Note(kind=kind, level=HARMLESS, text=text)
 
 
 def _steps(searched: Searched) -> Table:
