@@ -135,8 +135,6 @@ class Section:
     title: str
     is_open: bool = False
     """Whether it begins unfolded."""
-    brief: str = ""
-    """What it comes to, in a line."""
     pictures: Sequence[str] = ()
     """SVG that this package has drawn."""
     tables: Sequence[Table] = ()

@@ -31,8 +31,6 @@ from waitbench.system.installation import as_called
 COSTS = ("steady", "cpu", "system", "real")
 """What a page of many comparisons has the history of."""
 _SHOWN_DIGITS = 12
-_NAMED = 3
-"""So many candidates say in a heading what a scenario comes to."""
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
@@ -90,13 +88,8 @@ def _scenario(
 ) -> Section:
     """Everything that is known of one scenario."""
     results = found.of_scenario(record.scenario)
-    judged = [one for one in results if one.judged]
-    brief = ", ".join(
-        f"{forest.mark_of(one)} {one.metric.title} {forest.change_of(one)}" for one in judged
-    )
     return Section(
         title=record.scenario,
-        brief=brief if len(judged) <= _NAMED else "",
         logs=tuple(_logs(record)),
         tables=(
             *([costs(found, results, "Every metric", colours)] if results else []),
@@ -151,7 +144,10 @@ def compose_history(
     scenarios = len({record.scenario for record in records})
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     failures = [*notes.failures(run for record in records for run in failed_runs(record))]
-    sections = [_history(*each, newest) for each in found]
+    sections = [
+        Section(title=f"{at}: {it.title}", tables=[history.table(one, at, it, newest)])
+        for it, at, one in found
+    ]
     tables = []
     if latest:
         labels = dict.fromkeys(one.revision for one in latest)
@@ -196,15 +192,6 @@ def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
             for step in one.change_points:
                 at.setdefault((step.after, step.is_rise), []).append((title, step))
     return [history.change_points(steps, found[0][0]) for steps in at.values()]
-
-
-def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
-    """A cost of all revisions, with its change points; see ``history.table``."""
-    return Section(
-        title=f"{title}: {metric.title}",
-        brief=", ".join(history.sentence(step, metric) for step in found.change_points),
-        tables=[history.table(found, title, metric, newest)],
-    )
 
 
 def moment(iso: str) -> str:
