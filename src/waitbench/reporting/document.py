@@ -135,8 +135,6 @@ class Section:
     title: str
     is_open: bool = False
     """Whether it begins unfolded."""
-    pictures: Sequence[str] = ()
-    """SVG that this package has drawn."""
     tables: Sequence[Table] = ()
     logs: Sequence[tuple[str, str]] = ()
     """The ends of logs, each with its title."""

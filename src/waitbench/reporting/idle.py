@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.idle import IdleCost, idle_cost
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.model.errors import UsageError
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis
@@ -93,32 +93,34 @@ def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    axis, known = axis_of(rows), [cost for _, cost in rows]
+    known = [cost for _, cost in rows]
+    axis = axis_of(cost.cores for cost in known if cost)
     shares = [cost and cost.cores.value for cost in known]
-    dots = [dot_of(cost, axis) if cost else "" for cost in known]
+    dots = [dot_of(cost.cores, axis) if cost else "" for cost in known]
     columns: list[Column] = [
         (Heading("worker"), [name for name, _ in rows]),
-        _column("% core", shares, "core"),
+        column("% core", shares, "core"),
         (Heading("% of a core, logarithmic", axis=axis), dots),
     ]
     if price is not None:
-        columns.append(_column("per month", [cost and price.of(cost) for cost in known]))
+        columns.append(column("per month", [cost and price.of(cost) for cost in known]))
     for text, metric, unit in _FIGURES:
         values = [cost and cost.figures.get(metric) for cost in known]
         if any(value is not None for value in values):
-            columns.append(_column(text, values, unit))
+            columns.append(column(text, values, unit))
     return Table(title, columns)
 
 
-def _column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
+def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
+    """What is counted in this unit, as it is written."""
     gives_way = text == "calls/s" or "\n" in text
     cells = [NOTHING if it is None else Word(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
-def axis_of(rows: Costs) -> Axis:
+def axis_of(cores: Iterable[Estimate]) -> Axis:
     """The axis of shares of a core, from a hundredth of a per cent on."""
-    most = max([_USUAL, *(cost.cores.value for _, cost in rows if cost is not None)])
+    most = max([_USUAL, *(one.value for one in cores)])
     decade = 10.0 ** math.floor(math.log10(most))
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
     decades = math.floor(math.log10(high / _LEAST) + 1e-9)
@@ -126,11 +128,11 @@ def axis_of(rows: Costs) -> Axis:
     return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks), _CHARACTERS)
 
 
-def dot_of(cost: IdleCost, axis: Axis) -> Dot:
+def dot_of(cores: Estimate, axis: Axis, colour: str = "") -> Dot:
     """What a worker uses on the axis, which a console has as text."""
-    place = axis.place(cost.cores.value)
+    place = axis.place(cores.value)
     text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
-    return Dot(cost.cores, None, text=text)
+    return Dot(cores, None, colour, text=text)
 
 
 def _write(value: float, unit: str) -> str:

@@ -14,7 +14,7 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, SIDE_BY_SIDE
 from waitbench.model.why import Why
-from waitbench.reporting import forest, history, idle, notes, scan, svg, why
+from waitbench.reporting import forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Page, Section, Table, Word
 from waitbench.reporting.drawing import colours_of
@@ -50,10 +50,7 @@ def compose(
     colours, records = colours_of(found.labels), contents.records
     title = f"Relative to {found.labels[0]}" if found.labels[1:] else "Means"
     first = costs(found, [one for one in found.results if one.is_main], title, colours)
-    sections = [
-        Section(title=scan.title(one), pictures=svg.of_scan(one), tables=scan.tables([one]))
-        for one in scans(records)
-    ]
+    sections = [Section(title=scan.title(one), tables=scan.tables([one])) for one in scans(records)]
     if found.judgements is not None:
         scenarios = Section(title="What each scenario costs", tables=[first], is_open=True)
         sections.insert(0, scenarios)

@@ -9,7 +9,8 @@ from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.scan import SILENCE
-from waitbench.reporting.document import Cell, Table, Word
+from waitbench.reporting.document import Column, Heading, Table, Word
+from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
@@ -19,6 +20,7 @@ from waitbench.reporting.formats import (
     format_quantity,
     format_range,
 )
+from waitbench.reporting.idle import axis_of, column, dot_of
 from waitbench.reporting.summary import MARKS, WARNING
 
 _MICRO = 1e6
@@ -36,56 +38,54 @@ def heading(parameter: str) -> str:
 
 
 def tables(scanned: Sequence[Scanned]) -> list[Table]:
-    """Of each scan what each value costs, then C and R of the line through them."""
+    """Of each scan what each value costs, and C and R of the line through that."""
     return [_table(each) for each in scanned]
 
 
 def _table(scanned: Scanned) -> Table:
-    curves, one = scanned.curves, _one(scanned.parameter)
-    names: list[Cell] = [
-        *(Word(text=format_value(value), sort=value) for value in scanned.values),
-        "C: without any",
-        f"R: each {one}, µs/s",
+    curves = scanned.curves
+    rows = [(value, one, one.costs.get(value)) for value in scanned.values for one in curves]
+    costs = [cost for *_, cost in rows]
+    axis, colours = axis_of(filter(None, costs)), colours_of([one.label for one in curves])
+    names = [Word(text=one.label, colour=colours[one.label]) for _, one, _ in rows]
+    dots = [dot_of(cost, axis, colours[one.label]) if cost else "" for _, one, cost in rows]
+    values = [Word(text=format_value(value), sort=value) for value, *_ in rows]
+    columns: list[Column] = [
+        (Heading(heading(scanned.parameter)), values),
+        (Heading("revision"), names),
+        column("% core", [cost.value if cost else None for cost in costs], "core"),
+        ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
+        (Heading("% of a core, logarithmic", axis=axis), dots),
     ]
-    columns: list[list[Cell]] = [
-        [
-            *(_cost(curve.costs.get(value)) for value in scanned.values),
-            _cost(curve.constant),
-            _cost(curve.slope, _MICRO),
-        ]
-        for curve in curves
-    ]
-    labels = (heading(scanned.parameter), *(curve.label for curve in curves))
-    title_ = f"{title(scanned)} · steady CPU, % of a core, means"
-    if scanned.parameter == SILENCE:
-        # There is no line.
-        names, *columns = (cells[: len(scanned.values)] for cells in (names, *columns))
-    late = [
-        (f"{curve.label}: late", [_late(curve.lateness.get(value)) for value in scanned.values])
-        for curve in curves
-        if curve.lateness
-    ]
-    late = [(label, [*cells, *[NOTHING] * (len(names) - len(cells))]) for label, cells in late]
-    return Table(title_, (*zip(labels, (names, *columns), strict=True), *late))
-
-
-def _late(lateness: Estimate | None) -> Cell:
-    if lateness is None:
-        return NOTHING
-    return Word(text=format_quantity(lateness.value, "second"), sort=lateness.value)
-
-
-def _cost(cost: Estimate | None, scale: float = 100) -> Cell:
-    """A mean of cores, by default in per cent, with its interval."""
-    if cost is None:
-        return NOTHING
-    value, *ends = (
-        format_digits(one * scale, 3, zeros=True)
-        for one in (cost.value, cost.low, cost.high)
-        if one is not None
+    late = [one.lateness.get(value) for value, one, _ in rows]
+    if any(late):
+        columns.append(column("late", [one.value if one else None for one in late], "second"))
+    return Table(
+        f"{title(scanned)} · steady CPU",
+        columns,
+        notes=[_line(one, scanned.parameter) for one in curves if one.slope],
     )
-    interval = f" ({'–'.join(ends)})" if ends else ""
-    return Word(text=f"{value}{interval}", sort=cost.value)
+
+
+def _line(curve: Curve, parameter: str) -> str:
+    said = [
+        f"{name} {_number(cost.value * scale)}{unit} ({_interval(cost, scale)})"
+        for name, cost, scale, unit in (
+            ("C", curve.constant, 100, " % of a core"),
+            ("R", curve.slope, _MICRO, f" µs/s for each {_one(parameter)}"),
+        )
+        if cost is not None
+    ]
+    return f"{curve.label}, C + N·R: {', '.join(said)}"
+
+
+def _interval(cost: Estimate, scale: float) -> str:
+    ends = [end for end in (cost.low, cost.high) if end is not None]
+    return "–".join(_number(end * scale) for end in ends) or NOTHING
+
+
+def _number(value: float) -> str:
+    return format_digits(value, 2, zeros=True)
 
 
 def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:

@@ -1,10 +1,7 @@
 """Pictures of a page as SVG: places in per cent, so that they are as wide as there is room."""
 
-import io
-import re
 from collections.abc import Iterator
 
-from waitbench.analysis.scan import Scanned
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
 
@@ -55,18 +52,3 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
 def _percent(axis: Axis, ratio: float) -> str:
     """Where a ratio lies from the left; at the edge, if it lies beyond."""
     return f"{axis.place(axis.clipped(ratio)):.1%}"
-
-
-def of_scan(scanned: Scanned) -> tuple[str, ...]:
-    """The chart of a scan, if there is one, with black in the colour of the text around it."""
-    # Here, not above: matplotlib takes a second to import, and most pages have no scan.
-    from waitbench.reporting.charts import curves
-
-    figure = curves.draw(scanned)
-    if figure is None:
-        return ()
-    written = io.StringIO()
-    figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    found = written.getvalue()
-    drawn = re.sub(r'(width|height)="[\d.]+pt"', "", found[found.index("<svg") :], count=2)
-    return (drawn.replace("#000000", "currentColor").replace("<svg", '<svg class="scan"', 1),)

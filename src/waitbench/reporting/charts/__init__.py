@@ -1,4 +1,4 @@
-"""Tables and comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind."""
+"""Tables and comparisons -> charts, as PNG or SVG files. Needs no display."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
+from waitbench.reporting import scan
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.charts import curves, forest
+from waitbench.reporting.charts import forest
 from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 
@@ -32,7 +33,7 @@ def draw_all(
     asked; ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     Raises ``HarnessError`` when the disk refuses.
     """
-    figures: dict[str, Figure | None] = {}
+    figures: dict[str, Figure] = {}
     colours = colours_of(found.labels)
     main = [one for one in found.results if one.is_main]
     if any(one.ratio is not None for one in main):
@@ -41,13 +42,11 @@ def draw_all(
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         asked = by_urgency(found.judgements)
         figures["gate"] = forest.draw(gate_table(found, asked, title, colours))
-    for one in scanned:
-        figures[f"{one.scenario}-{one.parameter}-scan"] = curves.draw(one)
+    for one in (one for one in scanned if any(curve.costs for curve in one.curves)):
+        (table,) = scan.tables([one])
+        figures[f"{one.scenario}-{one.parameter}-scan"] = forest.draw(table)
     return [
-        save(figure, folder, name, form)
-        for name, figure in figures.items()
-        if figure is not None
-        for form in formats
+        save(figure, folder, name, form) for name, figure in figures.items() for form in formats
     ]
 
 

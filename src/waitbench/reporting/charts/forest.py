@@ -19,9 +19,9 @@ _SMALL = 8
 _LONGEST = 64
 """Characters of a name."""
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
-_POINTS = (8, 96)
-"""To the right of the axis: where a change stands, and its interval."""
-_DRAWN = ("change", "95 %", "certainly", "% core")
+_POINTS = (8, 96, 180)
+"""To the right of the axis: where a change stands, its interval, and how late items were."""
+_DRAWN = ("change", "95 %", "certainly", "% core", "late")
 """The columns that stand there."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
@@ -36,11 +36,10 @@ def draw(table: Table) -> Figure:
     )
     axes = figure.subplots()
     axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(lines) - 0.5, -0.5))
-    is_of_ratios = axis.low < 1 < axis.high
-    if is_of_ratios:
+    if axis.is_of_ratios:
         axes.axvline(1, color=_GREY, linewidth=1)
     for place, (_, figures, dot) in enumerate(lines):
-        for points, text, colour in zip(_POINTS, figures, ("black", _GREY), strict=False):
+        for points, text, colour in zip(_POINTS, figures, ("black", _GREY, _GREY), strict=False):
             _beside(axes, place, points, text, colour)
         if isinstance(dot, Dot):
             _draw(axes, place, dot, axis)
@@ -52,7 +51,7 @@ def draw(table: Table) -> Figure:
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
     figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
-    figure.supxlabel(_EXPLANATION if is_of_ratios else _OF_CORES, fontsize=_SMALL, color=_GREY)
+    figure.supxlabel(_EXPLANATION if axis.is_of_ratios else _OF_CORES, fontsize=_SMALL, color=_GREY)
     return figure
 
 
