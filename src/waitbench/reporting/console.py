@@ -118,7 +118,7 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints the headings and all rows. Figures are never cropped.
 
-    Columns that give way do so first; then names are folded; then figures stand below the others.
+    Columns that give way do so first; then names are folded.
     """
     table = table.without(lambda heading: heading.axis is not None and not heading.axis.characters)
     if _total(_widths(table)) > console.width:
@@ -127,28 +127,12 @@ def print_cells(table: Table, console: Console) -> None:
     names = [place for place, one in enumerate(headings) if one.is_left and not one.axis]
     while _total(widths) > console.width and any(widths[place] > _LEAST for place in names):
         widths[max(names, key=widths.__getitem__)] -= 1
-    blocks = [names]
-    for place in (one for one in range(len(headings)) if one not in names):
-        if _total([widths[one] for one in (*blocks[-1], place)]) > console.width:
-            blocks.append(names)
-        blocks[-1] = sorted([*blocks[-1], place])
-    for block in blocks:
-        _print_block(table, block, [widths[place] for place in block], console)
-
-
-def _print_block(
-    table: Table, places: Sequence[int], widths: Sequence[int], console: Console
-) -> None:
-    titles = [Word(text=_title(table.headings[place]), style="bold") for place in places]
-    columns = [
-        (table.headings[place].is_left, width) for place, width in zip(places, widths, strict=True)
-    ]
+    columns = [(heading.is_left, width) for heading, width in zip(headings, widths, strict=True)]
+    titles = [Word(text=_title(heading), style="bold") for heading in headings]
     console.print(_rich(columns, [titles]), crop=False)
-    groups: dict[str, list[list[Cell]]] = {}
+    groups: dict[str, list[tuple[Cell, ...]]] = {}
     for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
-        cells = [row[place] for place in places]
-        if any(text_of(cell).strip() for cell in cells[1:]):
-            groups.setdefault(group, []).append(cells)
+        groups.setdefault(group, []).append(row)
     for group, rows in groups.items():
         if group:
             # A row of its own: it would not fit beside the rest in 80 columns.
