@@ -148,7 +148,7 @@ def test_a_long_table_is_sorted_and_filtered_with_the_keyboard(open_page: Open) 
 
 def test_print_has_everything_and_no_buttons(open_page: Open) -> None:
     page = open_page("waiting", color_scheme="dark", java_script_enabled=False)
-    last = page.locator("details dl").last
+    last = page.locator("details table").last
     expect(last).to_be_hidden()
     page.emulate_media(media="print")
     expect(last).to_be_visible()

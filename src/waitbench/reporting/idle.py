@@ -95,7 +95,7 @@ def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
     known = [cost for _, cost in rows]
     axis = axis_of(cost.cores for cost in known if cost)
-    shares = [cost and cost.cores.value for cost in known]
+    shares = [None if cost is None else cost.cores.value for cost in known]
     dots = [dot_of(cost.cores, axis) if cost else "" for cost in known]
     columns: list[Column] = [
         (Heading("worker"), [name for name, _ in rows]),
@@ -103,9 +103,10 @@ def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table
         (Heading("% of a core, logarithmic", axis=axis), dots),
     ]
     if price is not None:
-        columns.append(column("per month", [cost and price.of(cost) for cost in known]))
+        prices = [None if cost is None else price.of(cost) for cost in known]
+        columns.append(column("per month", prices))
     for text, metric, unit in _FIGURES:
-        values = [cost and cost.figures.get(metric) for cost in known]
+        values = [None if cost is None else cost.figures.get(metric) for cost in known]
         if any(value is not None for value in values):
             columns.append(column(text, values, unit))
     return Table(title, columns)
