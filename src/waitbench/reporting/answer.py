@@ -115,7 +115,8 @@ def answer(found: Findings) -> Answer:
     if found.judgements is None:
         table = _scenarios(found)
     else:
-        table = gate_table(found, of_analysis.decisive(found.judgements)[0])
+        decides, _ = of_analysis.decisive(found.judgements)
+        table = gate_table(found, decides, in_parts=True)
     return Answer(title=found.title, basis=found.basis, notes=found.shown, table=table)
 
 
@@ -173,10 +174,12 @@ def gate_table(
     asked: Sequence[MetricResult],
     title: str = "",
     colours: Mapping[str, str] = MappingProxyType({}),
+    *,
+    in_parts: bool = False,
 ) -> Table:
     """Answers of a gate below where they were asked, with the figures of both sides.
 
-    Without a title one about several scenarios has theirs in rows below it.
+    In parts, one about several scenarios has theirs in rows below it.
     """
     several = len({one.revision for one in asked}) > 1
     rows: list[MetricResult] = []
@@ -193,7 +196,7 @@ def gate_table(
             rows.append(msgspec.structs.replace(one, before=own[0].before, after=own[0].after))
         else:
             rows.append(one)
-            below = () if title or one.ratio is None else own
+            below = own if in_parts and one.ratio is not None else ()
             rows += [
                 msgspec.structs.replace(of, ratio=None, verdict=None, why_not="", is_alone=True)
                 for of in below

@@ -133,8 +133,6 @@ class Section:
     """What a page folds up: a scenario, a history, how something was measured."""
 
     title: str
-    is_open: bool = False
-    """Whether it begins unfolded."""
     tables: Sequence[Table] = ()
     logs: Sequence[tuple[str, str]] = ()
     """The ends of logs, each with its title."""

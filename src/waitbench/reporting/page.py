@@ -52,10 +52,8 @@ def compose(
     first = costs(found, [one for one in found.results if one.is_main], title, colours)
     sections = [Section(title=scan.title(one), tables=scan.tables([one])) for one in scans(records)]
     if found.judgements is not None:
-        scenarios = Section(title="What each scenario costs", tables=[first], is_open=True)
-        sections.insert(0, scenarios)
         decides, others = decisive(found.judgements)
-        first = gate_table(found, decides, "What the gate asked", colours)
+        first = gate_table(found, decides, "What the gate asked", colours, in_parts=True)
         if others:
             more = format_count(len(others), "more question", "more questions")
             table = gate_table(found, others, more, colours)
