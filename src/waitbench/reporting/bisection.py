@@ -71,8 +71,8 @@ def _notes(searched: Searched) -> Iterator[Note]:
         text = f"{one.commit[:_SHOWN_DIGITS]} {one.subject} ({one.author}, {one.date})"
         yield _note("culprit", text)
     if searched.proven:
-        text = f"the chance that what is named here is wrong is {ALPHA:.0%} at most, over all steps"
-        yield _note("error", f"{text} together")
+        chance = f"{ALPHA * 100:g} % at most, over all steps together"
+        yield _note("error", f"the chance that what is named here is wrong is {chance}")
 
 
 def _note(kind: str, text: str) -> Note:
@@ -122,7 +122,7 @@ def finding(searched: Searched, search: Search) -> str:
             "(--rounds) or longer runs (--full) may tell"
         )
     elif last is not None:
-        certain = f"no single step is certainly beyond {searched.criterion.margin:.0%}"
+        certain = f"no single step is certainly beyond {searched.criterion.margin * 100:g} %"
         why = "not searched to the end" if last.left else certain
     return f"OPEN: {what} from {good} to {bad}: {why}"
 
