@@ -17,12 +17,10 @@ from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import (
-    NOTHING,
     format_count,
-    format_digits,
     format_quantity,
 )
-from waitbench.reporting.idle import write_cores
+from waitbench.reporting.idle import column
 from waitbench.system import running, tasks
 from waitbench.system.installation import called
 from waitbench.system.ports import ports_of
@@ -122,10 +120,10 @@ def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:
         f"what it costs now · {count} · {format_quantity(seconds, 'second')}",
         (
             (Heading("who"), [name for name, _ in rows]),
-            ("% core", [write_cores(one.cores) for one in costs]),
-            ("wakes/s", [_write(one.wakeups_per_s) for one in costs]),
-            ("calls/s", [_write(one.syscalls_per_s) for one in costs]),
-            ("memory", [_write(one.memory_bytes, "byte") for one in costs]),
+            column("% core", [one.cores for one in costs], "core"),
+            column("wakes/s", [one.wakeups_per_s for one in costs]),
+            column("calls/s", [one.syscalls_per_s for one in costs]),
+            column("memory", [one.memory_bytes for one in costs], "byte"),
         ),
         notes,
     )
@@ -146,9 +144,3 @@ def _shown(cost: Cost, most: int, what: str) -> Iterator[Cost]:
     yield from cost.parts[:most]
     if rest := cost.parts[most:]:
         yield replace(total(rest), name=f"{len(rest)} other {what}")
-
-
-def _write(value: float | None, unit: str = "") -> str:
-    if value is None:
-        return NOTHING
-    return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)
