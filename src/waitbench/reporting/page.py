@@ -224,7 +224,7 @@ def _source(contents: Contents) -> Section:
         "hyperfine": context.hyperfine_version,
         **dict(_machine(context.machine)),
         "waitbench": context.waitbench,
-        **dict(_at_once(contents.records)),
+        "side by side": ", ".join(_at_once(contents.records)),
     }
     texts = {name: value for name, value in known.items() if value}
     measured = Table("Measured", [(Heading("what"), [*texts]), (Heading("is"), [*texts.values()])])
@@ -235,12 +235,12 @@ def _source(contents: Contents) -> Section:
     )
 
 
-def _at_once(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+def _at_once(records: Sequence[Record]) -> Iterator[str]:
     """How many runs of each scenario took place at once with others."""
     for record in records:
         runs = record.measurements
         if count := sum(SIDE_BY_SIDE in one.marks for one in runs):
-            yield "side by side", f"{count} of {len(runs)} runs of {record.scenario}"
+            yield f"{count} of {len(runs)} runs of {record.scenario}"
 
 
 def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:

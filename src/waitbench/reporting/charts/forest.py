@@ -21,7 +21,7 @@ _LONGEST = 64
 _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
 _POINTS = (8, 96, 180)
 """To the right of the axis: where a change stands, its interval, and how late items were."""
-_DRAWN = ("change", "95 %", "certainly", "% core", "late")
+_DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
 """The columns that stand there."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
