@@ -18,7 +18,6 @@ from tests import gate_runs
 from tests.analysis.scanned import scan_records
 from tests.frozen.checking import check
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
-from tests.reasons import place, why
 from tests.records import outcome
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of
@@ -35,14 +34,12 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting import bisection, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, details, findings
 from waitbench.reporting.console import print_answer, print_tables
-from waitbench.reporting.gate_formats import annotations
-from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
 STYLES = re.compile(r"(<(style|script)>).*?(</\2>)", re.DOTALL)
-HISTORIES = ("table", "csv", "json")
+HISTORIES = {"table": (), "json": ("--json",)}
 BASE = rounds(1, 0.5)
 
 
@@ -74,7 +71,7 @@ def test_the_markdown_of_a_sample(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", HISTORIES)
 def test_the_history_of_the_samples(form: str) -> None:
-    check(f"history.{form}", said_by("history", SAMPLES / "history", "--format", form))
+    check(f"history.{form}", said_by("history", SAMPLES / "history", *HISTORIES[form]))
 
 
 def test_a_page_but_for_its_styles_and_script() -> None:
@@ -107,16 +104,7 @@ def scan(to: Path) -> list[Path]:
     return [to]
 
 
-def explained(to: Path) -> list[Path]:
-    """A comparison that has looked at who wakes up."""
-    finish(to, record_of(BASE, BASE))
-    before = why("base", place("poll", wakeups=10, cpu=0.2), remarks=("one child was not seen",))
-    after = why("new", place("poll", wakeups=90, call="futex"), place("spin", cpu=1, waits=False))
-    reasons.write(to, "waiting", [before, after])
-    return [to]
-
-
-@pytest.mark.parametrize(("made", "code"), [(two_scenarios, 1), (scan, 0), (explained, 0)])
+@pytest.mark.parametrize(("made", "code"), [(two_scenarios, 1), (scan, 0)])
 def test_what_merge_concludes_as_json(
     made: Callable[[Path], list[Path]], code: int, tmp_path: Path
 ) -> None:
@@ -167,7 +155,6 @@ FORMS: dict[str, Callable[[Findings], str]] = {
     "console-80.txt": on_console,
     "markdown.md": gate_formats.rendered,
     "junit.xml": lambda found: gate_formats.junit(found, VERDICTS["fail"]),
-    "annotations.txt": lambda found: "\n".join([*annotations(found), ""]),
 }
 
 

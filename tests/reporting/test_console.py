@@ -137,7 +137,7 @@ SHOWN: dict[str, Show] = {
     "gate": tables(details(findings((), VERDICT))),
     "questions": tables(details(findings((), many()))),
     "cells": tables(MODES),
-    "idle": tables(*(idle.table("title", "worker", costs, None) for costs in (COSTS[:4], COSTS))),
+    "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
     "why": tables(*why.tables("idle", [BEFORE, AFTER], {"v3": "it hung"}), DEEP),

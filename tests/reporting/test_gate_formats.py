@@ -16,7 +16,7 @@ from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.record import Record
 from waitbench.reporting.answer import findings
 from waitbench.reporting.document import Heading, Table
-from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
+from waitbench.reporting.gate_formats import junit, plain, rendered
 from waitbench.reporting.markdown import render_table
 from waitbench.system.streams import printable
 
@@ -51,8 +51,6 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         first = rendered(found).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}: " in first
-        errors = [line for line in annotations(found) if line.startswith("::error")]
-        assert bool(errors) is (outcome in (GateOutcome.FAIL, GateOutcome.NOT_MEASURED))
 
 
 def test_neither_markdown_nor_junit_holds_control_characters() -> None:
@@ -78,14 +76,6 @@ def test_markdown_has_notes_as_text() -> None:
     )
     assert "\n* ! new: wake-ups while waiting 12× more in waiting, but steady CPU" in text
     assert "\n* – a\\|b &lt;i> in waiting: not asked, as the baseline does not" in text
-
-
-def test_annotations_escape_what_would_end_them() -> None:
-    verdict = failing()
-    judgement = replace(verdict.judgements[0], records=in_scenario("a:b,c%"), label="x\ny\r100%:,")
-    (line,) = annotations(findings((), replace(verdict, judgements=(judgement,))))
-    title = "a%3Ab%2Cc%25%3A x%0Ay%0D100%25%3A%2C system%3A10%25"
-    assert line.startswith(f"::error title={title}::x%0Ay%0D100%25:,: system time ")
 
 
 def test_json_has_the_documented_keys_and_no_others() -> None:
