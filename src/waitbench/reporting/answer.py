@@ -233,19 +233,18 @@ def next_step(
 ) -> list[tuple[str, str]]:
     """What is best done now with a comparison that was typed so, and why; if anybody knows."""
     verdicts = {one.verdict for one in found.results if one.judged and one.verdict}
-    is_open = Verdict.INCONCLUSIVE in verdicts
-    more, purpose = [], ""
     if verdict is not None:
-        is_open = verdict.outcome is GateOutcome.INCONCLUSIVE
-        verdicts = {Verdict.SLOWER} if verdict.failures else set()
-        more, purpose = ["--full"] * is_open, "longer runs tell smaller changes apart"
-    elif is_open:
+        is_open, is_slower = verdict.outcome is GateOutcome.INCONCLUSIVE, bool(verdict.failures)
+        more, purpose = ["--full"], "longer runs tell smaller changes apart"
+    else:
+        is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts
         more = ["--rounds", str(max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS))]
         purpose = "more rounds tell smaller changes apart"
-    elif verdicts:
-        more, purpose = ["--gate"], "exit code 1 as soon as it costs more, for CI"
-    if Verdict.SLOWER in verdicts and not is_open:
+    if not is_open and is_slower:
         more, purpose = ["--why"], "which thread wakes up, and in which line of code"
+    elif not is_open:
+        more = ["--gate"] if verdicts and verdict is None else []
+        purpose = "exit code 1 as soon as it costs more, for CI"
     same = sum(one.kind == notes.SAME_BUILD for one in found.notes)
     # More rounds find nothing between what is the same.
     is_futile = is_open and same == len(found.labels) - 1
