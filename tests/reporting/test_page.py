@@ -16,13 +16,14 @@ from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.share import Share
+from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Dot, Page, Table, text_of
 from waitbench.reporting.drawing import COLOURS
-from waitbench.reporting.page import compose_history, compose_workers
+from waitbench.reporting.page import compose_history
 
 
 def gate(*criteria: str) -> dict[str, Any]:
@@ -60,8 +61,7 @@ def side_by_side() -> Page:
         of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
         runs = {one.label: [waited] * 3 for one in of}
         several.append(contents_of(make_record(runs, scenario=name, revisions=of), name=name))
-    compared = [statistics.compare(one) for each in several for one in each.records]
-    return compose_workers(several, compared, [], None)
+    return paging.page_of_several(several)
 
 
 BASE = rounds(1, 0.5)

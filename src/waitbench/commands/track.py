@@ -147,7 +147,8 @@ class Night:
         new = history.unannounced(trends, self.metric.name, acknowledged.read(self.store))
         called = {id(trend): title for title, trend in reporting.titled(trends).items()}
         for trend, step in new:
-            output.print(f"{called[id(trend)]}: {reporting.sentence(step, self.metric)}.")
+            note = reporting.change_points([("", step)], self.metric)
+            output.print(f"{called[id(trend)]}: {note.level} {note.text}.")
         if new:
             acknowledged.add(
                 self.store, [one.announced(self.metric.name, step) for one, step in new]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from waitbench.analysis import history, statistics
@@ -16,7 +17,7 @@ from waitbench.reporting import html, idle
 from waitbench.reporting.document import Page, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
-from waitbench.reporting.page import COSTS, Trends, compose, compose_history, compose_workers
+from waitbench.reporting.page import COSTS, Trends, compose, compose_history
 from waitbench.reporting.summary import WARNING
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
@@ -77,9 +78,17 @@ def _of_many(folders: Sequence[Path], price: Price | None) -> Page | None:
     lacking = format_count(len(unreadable), "comparison", "comparisons")
     text = f"{lacking} cannot be read: see what the command printed"
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    lead = [note] if unreadable else []
-    if workers := workers_of(found):
-        return compose_workers(found, workers, lead, price)
+    return page_of_several(found, price, [note] if unreadable else [])
+
+
+def page_of_several(
+    found: Sequence[Contents], price: Price | None = None, lead: Sequence[Note] = ()
+) -> Page:
+    """The page of workers side by side, or of the history of all that was measured."""
+    workers = workers_of(found) if len(found) > 1 else []
+    if workers:
+        tables = idle.tables(workers, price, grouped=False)
+        return replace(compose_history(found, {}, 0, lead), tables=tables)
     costs = [BY_NAME[name] for name in COSTS]
     told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
     # Of the engine that most tell of.

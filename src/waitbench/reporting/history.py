@@ -140,12 +140,6 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> N
     )
 
 
-def sentence(step: ChangePoint, metric: Metric) -> str:
-    """What a step is, and how certain, where its series is known."""
-    note = change_points([("", step)], metric)
-    return f"{note.level} {note.text}"
-
-
 def _text(step: ChangePoint) -> str:
     ratio = f"{MARKS[step.ratio.verdict]} {format_change(step.ratio)} ({format_range(step.ratio)})"
     return f"{ratio}{'?' * step.is_provisional}"

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
@@ -150,7 +149,6 @@ def compose_history(
         axis = forest.axis_of(latest)
         tables.append(forest.tabulate(title, latest, history.COLUMNS, axis=axis))
     sections.append(Section(title="How it was measured", tables=[_sources(several)]))
-    no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
     compared = format_count(len(several), "comparison", "comparisons")
     return Page(
         title=f"What workers cost while they wait: {compared}",
@@ -158,25 +156,10 @@ def compose_history(
             format_count(scenarios, "scenario", "scenarios"),
             " to ".join(dict.fromkeys((begun[0], begun[-1]))),
         ),
-        notes=(
-            *((_steps(found) or [no_steps]) if found else []),
-            *failures,
-            *lead,
-        ),
+        notes=(*_steps(found), *failures, *lead),
         tables=tables,
         sections=sections,
     )
-
-
-def compose_workers(
-    several: Sequence[Contents],
-    compared: Sequence[Comparison],
-    lead: Sequence[Note],
-    price: Price | None = None,
-) -> Page:
-    """A page of workers, each of one comparison: what they cost while they wait, side by side."""
-    tables = idle.tables(compared, price, grouped=False)
-    return replace(compose_history(several, {}, 0, lead), tables=tables)
 
 
 def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
