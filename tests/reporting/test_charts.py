@@ -1,7 +1,7 @@
-"""Charts: dots with intervals and cost against a number, read from figures; files of them."""
+"""Charts: dots with their intervals, read from figures; files of them."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -19,15 +18,16 @@ from matplotlib.text import Text
 from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
 from tests.records import Runs, make_record, waits
+from tests.reporting.made_up import many
 from waitbench.analysis import results, statistics
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison, Estimate, MetricResult
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts, scan
-from waitbench.reporting.answer import findings
-from waitbench.reporting.charts import curves, forest
+from waitbench.reporting.answer import findings, gate_table
+from waitbench.reporting.charts import forest
 from waitbench.reporting.document import Dot, Heading, Table, text_of
-from waitbench.reporting.drawing import COLOURS, Axis
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
 
 
@@ -37,10 +37,6 @@ def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
 
 def xs(line: Line2D) -> list[float]:
     return [float(value) for value in np.asarray(line.get_xdata())]
-
-
-def ys(line: Line2D) -> list[float]:
-    return [float(value) for value in np.asarray(line.get_ydata())]
 
 
 def row(value: float, *, low: float, high: float, is_open: bool = False) -> Dot:
@@ -106,6 +102,16 @@ def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
     assert name.get_window_extent().x1 < middle - half
 
 
+def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:
+    verdict = many()
+    asked = results.of_verdict(verdict)
+    axes = axes_of(forest.draw(gate_table(findings((), verdict), asked, "gate")))
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names[0] == "2 waiting scenarios together"
+    assert len(names) == len(asked) + len({one.scenario for one in asked})
+    assert len(axes.texts) == 2 * len(asked), "a change and its bounds"
+
+
 def test_the_longest_name_of_a_default_question_is_whole() -> None:
     name = "✓ 10 waiting scenarios together · system calls while waiting"
     columns = ((Heading("cost"), [name]), (Heading("ratio", axis=GATE_AXIS), ["–"]))
@@ -119,12 +125,13 @@ LEAST_PIXELS = 9
 
 
 def drawn(labels: list[str]) -> list[Figure]:
-    """A chart of ratios and one of curves, of revisions with these labels beside a baseline."""
-    every = dict.fromkeys(["base", *labels], 1.0)
+    """A chart of ratios and one of a scan, of revisions with these labels beside a baseline."""
+    every = ["base", *labels]
     comparison = compared({label: waits(1 + n, count=2) for n, label in enumerate(every)})
     found = results.of_comparisons([comparison])
     rows = tabulate("", found, COLUMNS, axis=axis_of(found))
-    return [forest.draw(rows), curve_of(every)]
+    scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
+    return [*map(forest.draw, (rows, *scan.tables(scanned)))]
 
 
 @pytest.mark.parametrize(
@@ -147,50 +154,6 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
         for text in shown:
             pixels = float(text.get_fontsize()) * PAGE_PIXELS / (72 * figure.get_figwidth())
             assert pixels >= LEAST_PIXELS, text.get_text()
-
-
-def cost(factor: float) -> Callable[[float], float]:
-    return lambda n: factor * (0.02 + 0.0002 * n)
-
-
-def curve_of(factors: Mapping[str, float]) -> Figure:
-    (found,) = scans(scan_records({label: cost(factor) for label, factor in factors.items()}))
-    figure = curves.draw(found)
-    assert figure is not None
-    return figure
-
-
-def dots_of(figure: Figure) -> list[Line2D]:
-    (axes,) = figure.axes
-    bars = [one.lines[0] for one in axes.containers if isinstance(one, ErrorbarContainer)]
-    return [dots for dots in bars if dots is not None]
-
-
-def test_the_curve_of_each_revision_has_means_with_intervals_within_the_frame() -> None:
-    figure = curve_of({"a": 1, "b": 0, "c": 0.01})
-    (axes,) = figure.axes
-    means = [dict(zip(xs(it), ys(it), strict=True)) for it in dots_of(figure)]
-    assert [of[VALUES[-1]] for of in means] == [
-        pytest.approx(22.5, rel=0.03), pytest.approx(0.225, rel=0.03),
-    ], "per cent of a core; what costs nothing has none"  # fmt: skip
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["a", "c"]
-    assert axes.get_yscale() == "log", "far apart"
-    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for bars in axes.containers:
-        assert isinstance(bars, ErrorbarContainer)
-        for lines in bars.lines[2]:
-            for segment in lines.get_segments():
-                for x, y in segment:
-                    assert left <= x <= right
-                    assert bottom <= y <= top
-
-
-def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
-    figure = curve_of({f"v{number}": 1 + number for number in range(3 * len(COLOURS))})
-    looks = [(dot.get_color(), dot.get_marker()) for dot in dots_of(figure)]
-    assert len({colour for colour, _ in looks}) == len(COLOURS)
-    assert len(set(looks)) == len(looks)
 
 
 def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
@@ -235,21 +198,12 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
             assert "a\ufffd[31m\ufffd\ufffdb" in said, path
 
 
-def test_after_each_silence_lateness_stands_below_the_cost_and_beside_it() -> None:
-    (found,) = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
-    figure = curves.draw(found)
-    assert figure is not None
-    above, below = figure.axes
-    for bars in below.containers:
-        assert isinstance(bars, ErrorbarContainer)
-        late = [10.0 * value for value in VALUES]
-        assert bars.lines[0] is not None
-        assert ys(bars.lines[0]) == pytest.approx(late), "milliseconds"
-        assert xs(bars.lines[0]) == list(VALUES)
-    assert above.get_xlim() == below.get_xlim()
-    assert (above.get_xlabel(), below.get_xlabel()) == ("", "silence, s")
-    (table,) = scan.tables([found])
-    names = ["silence, s", "a", "b", "a: late", "b: late"]
-    assert [one.text for one in table.headings] == names
-    assert len(table.rows) == len(VALUES), "no line is fitted"
-    assert [text_of(cell) for cell in table.rows[0][3:]] == ["10.0 ms", "10.0 ms"]
+def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
+    found = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
+    (table,) = scan.tables(found)
+    assert [one.text for one in table.headings][::5] == ["silence, s", "late"]
+    assert len(table.rows) == 2 * len(VALUES)
+    assert table.notes == [], "no line is fitted"
+    assert [text_of(row[-1]) for row in table.rows[:2]] == ["10 ms", "10 ms"]
+    texts = [text.get_text() for text in axes_of(forest.draw(table)).texts]
+    assert texts.count("10 ms") == 2
