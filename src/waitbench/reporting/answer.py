@@ -48,10 +48,6 @@ class Findings:
         """Each text once."""
         return tuple({one.text: one for one in self.notes}.values())
 
-    def of_scenario(self, name: str) -> list[MetricResult]:
-        """The results of one scenario."""
-        return [one for one in self.results if one.scenario == name]
-
     @property
     def title(self) -> str:
         """What was compared with what."""
@@ -157,7 +153,8 @@ def costs(
 
 def scenario(found: Findings, name: str) -> Table:
     """Every figure of one scenario."""
-    return costs(found, found.of_scenario(name), f"{name} · {found.basis} · means")
+    own = [one for one in found.results if one.scenario == name]
+    return costs(found, own, f"{name} · {found.basis} · means")
 
 
 def of_commands(found: Findings) -> list[Table]:

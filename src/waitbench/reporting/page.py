@@ -81,7 +81,7 @@ def _scenario(
     found: Findings, record: Record, colours: Mapping[str, str], reasons: Sequence[Why]
 ) -> Section:
     """Everything that is known of one scenario."""
-    results = found.of_scenario(record.scenario)
+    results = [one for one in found.results if one.scenario == record.scenario]
     return Section(
         title=record.scenario,
         logs=tuple(_logs(record)),

@@ -68,24 +68,21 @@ def _table(scanned: Scanned) -> Table:
 
 
 def _line(curve: Curve, parameter: str) -> str:
+    known = (
+        ("C", curve.constant, 100, " % of a core"),
+        ("R", curve.slope, _MICRO, f" µs/s for each {_one(parameter)}"),
+    )
     said = [
-        f"{name} {_number(cost.value * scale)}{unit} ({_interval(cost, scale)})"
-        for name, cost, scale, unit in (
-            ("C", curve.constant, 100, " % of a core"),
-            ("R", curve.slope, _MICRO, f" µs/s for each {_one(parameter)}"),
-        )
-        if cost is not None
+        f"{name} {format_digits(of.value * scale, 2, zeros=True)}{unit} ({_interval(of, scale)})"
+        for name, of, scale, unit in known
+        if of is not None
     ]
     return f"{curve.label}, C + N·R: {', '.join(said)}"
 
 
 def _interval(cost: Estimate, scale: float) -> str:
-    ends = [end for end in (cost.low, cost.high) if end is not None]
-    return "–".join(_number(end * scale) for end in ends) or NOTHING
-
-
-def _number(value: float) -> str:
-    return format_digits(value, 2, zeros=True)
+    ends = (end for end in (cost.low, cost.high) if end is not None)
+    return "–".join(format_digits(end * scale, 2, zeros=True) for end in ends) or NOTHING
 
 
 def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
