@@ -70,15 +70,18 @@ def tables(
     What is one of many values of a scan is left out.
     """
     waiting = [one for one in comparisons if one.record.mostly_waits and one.record.scan is None]
-    costs = _dearest_first([row for one in waiting for row in costs_of(one)])
-    known = [cost for _, cost in costs if cost]
+    found = [
+        (one.record.scenario, row.label, idle_cost(row)) for one in waiting for row in one.rows
+    ]
+    known = [one for one in found if one[2]]
     if not known:
         return []
     rounds = max(one.rounds for one in waiting)
     if not grouped:
-        return [side_by_side(costs, rounds, price)]
-    made = side_by_side([(cost.label, cost) for cost in known], rounds, price)
-    return [replace(made, groups=[cost.scenario for cost in known])]
+        return [side_by_side([row for one in waiting for row in costs_of(one)], rounds, price)]
+    known.sort(key=lambda one: -one[2].cores.value if one[2] else math.inf)
+    made = side_by_side([(label, cost) for _, label, cost in known], rounds, price)
+    return [replace(made, groups=[scenario for scenario, _, _ in known])]
 
 
 def _dearest_first(costs: Costs) -> Costs:
