@@ -181,6 +181,13 @@ CASES: dict[str, Callable[[], Said]] = {
     "dear runs that let nothing pass": lambda: answered(
         dear=DEAR, ratio=1.02, high=1.02, verdict=Verdict.INCONCLUSIVE, means=None
     ),
+    "runs that are too few to let anything pass": lambda: answered(
+        dear=Dear(candidate=0, baseline=0, pairs=8),
+        ratio=1.02,
+        high=1.02,
+        means=None,
+        verdict=Verdict.INCONCLUSIVE,
+    ),
     "means that let nothing pass": lambda: judged("cpu", "10%", [1.0] * 30, RARELY),
     "means below a floor": lambda: judged(
         "foreign-cpu", "25%,250ms", [1e-4] * 30, [9e-5, *[1e-6] * 29]

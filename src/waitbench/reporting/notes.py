@@ -355,5 +355,9 @@ def _why_open(found: Judgement) -> str:
         reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
     elif found.high is not None and found.high < most and found.dear is not None:
         dear, pairs = found.dear.candidate, found.dear.pairs
-        reasons.append(f"{dear} of {pairs} runs cost more than twice what is usually allowed")
+        reasons.append(
+            f"{dear} of {pairs} runs cost more than twice what is usually allowed"
+            if dear
+            else f"{pairs} runs are too few to rule out rare ones that cost more"
+        )
     return "; ".join(filter(None, reasons))
