@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,28 +65,12 @@ def test_what_cannot_be_looked_at_is_a_sentence(given: list[str], says: str, sai
     assert (code, says in err) == (2, True), err
 
 
-def test_a_look_ends_with_a_worker_file_to_begin_with(run_compare: Compare, tmp_path: Path) -> None:
-    program = """
-import socket, sys
-own, other = socket.create_server(("127.0.0.1", int(sys.argv[1]))), socket.socket()
-other.connect(("127.0.0.1", int(sys.argv[2])))
-print("ready", flush=True)
-own.accept()
-"""
-    with socket.create_server(("127.0.0.1", 0)) as service, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        ports = [str(one.getsockname()[1]) for one in (free, service)]
-        free.close()
-        with python(program, *ports) as process:
-            line_of(process)
-            done = run_compare(str(process.pid), "--for", "0.1", command="look")
+def test_a_look_ends_with_a_worker_file_to_begin_with(
+    run_compare: Compare, worker: int, tmp_path: Path
+) -> None:
+    done = run_compare(str(worker), "--for", "0.1", command="look")
     said = done.stdout[done.stdout.index("# A worker file") :]
     path = tmp_path / "mine.toml"
     path.write_text(said)
-    worker = file.read(path)
-    assert worker.command == ("{revision}", "-c", program, "{port}", ports[1])
-    assert worker.ready.port
+    assert file.read(path).command == ("{revision}", "-c", SLEEPS)
     assert f"a={sys.executable} b=" in said
-    assert f"# [services.s{ports[1]}] " in said
-    path.write_text(said.replace("# [", "[").replace("# command", "command"))
-    assert file.read(path).services.keys() == {f"s{ports[1]}"}

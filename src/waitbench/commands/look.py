@@ -23,7 +23,6 @@ from waitbench.reporting.formats import (
 from waitbench.reporting.idle import column
 from waitbench.system import running, tasks
 from waitbench.system.installation import called
-from waitbench.system.ports import ports_of
 from waitbench.system.running import Cost, total
 
 EXAMPLES = """
@@ -90,24 +89,17 @@ def _still_there(target: str) -> Sequence[int]:
 def _worker_file(pid: int) -> str:
     """A worker file to begin with, for what a process does; nothing where it has ended."""
     words = tasks.arguments(pid)
-    listening, asked = ports_of(pid)
     try:
         folder, program = (str(Path(f"/proc/{pid}/{name}").readlink()) for name in ("cwd", "exe"))
     except OSError:
         return ""
     if (given := Path(folder, words[0])).is_file() and "/" in words[0]:
         program = str(given)
-    own = ["{port}" if one in map(str, listening) else one for one in words[1:]]
     lines = [
         f"# A worker file to begin with: {called('compare')} --worker FILE.toml a={program} b=…",
         f'# It ran in {folder}. What it reads there: files = ["…"], of the folder of FILE.toml.',
-        f"command = {json.dumps(['{revision}', *own], ensure_ascii=False)}",
-        f"ready = {{ {'seconds = 5' if own == words[1:] else 'port = true'} }}",
-        *(
-            f"# [services.s{port}]    # what listens on {port}: it is connected to that\n"
-            '# command = "… --port {port}"'
-            for port in sorted(asked)
-        ),
+        f"command = {json.dumps(['{revision}', *words[1:]], ensure_ascii=False)}",
+        "ready = { seconds = 5 }    # or { port = true }, where {port} stands for its own port",
     ]
     return masked("".join(f"{line}\n" for line in lines))
 
