@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import tempfile
 import threading
@@ -117,8 +116,7 @@ def run_alone(
 
     def stop() -> None:
         too_much.set()
-        for number in group:
-            kill_group(number)
+        trees.kill(left)
 
     def left(_group: int = 0) -> list[int]:
         # Whoever else runs has what that leaves below it, as its launcher adopts orphans, too.
@@ -197,12 +195,6 @@ def ask(
             file.seek(0)
             said.append(file.read().decode("utf-8", "surrogateescape"))
     return Answer(returncode=finished.returncode, stdout=said[0], stderr=said[1])
-
-
-def kill_group(group: int) -> None:
-    """Ends a program that is being run, with its process group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def tail(path: Path, lines: int = 15, since: int = 0) -> str:
