@@ -218,13 +218,6 @@ IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
 _COMPLAINT = re.compile(
     r"\b(error|fatal|panicked|not found|not installed|no such file|cannot|could not)\b", re.I
 )
-_TRAILER = re.compile(
-    r"subprocess-exited-with-error|did not run successfully|originates from a subprocess"
-    r"|Failed (building|to build (?!`))|exit code: \d|metadata-generation-failed|Hint:|--verbose"
-    r"|finished with status 'error'|error while generating package metadata|^\s*\d+: \w+::"
-)
-"""What pip says after every failure, whatever it was; and the frames of a backtrace."""
-_MOST_COMPLAINTS = 6
 _MOST_READ = 4 * 2**20
 
 
@@ -259,24 +252,19 @@ def run_logged(
             f"{program} was still running after {time_limit_s:g} s, and was killed.\n"
             f"The end of {log}:\n{tail(log)}"
         )
-    complaints = _complaints(log, begun)
-    end = tail(log, since=begun)
     # The first line is what an outcome says: it is whole, and names no place of this machine.
-    first, *others = complaints or [end.rpartition("\n")[2].strip() or "it printed nothing", end]
-    said = "\n".join((first, *others, f"The log is {log}."))
+    end = tail(log, since=begun)
+    first = _complaint(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
+    said = "\n".join((first, end, f"The log is {log}."))
     raise HarnessError(f"{program} failed (exit {finished.returncode}): {said}")
 
 
-def _complaints(log: Path, begun: int) -> list[str]:
-    """The first lines that say what is wrong, without what pip says after every failure."""
+def _complaint(log: Path, begun: int) -> str:
+    """The first line that says what is wrong: later ones only say that something was."""
     with log.open("rb") as file:
         file.seek(begun)
         text = file.read(_MOST_READ).decode("utf-8", "replace")
     # uv has the reason of an error in the last of the lines that follow it.
     text = re.sub(r"\n +cause: (?:.*\n +cause: )*", ": ", text)
-    found = [
-        printable(line.strip()[:_LINE_LENGTH])
-        for line in text.splitlines()
-        if _COMPLAINT.search(line) and not _TRAILER.search(line)
-    ]
-    return list(dict.fromkeys(found))[:_MOST_COMPLAINTS]
+    lines = (line for line in text.splitlines() if _COMPLAINT.search(line))
+    return printable(next(lines, "").strip()[:_LINE_LENGTH])
