@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ def target(program: str, folder: Path) -> Iterator[Target]:
 def observed(one: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
     """Its cost, how often it has slept at the least, and what is said."""
     before = one.count
-    _, cost, notes = running.observe(partial(running.find, str(one.process.pid)), seconds)
+    _, cost, notes = running.observe(running.find(str(one.process.pid)), seconds)
     return cost, one.count - before, [*notes]
 
 
@@ -139,7 +138,7 @@ def test_one_that_ends_is_counted_until_then(
 
     monkeypatch.setattr(running, "_outlast", end_and_outlast)
     with target(ENDS, tmp_path) as one:
-        seconds, cost, notes = running.observe(lambda: {one.process.pid}, 600.0)
+        seconds, cost, notes = running.observe({one.process.pid}, 600.0)
     assert seconds < 600
     assert cost.cores > 0, "it ends its interpreter"
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
@@ -192,14 +191,14 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
             # 0 is a process outside of the namespace.
             (folder / "cgroup.procs").write_text(f"{each.process.pid}\n0\n{os.getpid()}\n")
         assert running.find(str(tmp_path)) == pids
-        _, cost, _ = running.observe(partial(running.find, str(tmp_path)), 0.2)
+        _, cost, _ = running.observe(running.find(str(tmp_path)), 0.2)
         assert {part.id for part in cost.parts} == pids
 
 
 def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
     with target(PARENT, tmp_path) as one:
         until(lambda: trees.below(one.process.pid))
-        _, cost, _ = running.observe(lambda: {one.process.pid}, 0.3)
+        _, cost, _ = running.observe({one.process.pid}, 0.3)
         assert [part.id for part in cost.parts] == [one.process.pid]
         (process,) = cost.parts
         of_both = trees.proportional_bytes([one.process.pid, *trees.below(one.process.pid)])

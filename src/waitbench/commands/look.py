@@ -66,7 +66,7 @@ def look(
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
     if not 0 < seconds <= _LONGEST_S:
         raise UsageError(f"--for {seconds:g}: must be above 0, at most {_LONGEST_S:g} seconds.")
-    lasted_s, cost, notes = running.observe(partial(running.find, target), seconds)
+    lasted_s, cost, notes = running.observe(running.find(target), seconds)
     seen = [whys.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
         found = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(seen)}

@@ -11,7 +11,7 @@ import select
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,6 @@ from waitbench.system.counters import (
 from waitbench.system.instruments import find_instruments
 
 _PROCESSES = "cgroup.procs"
-_TRIES = 5
 _PRICE_S = 5e-5
 """What a wake-up counts for beside CPU, where the busiest comes first."""
 _Key = tuple[int, int]
@@ -107,13 +106,10 @@ def find(target: str) -> set[int]:
     return found
 
 
-def observe(find: Callable[[], set[int]], seconds: float) -> tuple[float, Cost, Sequence[str]]:
-    """Sleeps for so long, or until all processes have ended: how long, their cost, and sentences.
-
-    ``find`` is called again where processes begin while their counters are opened.
-    """
+def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]:
+    """Sleeps for so long, or until all have ended: how long, their cost, and sentences."""
     with ExitStack() as stack:
-        pids, counters, notes = _count(find, stack)
+        counters, notes = _count(pids, stack)
         running = trees.identities(pids)
         # A child may be in another cgroup.
         others = pids.union(trees.below(*pids))
@@ -139,10 +135,8 @@ def observe(find: Callable[[], set[int]], seconds: float) -> tuple[float, Cost, 
     return after.time_s - before.time_s, total(costs), notes
 
 
-def _count(
-    find: Callable[[], set[int]], stack: ExitStack
-) -> tuple[set[int], dict[_Key, TreeCounters], list[str]]:
-    """The processes, counters of their threads, and a sentence on what is not counted."""
+def _count(pids: Collection[int], stack: ExitStack) -> tuple[dict[_Key, TreeCounters], list[str]]:
+    """Counters of the threads of processes, and a sentence on what is not counted."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     allowed = find_instruments()
@@ -151,22 +145,15 @@ def _count(
         notes = [f"System calls are not counted: {allowed.reason}."]
     else:
         events["calls"] = hits_of(allowed.tracepoint)
-    for left in reversed(range(_TRIES)):
-        pids, counters = find(), dict[_Key, TreeCounters]()
-        threads = _threads(pids)
-        with ExitStack() as opened:
-            try:
-                for key in threads:
-                    with suppress(ProcessLookupError):
-                        counters[key] = opened.enter_context(TreeCounters(events, key[1], INHERIT))
-            except OSError as error:
-                why = f"The kernel does not count here: {error.strerror}. System calls, and"
-                return pids, {}, [f"{why} wake-ups of what ended, are not in these figures."]
-            # What began meanwhile is counted twice, or not: then once more.
-            if not left or (find() <= pids and _threads(pids) <= threads):
-                stack.push(opened.pop_all())
-                break
-    return pids, counters, notes
+    counters = dict[_Key, TreeCounters]()
+    try:
+        for key in _threads(pids):
+            with suppress(ProcessLookupError):
+                counters[key] = stack.enter_context(TreeCounters(events, key[1], INHERIT))
+    except OSError as error:
+        why = f"The kernel does not count here: {error.strerror}. System calls, and"
+        return {}, [f"{why} wake-ups of what ended, are not in these figures."]
+    return counters, notes
 
 
 def _threads(pids: Collection[int]) -> set[_Key]:
