@@ -46,12 +46,6 @@ while True:
     subprocess.run([sys.executable, "-c", CHILD])
     done(100)
 """
-BURNING = """
-CHILD = "import time\\nwhile time.process_time() < 0.05: pass"
-while True:
-    subprocess.run([sys.executable, "-c", CHILD])
-    done(1)
-"""
 PARENT = """
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 done(1)
@@ -154,14 +148,6 @@ def _refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "TreeCounters", refuse)
 
 
-@pytest.mark.usefixtures("_refused")
-def test_cpu_of_children_that_were_waited_for_is_known_without_counters(tmp_path: Path) -> None:
-    with target(BURNING, tmp_path) as one:
-        cost, children, _ = observed(one, 2.0)
-        # Some are not wholly within it.
-        assert cost.cores * 2.0 > 0.05 * (children - 2)
-
-
 def test_memory_that_may_not_be_read_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +166,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read(tmp_path: Path) -> N
     assert cost.cores > 0
     assert cost.syscalls_per_s is None
     assert "does not count here: Permission denied" in notes[0]
+    assert "what ended, are not in these figures" in notes[0]
 
 
 def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ The kernel's counters are opened on each thread, and count what it starts from t
 that of the scheduler's clock, or of the counter where that has more, as in execution/counted_tree.
 """
 
-import math
 import os
 import resource
 import select
@@ -120,13 +119,10 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]
         alive = {pid for pid, _ in running & trees.identities(pids)}
         begun = {*trees.below(*pids, without=others)}
         after.add(alive | begun)
-        # That is in the time of children of those that waited for them. So is what is not ours.
-        ended_s = sum(before.with_ended_s[pid] for pid in pids - alive)
-        ended_s = ended_s if others == pids else math.inf
         costs = []
         for pid in pids:
             own = begun and begun.intersection(trees.below(pid, without=others))
-            costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after, ended_s))
+            costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after))
     if len(alive) < len(pids):
         until = ", counted until then" if counters else ""
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
@@ -152,7 +148,7 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[dict[_Key, TreeCoun
                 counters[key] = stack.enter_context(TreeCounters(events, key[1], INHERIT))
     except OSError as error:
         why = f"The kernel does not count here: {error.strerror}. System calls, and"
-        return {}, [f"{why} wake-ups of what ended, are not in these figures."]
+        return {}, [f"{why} what ended, are not in these figures."]
     return counters, notes
 
 
@@ -167,15 +163,12 @@ class _Reading:
         self.time_s = time.monotonic()
         self.counted = {key: Counter(one.reading()) for key, one in counters.items()}
         self.cpu_s: dict[int, float] = {}
-        self.with_ended_s: dict[int, float] = {}
-        """With that of children that it has waited for."""
         self.used: dict[_Key, tasks.Used] = {}
         self.add(pids)
 
     def add(self, pids: Collection[int]) -> None:
         """Reads some more."""
         for pid in pids:
-            self.with_ended_s[pid] = trees.cpu_s([pid])
             with suppress(OSError):
                 self.cpu_s[pid] = trees.clock_s(pid)
         for key in _threads(pids):
@@ -198,9 +191,7 @@ def _name(pid: int) -> str:
     return shlex.join(words) if any(words) else tasks.name(pid, pid)
 
 
-def _cost(
-    pid: int, name: str, own: set[int], before: _Reading, after: _Reading, ended_s: float
-) -> Cost:
+def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading) -> Cost:
     """Of a process with those that it has begun; ``own`` are those of them that run."""
     seconds = after.time_s - before.time_s
     counted = {key: of - before.counted[key] for key, of in after.counted.items() if key[0] == pid}
@@ -214,13 +205,7 @@ def _cost(
     wakeups = sum(one.wakeups for one in used.values())
     if before.counted:
         wakeups = max(0, whole["switches"] - sum(one.preempted for one in used.values()))
-    own_s, with_ended_s = (
-        sum(now.get(one, 0.0) - then.get(one, 0.0) for one in own)
-        for now, then in (
-            (after.cpu_s, before.cpu_s),
-            (after.with_ended_s, before.with_ended_s),
-        )
-    )
+    own_s = sum(after.cpu_s.get(one, 0.0) - before.cpu_s.get(one, 0.0) for one in own)
     threads = [
         Cost(
             id=key[1],
@@ -237,7 +222,7 @@ def _cost(
     return Cost(
         id=pid,
         name=name,
-        cores=max(own_s, with_ended_s - ended_s, whole["cpu"] / 1e9) / seconds,
+        cores=max(own_s, whole["cpu"] / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
         syscalls_per_s=whole["calls"] / seconds if has_calls else None,
         memory_bytes=trees.proportional_bytes(own),
