@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from waitbench.engines import SCENARIOS, users_dataflow
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import SILENCE, TOPOLOGY, Scan
+from waitbench.model.scan import SILENCE, TOPOLOGY, Scan, ScanPoint
 from waitbench.model.scenario import Scenario, Value
 from waitbench.model.worker import WorkerFile
 
@@ -104,8 +104,8 @@ def dataflow(text: str, scan: Scan | None = None) -> tuple[Scenario, ...]:
 
 def _at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
     """A scenario that has this value already, as one of a scan."""
-    point = scan.point(scenario.name, value)
-    return replace(scenario, name=scan.name_at(scenario.name, value), scan=point)
+    point = ScanPoint(scenario=scenario.name, parameter=scan.parameter, value=value)
+    return replace(scenario, name=f"{scenario.name}@{scan.parameter}={value}", scan=point)
 
 
 def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:

@@ -23,11 +23,6 @@ class Service:
     values: dict[str, str]
     """What stands in braces; all services of a run share it."""
 
-    @property
-    def ready_within_s(self) -> float:
-        """How long it may take to be up."""
-        return self.file.ready.within
-
     def command(self, port: int, folder: Path) -> Sequence[str]:
         """Its command line, given its port and its folder, which those after it may be told."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
@@ -50,7 +45,7 @@ class Service:
             asked = subprocess.run(
                 words,
                 capture_output=True,
-                timeout=self.ready_within_s,
+                timeout=self.file.ready.within,
                 check=False,
                 # As the service itself: without a proxy, among others.
                 env=of_workload(),

@@ -155,4 +155,4 @@ class Chooser:
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
     """Whether a comparison mixes code of different compilers."""
-    return len({"here" if one.origin.is_built_here else one.origin.value for one in specs}) > 1
+    return len({"here" if one.sources else one.origin.value for one in specs}) > 1

@@ -97,7 +97,7 @@ def _wait_until_ready(server: Server, cache: Cache) -> None:
     Raises ``HarnessError`` where it is not in time; its log is kept then.
     """
     process, service = server.process, server.service
-    end = time.monotonic() + service.ready_within_s
+    end = time.monotonic() + service.file.ready.within
     while time.monotonic() < end and process.poll() is None:
         if service.is_up(server.port):
             return
@@ -132,7 +132,7 @@ class Running:
                 "counters": server.service.counting(server.port, server.folder),
                 "launcher": server.process.pid,
                 "ready": server.service.asking(server.port),
-                "ready_within_s": server.service.ready_within_s,
+                "ready_within_s": server.service.file.ready.within,
             }
             for server in self.servers
         }

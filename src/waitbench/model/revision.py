@@ -21,10 +21,6 @@ class Origin(str, Enum):
     VARIANT = "variant"
     """A word of a worker file's, of which nothing is installed."""
 
-    @property
-    def is_built_here(self) -> bool:
-        return self in (Origin.SOURCE, Origin.CHECKOUT)
-
 
 @dataclass(frozen=True)
 class Source:

@@ -74,14 +74,6 @@ class Scan:
         """What ``--set`` would be given; nothing where it is not a parameter of a scenario."""
         return () if self.parameter in TOPOLOGY else (f"{self.setting}={value}",)
 
-    def point(self, scenario: str, value: int | float) -> ScanPoint:
-        """One of its values, in a scenario of this name."""
-        return ScanPoint(scenario=scenario, parameter=self.parameter, value=value)
-
-    def name_at(self, scenario: str, value: int | float) -> str:
-        """What a scenario is called at a value: in files, too."""
-        return f"{scenario}@{self.parameter}={value}"
-
 
 def _values(text: str, whole: str) -> list[int | float]:
     doubling = _RANGE.fullmatch(text)
