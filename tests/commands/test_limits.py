@@ -65,6 +65,7 @@ def test_a_limit_is_read_in_the_units_of_its_metric(
         ("cpu", "is not METRIC:VALUE with a value above 0, such as cpu:0.5%"),
         ("cpu:-1%", "is not METRIC:VALUE"),
         ("memory:0MB", "is not METRIC:VALUE with a value above 0"),
+        ("memory:٨٠MB", "is not METRIC:VALUE with a value above 0"),
         ("cpu:5", "a limit of CPU in all is written as cpu:5s or cpu:5ms or cpu:5us or cpu:5%."),
         ("latency:5%", "a limit of lateness p99 is written as latency:5s or"),
         ("wakeups:5", "a limit of wake-ups while waiting is written as wakeups:5/s."),

@@ -16,7 +16,7 @@ _CRITERION = re.compile(
 
 LIMIT = "limit "
 """What the text of a criterion begins with that is a limit."""
-_LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})")
+_LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})", re.ASCII)
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
     "byte": {
