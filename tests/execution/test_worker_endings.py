@@ -133,6 +133,19 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     assert totals["service_cpu_steady"] == 0.0
 
 
+@pytest.mark.parametrize("said", ["nan", "inf", "-inf"])
+def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
+    tmp_path: Path, said: str
+) -> None:
+    counting = tmp_path / "count"
+    counting.write_text(f"#!/bin/sh\necho requests {said}\n")
+    counting.chmod(0o755)
+    redis = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+    with answering(lambda: 0) as told:
+        found = worker(tmp_path, SLEEPS, running={"redis": {**redis, "cpu": told}})
+    assert f"the command that counts for redis printed 'requests {said}'" in found.failure
+
+
 def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
     tmp_path: Path,
 ) -> None:

@@ -4,6 +4,7 @@ Nothing is needed in the worker. While it is judged, this program blocks until a
 a half of the window is over: it counts the wake-ups of each half.
 """
 
+import math
 import os
 import re
 import shutil
@@ -408,6 +409,9 @@ class WorkerLaunch:
                 how = "took too long" if code is None else f"ended with exit code {code}"
                 raise Failure(f"the command that counts for {name} {how}")
             for key, value in _counts(said):
+                # The rise from such a value would be 0, or none.
+                if not math.isfinite(value):
+                    raise Failure(f"the command that counts for {name} printed '{key} {value}'")
                 found[key] += value
         return found
 
