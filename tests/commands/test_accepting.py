@@ -66,6 +66,8 @@ def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
         ("until =", "untill =", r"unknown field `untill` - at `\$\.accepted\[0\]`"),
         ("system:10%", "system:10", "'system:10' is not METRIC:PERCENT%"),
         ("scenario =", "scenario", "line"),
+        ("until =", 'at_most = "40 %\\n"\nuntil =', r"at `\$\.accepted\[0\]\.at_most`"),
+        ("until =", 'at_most = "٤٠ %"\nuntil =', r"at `\$\.accepted\[0\]\.at_most`"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_entry(

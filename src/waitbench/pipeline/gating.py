@@ -212,6 +212,7 @@ def last_look(most_rounds: int) -> int:
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+_Percent = Annotated[str, msgspec.Meta(pattern=r"\A[0-9]{1,12}(\.[0-9]{1,12})? ?%\Z")]
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
@@ -221,7 +222,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     scenario: _Text
     reason: _Text
     until: date
-    at_most: Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\d+)? ?%$")] | None = None
+    at_most: _Percent | None = None
 
 
 class _AcceptedFile(msgspec.Struct, forbid_unknown_fields=True):
