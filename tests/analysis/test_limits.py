@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
 from waitbench.analysis.rule import LOOKS, Finding
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.model.metrics import METRICS
+from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.pipeline.criteria import parse
 
@@ -130,6 +131,22 @@ def test_counts_are_taken_by_the_second_of_the_window(limit: str, verdict: str) 
     (answer,) = verdict_of(of_shares(a=0.004), f"limit wakeups:{limit}").judgements
     assert answer.verdict.value == verdict
     assert answer.ratio == pytest.approx(10.0 / WINDOW_S / float(limit[0]))
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [("20%", "slower"), ("30%", "within margin")])
+def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
+    limit: str, verdict: str
+) -> None:
+    service_cpu = Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU")
+    record = of_shares(a=0.0)
+    record.parameters = {"window": WINDOW_S}
+    record.metrics = (*METRICS, service_cpu)
+    for run in record.measurements:
+        cast(dict[str, float], run.metrics)["service_cpu_steady"] = 0.25 * WINDOW_S
+    (answer,) = gate.conclude(
+        [record], parse([f"limit service-cpu:{limit}"], record.metrics), 30
+    ).judgements
+    assert answer.verdict.value == verdict, answer.why_given_up
 
 
 def test_what_the_runs_lack_is_not_measured() -> None:

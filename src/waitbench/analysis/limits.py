@@ -51,9 +51,16 @@ class Limit:
             steady_s, cores = (
                 run.metrics.get(key, 0.0) for key in ("time_cpu_steady", "cpu_share_steady")
             )
-            # Nobody knows how long the window was of what used no CPU; nor does 0 need it.
+            # What used no CPU does not tell how long its window was; that was planned. Nor does 0
+            # need it. Its services may have worked all the same.
             if value and self.by_second:
-                value = value * cores / steady_s if steady_s else None
+                planned_s = record.parameters.get("window")
+                if steady_s:
+                    value = value * cores / steady_s
+                elif isinstance(planned_s, int | float) and planned_s > 0:
+                    value = value / planned_s
+                else:
+                    value = None
             if value is not None:
                 found[run.round] = (self.most, value)
         return found
