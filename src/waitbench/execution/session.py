@@ -231,11 +231,13 @@ class Session:
         the CPUs that are left, and fails by what it uses. Beside a baseline that works it has not:
         kernels may share CPUs equally between runs, whatever each of them wants. But twice of what
         has half of all CPUs is more than any candidate can use. Of a worker file nobody knows
-        whether it idles: its first round is made in turns.
+        whether it idles: its first round is made in turns. So are the runs of a revision that is
+        judged by itself, by limits.
         """
         record = self.records[scenario.name]
         labels = record.context.labels
-        if scenario.name not in self.side_by_side or cpus() < len(labels) or _takes_turns(record):
+        is_possible = scenario.name in self.side_by_side and 1 < len(labels) <= cpus()
+        if not is_possible or _takes_turns(record):
             return 0
         used = [_cores(one, scenario) for one in record.of(labels[0])]
         fewest, most = (2 if scenario.is_command else 1), 1
