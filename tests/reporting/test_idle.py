@@ -46,8 +46,8 @@ def cost_of(cores: float) -> IdleCost:
 
 
 COSTS = [
-    ("a", cost_of(0.08)), ("b", cost_of(0.0014)), ("c", cost_of(0.0)), ("d", None),
-    ("spins", cost_of(2.0)),
+    ("a", "a", cost_of(0.08)), ("b", "b", cost_of(0.0014)), ("c", "c", cost_of(0.0)),
+    ("d", "d", None), ("spins", "spins", cost_of(2.0)),
 ]  # fmt: skip
 
 
@@ -71,12 +71,14 @@ def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
 def test_names_of_workers_are_whole_in_80_columns_without_what_services_did() -> None:
     figures = {"wakeups": 9.9, "latency-p50": 0.0096, "memory": 22 * 2.0**20, "service-cpu": 0.01}
     costs = [
-        (name, replace(cost_of(0.002), figures=figures))
-        for name in ("python-floor inline", "confluent-kafka 2.13.2")
+        (worker, version, replace(cost_of(0.002), figures=figures))
+        for worker, version in (("python-floor", "inline"), ("confluent-kafka", "2.13.2"))
     ]
     shown = lines_of_table(idle.side_by_side(costs, 3))
     assert shown[0] == "2 idle workers, 8 s, 3 runs each"
-    assert [line[:22].strip() for line in shown[2:4]] == [name for name, _ in costs]
+    assert [line[:22].strip() for line in shown[2:4]] == [
+        f"{worker} {version}" for worker, version, _ in costs
+    ]
     assert "services" not in "".join(shown)
     assert "services" in "".join(lines_of_table(idle.side_by_side(costs, 3), 120))
 

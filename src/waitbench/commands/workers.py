@@ -123,7 +123,7 @@ class WorkersSession:
     folder: Path
     price: Price | None = None
     has_failures: bool = False
-    rows: list[tuple[str, IdleCost | None]] = field(default_factory=list)
+    rows: list[tuple[str, str, IdleCost | None]] = field(default_factory=list)
     """A version of a worker each, and what it costs where it was measured."""
     remarks: list[str] = field(default_factory=list)
 
@@ -142,7 +142,7 @@ class WorkersSession:
                 records = contents.records
         except HarnessError as error:
             self.has_failures = True
-            self.rows += [(f"{worker.name} {version}", None) for version in worker.revisions]
+            self.rows += [(worker.name, version, None) for version in worker.revisions]
             self.remarks.append(f"{worker.name}: {error.reason}")
             return
         for record in records:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.analysis.statistics import Comparison, Estimate
@@ -49,17 +49,13 @@ class Price:
         return cost.cores.value * HOURS_A_MONTH * self.amount
 
 
-Costs = Sequence[tuple[str, IdleCost | None]]
-"""By the name of a revision of a worker, and what it costs where that is known."""
+Costs = Sequence[tuple[str, str, IdleCost | None]]
+"""Scenario and revision of a worker, and what it costs where that is known."""
 
 
 def costs_of(worker: Comparison) -> Costs:
     """What each revision of a worker costs."""
-    name = worker.record.scenario
-    return [
-        (name if name == row.label else f"{name} {row.label}", idle_cost(row))
-        for row in worker.rows
-    ]
+    return [(worker.record.scenario, row.label, idle_cost(row)) for row in worker.rows]
 
 
 def tables(
@@ -70,38 +66,31 @@ def tables(
     What is one of many values of a scan is left out.
     """
     waiting = [one for one in comparisons if one.record.mostly_waits and one.record.scan is None]
-    found = [
-        (one.record.scenario, row.label, idle_cost(row)) for one in waiting for row in one.rows
-    ]
-    known = [one for one in found if one[2]]
-    if not known:
+    costs = [row for one in waiting for row in costs_of(one) if row[2] or not grouped]
+    if not any(cost for *_, cost in costs):
         return []
-    rounds = max(one.rounds for one in waiting)
-    if not grouped:
-        return [side_by_side([row for one in waiting for row in costs_of(one)], rounds, price)]
-    known.sort(key=lambda one: -one[2].cores.value if one[2] else math.inf)
-    made = side_by_side([(label, cost) for _, label, cost in known], rounds, price)
-    return [replace(made, groups=[scenario for scenario, _, _ in known])]
+    return [side_by_side(costs, max(one.rounds for one in waiting), price, grouped=grouped)]
 
 
-def _dearest_first(costs: Costs) -> Costs:
-    return sorted(costs, key=lambda row: -row[1].cores.value if row[1] else math.inf)
-
-
-def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table:
+def side_by_side(
+    costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
+) -> Table:
     """The dearest first, those that failed at the end: a column for each figure that one has."""
-    rows = _dearest_first(costs)
-    windows = sorted(cost.window_s for _, cost in rows if cost and cost.window_s)
+    rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
+    known = [cost for *_, cost in rows]
+    windows = sorted(cost.window_s for cost in known if cost and cost.window_s)
     ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    known = [cost for _, cost in rows]
     axis = axis_of(cost.cores for cost in known if cost)
     shares = [None if cost is None else cost.cores.value for cost in known]
     dots = [dot_of(cost.cores, axis) if cost else "" for cost in known]
+    names = [
+        label if grouped or label == worker else f"{worker} {label}" for worker, label, _ in rows
+    ]
     columns: list[Column] = [
-        (Heading("worker"), [name for name, _ in rows]),
+        (Heading("worker"), names),
         column("% core", shares, "core"),
         (Heading("% of a core, logarithmic", axis=axis), dots),
     ]
@@ -112,7 +101,7 @@ def side_by_side(costs: Costs, rounds: int, price: Price | None = None) -> Table
         values = [None if cost is None else cost.figures.get(metric) for cost in known]
         if any(value is not None for value in values):
             columns.append(column(text, values, unit))
-    return Table(title, columns)
+    return Table(title, columns, groups=[worker for worker, *_ in rows] if grouped else ())
 
 
 def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
