@@ -68,7 +68,7 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     done = run_compare(*folders, *options, "--json", command="merge")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)["verdict"]
-    assert (verdict["outcome"], verdict["questions"]) == ("fail", 3)
+    assert (verdict["outcome"], len(verdict["judgements"])) == ("fail", 3)
     assert (tmp_path / "whole" / "verdict.xml").exists()
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
     assert settings["share"] is None
