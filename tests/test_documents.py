@@ -124,3 +124,17 @@ def test_what_quotes_a_trial_has_its_figures(document: Path) -> None:
         known = figures_in(" ".join((document.parent / one).read_text("utf-8") for one in named))
         quoted = figures_in(re.sub(r"\]\([^)]*\)|`[^`]*`", "", part)) if named else set()
         assert quoted <= known, part
+
+
+def test_the_readme_has_the_figures_of_workers_that_their_document_has() -> None:
+    rows = re.findall(
+        r"^\| (\S+ \S+) \| ([\d.]+) \| (\d+ MiB) \| ([\d.]+) cores \|$",
+        (ROOT / "README.md").read_text("utf-8"),
+        re.M,
+    )
+    assert len(rows) == 3
+    table = (ROOT / "docs" / "workers.md").read_text("utf-8")
+    for name, percent, memory, cores in rows:
+        (line,) = re.findall(rf"^{re.escape(name)} .*$", table, re.M)
+        assert {percent, *memory.split()} <= set(line.split())
+        assert float(cores) == pytest.approx(500 * float(percent) / 100)
