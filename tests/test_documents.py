@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
+import waitbench
 from tests.running import run
 from waitbench.system.places import ROOT
 
@@ -138,3 +139,11 @@ def test_the_readme_has_the_figures_of_workers_that_their_document_has() -> None
         (line,) = re.findall(rf"^{re.escape(name)} .*$", table, re.M)
         assert {percent, *memory.split()} <= set(line.split())
         assert float(cores) == pytest.approx(500 * float(percent) / 100)
+
+
+def test_the_readme_has_the_cores_of_its_sample() -> None:
+    runs = waitbench.read(ROOT / "docs" / "samples" / "input")
+    waiting = runs[runs["scenario"] == "partitioned-long-input"]
+    cores = 1000 * waiting.groupby("revision")["cpu_share_steady"].mean()
+    said = f"{cores['v0.16.0']:,.0f} cores busy before, {cores['v0.16.1']:,.0f} after"
+    assert said in (ROOT / "README.md").read_text("utf-8")
