@@ -2,150 +2,147 @@ r"""How often the gate finds a real regression of what waiting costs: bytewax do
 
     .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind late-busy [--trials 10] \
         [--processes 1] [--results FOLDER] [-- OPTIONS OF compare.sh]
-    .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind wakeups --rise 0.10 [...]
 
 WHEEL is a real bytewax wheel of 0.18 or later, as ``pip download`` fetches one. A copy is made with
-benchmarks/load.py in it, and each trial is one ``./compare.sh base=WHEEL new=COPY --gate`` with
-what follows ``--``; other criteria behind ``--`` take the place of ``--gate``.
-
-Without ``--rise`` the copy has a regression of the ways in which they really come, everywhere;
-``--kind all`` tries each in turn. With ``--rise``, each process of both scenarios that mostly wait
-does more of one kind (wake-ups, system calls, or steady CPU spent in system calls or in user code),
-for that share of what a comparison of the original with itself finds it to do first; what it really
-rose by is measured in a comparison of both. Last it is printed what all trials found the figures of
-the scenarios that wait to differ by. With ``--results``, what is there is not made again.
+benchmarks/load.py in it, which has a regression of the ways in which they really come. Each trial
+is one ``./compare.sh base=WHEEL new=COPY --gate`` with what follows ``--``. ``--kind all`` tries
+each regression in turn. With ``--results``, what is there is not made again.
 """
 
 import io
+import json
+import shutil
+import subprocess
 import sys
+import time
 import zipfile
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks import load
-from benchmarks.common import add_results, command_line, results_folder, split
-from benchmarks.trials import NEW, Comparer, Trial, gate_options, numbered, outcomes, text
-from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.statistics import Estimate, geometric_mean, log_ratios
-from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from benchmarks.common import command_line
+from waitbench.system.places import ROOT
 
 ALL = "all"
 """Every regression in turn."""
-WAITING = ("partitioned-long-input", "dynamic-long-input")
-RISES_OF = {"wakeups": "wakeups", "syscalls": "syscalls", "system": "steady", "user": "steady"}
-"""By kind of load, the metric whose rate the rise is a share of."""
-SHOWN = (
-    "wakeups", "syscalls", "steady", "steady-user", "steady-system", "cpu", "cpu-startup",
-    "cpu-shutdown", "startup", "shutdown", "latency-p50", "rss",
-)  # fmt: skip
-CHECKED = ("--gate", "--rounds", "6", *(part for name in WAITING for part in ("-s", name)))
-"""Options of the comparisons that only measure."""
 
 PACKAGE = "bytewax/__init__.py"
 SINKS = "bytewax/outputs.py"
 LOAD_MODULE = "bytewax/doctored_load.py"
 LOAD_PATH = Path(load.__file__)
 SINK = "StatelessSinkPartition"
-BEGIN = "from bytewax import doctored_load\n\ndoctored_load.begin({kind!r}, {rates!r})\n"
+BEGIN = "from bytewax import doctored_load\n\ndoctored_load.begin({kind!r})\n"
 HOOK = f"\nfrom bytewax import doctored_load\n\ndoctored_load.hook({SINK})\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Realised:
-    """What a metric rose by in a scenario."""
+Judgement = Mapping[str, Any]
+"""One of the ``judgements`` of a verdict.json: docs/verdict.md."""
 
-    scenario: str
-    metric: str
-    ratio: Estimate
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One comparison that the gate has judged."""
+
+    wall_s: float
+    """Of the whole command."""
+    verdict: Mapping[str, Any]
+    """What verdict.json holds."""
+
+    @property
+    def outcome(self) -> str:
+        """What the gate said: pass, fail, inconclusive or not measured."""
+        return str(self.verdict["outcome"])
+
+    @property
+    def failures(self) -> list[Judgement]:
+        """The judgements that made it fail."""
+        return [judgement for judgement in self.verdict["judgements"] if judgement["fails"]]
+
+    @property
+    def reasons(self) -> list[str]:
+        """What keeps it from a pass."""
+        return [note["text"] for note in self.verdict["notes"] if note["level"] in ("✗", "?", "!")]
+
+    @property
+    def rounds(self) -> int:
+        """The most that any judgement rests on."""
+        return max((int(one["rounds"]) for one in self.verdict["judgements"]), default=0)
 
 
 def main() -> None:
-    own, passed_on = split(sys.argv[1:])
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    own, passed_on = sys.argv[1:end], sys.argv[end + 1 :]
     parser = command_line(__doc__)
     parser.add_argument("wheel", type=Path, metavar="WHEEL")
-    kinds = sorted({*load.RISES, *load.REGRESSIONS, ALL})
-    parser.add_argument("--kind", choices=kinds, required=True)
-    parser.add_argument("--rise", type=float, help="a share, such as 0.25")
+    parser.add_argument("--kind", choices=sorted({*load.REGRESSIONS, ALL}), required=True)
     parser.add_argument("--processes", "-p", type=int, default=1)
     parser.add_argument("--trials", type=int, default=10)
-    add_results(parser)
-    options = parser.parse_args(own)
-    if options.kind not in (load.RISES if options.rise is not None else (*load.REGRESSIONS, ALL)):
-        parser.error(f"--kind {options.kind}: {', '.join(load.RISES)} are for --rise, others not")
-    with results_folder(options.results) as results:
-        for kind in load.REGRESSIONS if options.kind == ALL else (options.kind,):
-            name = f"{kind}-{options.processes}"
-            if options.rise is None:
-                copy = doctor(options.wheel, results / name, kind)
-            else:
-                name = f"{kind}-{options.rise:g}-{options.processes}"
-                copy = _with_rise(options, results, name)
-            trying = Comparer(
-                results=results / name / "trials",
-                options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
-            )
+    parser.add_argument("--results", type=Path, metavar="FOLDER")
+    given = parser.parse_args(own)
+    with results_folder(given.results) as results:
+        for kind in load.REGRESSIONS if given.kind == ALL else (given.kind,):
+            name = f"{kind}-{given.processes}"
+            copy = doctor(given.wheel, results / name, kind)
+            revisions = f"base={given.wheel.absolute()}", f"new={copy}"
+            options = ("--no-plot", "--quiet", "-p", str(given.processes), "--gate", *passed_on)
             print(f"{name}:", flush=True)
             trials = []
-            for number, trial in numbered(options.trials):
-                trials.append(trying.make(trial, str(options.wheel.absolute()), str(copy)))
+            for number in range(1, given.trials + 1):
+                folder = results / name / "trials" / f"trial-{number:03d}"
+                trials.append(make(folder, ["./compare.sh", *revisions, *options]))
                 print(f"trial {number}: {line_of(trials[-1])}", flush=True)
             if trials:
                 print("\n".join(summary(trials)), flush=True)
 
 
-def _with_rise(options: Namespace, results: Path, name: str) -> Path:
-    """A copy that does more of one kind, for a share of what the original does."""
-    wheel, processes, metric = options.wheel, options.processes, RISES_OF[options.kind]
-    measuring = Comparer(results=results, options=("-p", str(processes), *CHECKED))
-    original = str(wheel.absolute())
-    rates = rates_of(
-        measuring.make(f"original-{processes}", original, original).records, metric, processes
-    )
-    if len(rates) < len(WAITING):
-        sys.exit(
-            f"{metric}: not measured, so it cannot be raised. Allow it (./waitbench doctor), let "
-            "the machine rest, and name another folder."
-        )
-    for module, rate in rates.items():
-        print(f"{module}: {rate:,.4g} {metric} a second and process")
-    added = {module: rate * options.rise for module, rate in rates.items()}
-    copy = doctor(wheel, results / name, options.kind, added)
-    check = measuring.make(f"{name}/check", original, str(copy))
-    print("\n".join(lines_of(realised([check.records]))), flush=True)
-    return copy
+@contextmanager
+def results_folder(given: Path | None) -> Iterator[Path]:
+    """The folder that was given, or one that is gone in the end."""
+    if given is None:
+        with TemporaryDirectory() as name:
+            yield Path(name)
+    else:
+        given.mkdir(parents=True, exist_ok=True)
+        yield given.absolute()
 
 
-def rates_of(records: Sequence[Record], metric: str, processes: int) -> dict[str, float]:
-    """What each process did a second in the steady phase, by dataflow; those that were measured."""
-    key, steady, share = (BY_NAME[name].key for name in (metric, "steady", "share"))
-    rates: dict[str, float] = {}
-    for record in records:
-        # The share is that of all workers together, and so are the others: the quotient of CPU
-        # time and share is how long each of them was in its steady phase.
-        each = [
-            run.metrics[key] / (run.metrics[steady] / run.metrics[share]) / processes
-            for run in record.measurements
-            if key in run.metrics
-        ]
-        if each:
-            rates[record.scenario.partition("-")[0]] = fmean(each)
-    return rates
+def make(folder: Path, command: Sequence[str]) -> Trial:
+    """Makes a comparison in a folder, or reads the one that is there. Exits where it fails."""
+    made = folder.with_suffix(".made.json")
+    if not made.exists():
+        # Never begun, or interrupted half-way.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        before = time.monotonic()
+        done = subprocess.run(
+            [*command, "--results", str(folder)],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        wall_s = time.monotonic() - before
+        if done.returncode not in (0, 1, 3) or not (folder / "verdict.json").exists():
+            sys.exit(f"{done.stdout}{done.stderr}{folder}: exit code {done.returncode}")
+        made.write_text(json.dumps({"wall_s": wall_s, "command": command}))
+    kept = json.loads(made.read_text())
+    if kept["command"] != command:
+        sys.exit(f"{folder} was made by another command: {' '.join(kept['command'])}")
+    verdict = json.loads((folder / "verdict.json").read_text())
+    return Trial(wall_s=kept["wall_s"], verdict=verdict)
 
 
-def doctor(wheel: Path, folder: Path, kind: str, rates: Mapping[str, float] | None = None) -> Path:
+def doctor(wheel: Path, folder: Path, kind: str) -> Path:
     """Writes a copy of a wheel, whose processes begin a load, into a folder; returns its path.
 
-    With rates it is a rise, else a regression. Equal loads give equal files, so that the
-    environment of the copy is made only once. Exits if the folder has another one: trials with it
-    are not trials with this.
+    Equal loads give equal files, so that the environment of the copy is made only once. Exits if
+    the folder has another one: trials with it are not trials with this.
     """
     written = io.BytesIO()
-    begin = BEGIN.format(kind=kind, rates=rates and dict(rates))
+    begin = BEGIN.format(kind=kind)
     with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(written, "w") as output:
         if SINKS not in source.namelist() or f"class {SINK}(" not in source.read(SINKS).decode():
             sys.exit(f"{wheel.name}: {SINKS} has no {SINK}: name a wheel of 0.18 or later.")
@@ -169,32 +166,12 @@ def doctor(wheel: Path, folder: Path, kind: str, rates: Mapping[str, float] | No
     return copy
 
 
-def realised(comparisons: Iterable[Sequence[Record]]) -> list[Realised]:
-    """What each metric of the waiting scenarios rose by, over all rounds of some comparisons."""
-    logs: dict[tuple[str, str], list[float]] = {}
-    for records in comparisons:
-        for record in records:
-            for name in SHOWN if record.scenario in WAITING else ():
-                pairs = [*paired_by_round(record, NEW, BY_NAME[name]).values()]
-                found = logs.setdefault((record.scenario, name), [])
-                found += log_ratios(pairs, BY_NAME[name].floor)
-    return [
-        Realised(scenario=scenario, metric=metric, ratio=geometric_mean(found))
-        for (scenario, metric), found in logs.items()
-        if found
-    ]
-
-
-def lines_of(rises: Sequence[Realised]) -> list[str]:
-    """A line for each metric and scenario."""
-    lines = []
-    for rise in rises:
-        low, high = ((bound or rise.ratio.value) - 1 for bound in (rise.ratio.low, rise.ratio.high))
-        lines.append(
-            f"{rise.scenario}: {rise.metric} {rise.ratio.value - 1:+.1%} "
-            f"(95 % CI {low:+.1%} to {high:+.1%}, {rise.ratio.count} pairs)"
-        )
-    return lines
+def text(judgement: Judgement) -> str:
+    """A judgement in a few words."""
+    said = f"{judgement['criterion']} in {judgement['scenario']}: {judgement['verdict']}"
+    if judgement["ratio"] is None:
+        return said
+    return f"{said} ×{judgement['ratio']['value']:.3g} after {judgement['rounds']} rounds"
 
 
 def line_of(trial: Trial) -> str:
@@ -205,15 +182,15 @@ def line_of(trial: Trial) -> str:
 
 def summary(trials: Sequence[Trial]) -> list[str]:
     """What all trials came to."""
+    counts = Counter(trial.outcome for trial in trials)
     found = [trial for trial in trials if trial.failures]
     by = Counter(name for t in found for name in {failure["criterion"] for failure in t.failures})
     return [
         f"found {len(found)} of {len(trials)}, by "
         + (", ".join(f"{name} ({count})" for name, count in by.most_common()) or "nothing"),
-        outcomes(trials),
+        ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()),
         f"median {median(trial.wall_s for trial in trials):.0f} s, "
         f"at most {max(trial.wall_s for trial in trials):.0f} s",
-        *lines_of(realised(trial.records for trial in trials)),
     ]
 
 

@@ -1,13 +1,9 @@
-"""What a doctored package does besides: benchmarks/doctored.py puts this module into a wheel.
+"""What a doctored package also does: benchmarks/doctored.py puts this module into a wheel.
 
-A *rise* is a little more of one kind in each worker that mostly waits, at a given rate. It moves
-what it is named after and as little else as it can: what need not wake often wakes ten times a
-second, and works through what is due since, where it can without the GIL, so that no worker waits
-for it. A *regression* is a way in which a wait really breaks, everywhere.
-
-Both begin in processes that run a dataflow: as soon as the package is imported, before anything of
-the workload, or as soon as the workload defines its sink, right before the workers start. Items are
-never lost. What is left behind ends by itself after ``_LEFT_FOR_S``.
+Each is a way in which a wait really breaks. It begins in processes that run a dataflow: as soon as
+the package is imported, before anything of the workload, or as soon as the workload defines its
+sink, right before the workers start. Items are never lost. What is left behind ends by itself after
+``_LEFT_FOR_S``.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 RUNNERS = ("bytewax.run", "bytewax.testing")
@@ -45,20 +41,11 @@ _to_start: list[Callable[[], None]] = []
 """What begins with the workers."""
 
 
-def begin(kind: str, rates: Mapping[str, float] | None = None) -> None:
-    """Begins a rise with these rates, or else a regression. The package calls it when imported.
-
-    ``rates`` are by the dataflow's module, per second: a number of wake-ups or of system calls, or
-    seconds of CPU.
-    """
-    arguments = sys.orig_argv
-    if not any(runner in arguments for runner in RUNNERS):
+def begin(kind: str) -> None:
+    """Begins a regression. The package calls it when imported."""
+    if not any(runner in sys.orig_argv for runner in RUNNERS):
         return
-    if rates is not None:
-        rate = rate_of(rates, arguments)
-        if rate > 0:
-            _to_start.append(lambda: _in_thread(lambda: RISES[kind](rate)))
-    elif kind in AT_IMPORT:
+    if kind in AT_IMPORT:
         AT_IMPORT[kind]()
     else:
         _to_start.append(WITH_WORKERS[kind])
@@ -95,18 +82,6 @@ def _follow(sink: type) -> None:
     setattr(sink, "write_batch", write_batch)  # noqa: B010 -- a method of any class
 
 
-# Rises.
-
-
-def rate_of(rates: Mapping[str, float], arguments: Sequence[str]) -> float:
-    """The rate for the dataflow that a process is told to run; 0 where it has work to do."""
-    for argument in arguments:
-        module, _, call = argument.partition(".py:")
-        if "long_input=True" in call and "heavy_map=False" in call:
-            return rates.get(os.path.basename(module), 0.0)  # noqa: PTH119 -- few imports
-    return 0.0
-
-
 def wake_up(rate: float) -> None:
     """Wakes up so often, and does nothing."""
     due = time.monotonic()
@@ -125,37 +100,6 @@ def call_system(rate: float) -> None:
             os.getppid()
             made += 1
         time.sleep(_NAP_S)
-
-
-def use_system_time(share: float) -> None:
-    """Uses so much CPU time in the kernel, in few long calls that need little memory."""
-    buffer = bytearray(1 << 16)
-    random = open("/dev/urandom", "rb", buffering=0)  # noqa: PTH123, SIM115 -- read for ever
-    _use(share, lambda: random.readinto(buffer))
-
-
-def use_user_time(share: float) -> None:
-    """Uses so much CPU time outside the kernel."""
-    _use(share, _spend)
-
-
-def _use(share: float, spend: Callable[[], object]) -> None:
-    begun = time.monotonic()
-    while True:
-        while time.thread_time() < share * (time.monotonic() - begun):
-            spend()
-        time.sleep(_NAP_S)
-
-
-RISES: dict[str, Callable[[float], None]] = {
-    "wakeups": wake_up,
-    "syscalls": call_system,
-    "system": use_system_time,
-    "user": use_user_time,
-}
-
-
-# Regressions.
 
 
 def be_busy_after_items() -> None:

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import doctored, trials
-from tests.records import make_record
+from benchmarks import doctored
 from tests.running import run
 from tests.standin import write_wheel_of
-from waitbench.model.record import Record
 from waitbench.system.places import ROOT
 
 WHEEL = {
@@ -36,7 +34,6 @@ Sink().write_batch("abc")
 }
 WAITING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=False)"
 WORKING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=True)"
-RATES = {"dynamic": 1.0}
 
 
 def printed(copy: Path, *words: str) -> list[str]:
@@ -45,16 +42,9 @@ def printed(copy: Path, *words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def record(base: dict[str, float], new: dict[str, float]) -> Record:
-    """Two rounds of a scenario that waits."""
-    return make_record({"base": [base] * 2, "new": [new] * 2}, scenario="dynamic-long-input")
-
-
 @pytest.mark.parametrize(
     ("kind", "arguments", "threads"),
     [
-        ("wakeups", (WAITING,), "0 1"),
-        ("wakeups", (WORKING,), "0 0"),
         ("thread", (WORKING,), "1 1"),
         ("silence", (WORKING,), "0 1"),
         ("late-busy", (WORKING,), "0 1"),
@@ -70,8 +60,7 @@ def test_a_load_begins_when_and_where_it_says_and_loses_no_item(
     wheel = write_wheel_of(
         tmp_path, "bytewax", {**WHEEL, "bytewax/__init__.py": "print('first')\n"}
     )
-    rates = RATES if kind == "wakeups" else None
-    copy = doctored.doctor(wheel, tmp_path / "copy", kind, rates)
+    copy = doctored.doctor(wheel, tmp_path / "copy", kind)
     assert printed(copy, "-m", "bytewax.run", *arguments) == ["first", threads, "a b c"]
     only_imports = "import bytewax.outputs, threading; print(threading.active_count())"
     assert printed(copy, "-c", only_imports) == ["first", "1"]
@@ -82,29 +71,11 @@ def test_a_wheel_whose_sinks_are_unknown_is_refused(tmp_path: Path) -> None:
         tmp_path, "bytewax", {"bytewax/outputs.py": "class StatelessSink: pass\n"}
     )
     with pytest.raises(SystemExit, match="has no StatelessSinkPartition: name a wheel of"):
-        doctored.doctor(wheel, tmp_path / "copy", "user", {})
-
-
-def test_rates_are_of_one_process_in_its_steady_phase() -> None:
-    # Two workers, each for 2 s at a tenth of a core.
-    metrics = {"wakeups": 8000.0, "time_cpu_steady": 0.4, "cpu_share_steady": 0.2}
-    records = [record(metrics, metrics)]
-    assert doctored.rates_of(records, "wakeups", 2) == {"dynamic": pytest.approx(2000)}
-    assert doctored.rates_of(records, "steady", 2) == {"dynamic": pytest.approx(0.1)}
-
-
-def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:
-    records = [record({"wakeups": 100.0}, {"wakeups": new}) for new in (110.0, 121.0)]
-    (rise,) = doctored.realised([one] for one in records)
-    assert (rise.metric, rise.ratio.count) == ("wakeups", 4)
-    assert rise.ratio.value == pytest.approx((1.10 * 1.21) ** 0.5)
-    # Scenarios that work are no part of it.
-    runs = [{"wakeups": 100.0}] * 2
-    assert doctored.realised([[make_record({"base": runs, "new": runs})]]) == []
+        doctored.doctor(wheel, tmp_path / "copy", "thread")
 
 
 def test_a_trial_is_said_by_what_its_verdict_holds() -> None:
     verdict = ROOT / "tests" / "frozen" / "expected" / "gate" / "fail.json"
-    trial = trials.Trial(wall_s=9.0, verdict=json.loads(verdict.read_text()), records=())
+    trial = doctored.Trial(wall_s=9.0, verdict=json.loads(verdict.read_text()))
     (failed,) = trial.failures
-    assert trials.text(failed) == "system:10% in waiting: slower ×1.5 after 16 rounds"
+    assert doctored.text(failed) == "system:10% in waiting: slower ×1.5 after 16 rounds"
