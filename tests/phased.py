@@ -42,7 +42,7 @@ while True:
     if spins == "ends": sys.exit(7)
 """
 """A worker that is connected to its service, handles a signal, and spins from a moment on."""
-TABLES = f"""
+PHASES = """
 [[phase]]
 name = "work"
 poke = true
@@ -52,7 +52,8 @@ stop = "other"
 [[phase]]
 name = "back"
 start = "other"
-seconds = 0.5
+"""
+TABLES = f"""{PHASES}seconds = 0.5
 [services.other]
 command = ["{sys.executable}", "-c", '''{SERVICE}''', "{{port}}"]
 counters = ["echo", "requests 3"]

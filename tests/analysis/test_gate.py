@@ -74,7 +74,7 @@ def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_n
     assert verdict.outcome is outcome
     (failed,) = verdict.failed_runs
     assert (failed.label, failed.count) == ("new", 2)
-    assert failed.message == "the poke failed"
+    assert failed.message == "lateness is not measured: the poke failed"
 
 
 def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:

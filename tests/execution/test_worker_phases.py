@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.execution.launches import CALM, Launched, worker
-from tests.phased import CODE, TABLES
+from tests.phased import CODE, PHASES, TABLES
 from tests.worker_gates import Behaviour, gates_of
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.engines import selection
@@ -65,25 +65,11 @@ def test_a_message_that_is_not_handled_and_a_command_that_fails_are_failures(
     assert said in run(tmp_path, "never", phase, tables).failure
 
 
-PHASES = """
-[[phase]]
-name = "work"
-poke = true
-[[phase]]
-name = "gone"
-stop = "other"
-[[phase]]
-name = "back"
-start = "other"
-[services.other]
-command = "serve {port}"
-"""
-
-
 @pytest.mark.parametrize("where", ["mine-work", "mine-gone", "mine-back"])
 def test_what_spins_in_one_phase_fails_the_gate_and_its_twin_does_not(
     where: str, tmp_path: Path
 ) -> None:
-    spinning = gates_of(tmp_path, Behaviour(spins_after_s=1.0), 5, phases=PHASES, where=where)
+    phases = f'{PHASES}[services.other]\ncommand = "serve {{port}}"\n'
+    spinning = gates_of(tmp_path, Behaviour(spins_after_s=1.0), 5, phases=phases, where=where)
     assert [*spinning] == [GateOutcome.FAIL]
-    assert GateOutcome.FAIL not in gates_of(tmp_path, Behaviour(), 5, phases=PHASES, where=where)
+    assert GateOutcome.FAIL not in gates_of(tmp_path, Behaviour(), 5, phases=phases, where=where)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from waitbench.analysis.limits import Limit
-from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, STOP, Metric
+from waitbench.model.metrics import BY_NAME, FOREIGN_ALLOWED_S, MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
@@ -96,7 +96,7 @@ DEFAULTS = tuple(
         (Scope.WAITING, "startup", 0.25, 0.1, False),
         (Scope.WAITING, "shutdown", 0.25, 0.1, False),
         (Scope.WAITING, "stop", 0.25, 0.1, False),
-        (Scope.WAITING, "foreign-cpu", 0.25, 0.25, False),
+        (Scope.WAITING, "foreign-cpu", 0.25, FOREIGN_ALLOWED_S, False),
         (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, False),
         (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, True),
         (Scope.WORKING, "cpu", 0.10, 0.0, False),

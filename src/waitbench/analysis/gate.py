@@ -201,7 +201,9 @@ def failed_runs(record: Record) -> list[FailedRuns]:
         if one in left or (one.label in unreliable and one.reason not in HARMLESS)
     ]
     failures = [(one.label, one.message) for one in failed] + [
-        (one.label, one.unanswered) for one in record.measurements if one.unanswered
+        (one.label, f"lateness is not measured: {one.unanswered}")
+        for one in record.measurements
+        if one.unanswered
     ]
     return [
         FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1])

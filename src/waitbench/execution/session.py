@@ -12,7 +12,7 @@ from msgspec import structs
 
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
-from waitbench.model.metrics import FOREIGN_CPU
+from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU
 from waitbench.model.record import Record
 from waitbench.model.run import (
     CROWDED,
@@ -27,7 +27,7 @@ from waitbench.model.run import (
 )
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import cpus
-from waitbench.system.watch import foreign_cores, is_disturbed, matters_beside
+from waitbench.system.watch import foreign_cores, is_disturbed
 
 
 class Guide(Protocol):
@@ -319,7 +319,7 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
 def _beside(run: Measurement, rounds: float) -> Measurement:
     """A run that took place at once with others, in so many rounds."""
     metrics = dict(run.metrics)
-    if matters_beside(metrics.get(FOREIGN_CPU, 0.0), rounds):
+    if metrics.get(FOREIGN_CPU, 0.0) > rounds * FOREIGN_ALLOWED_S:
         del metrics[FOREIGN_CPU]
     return structs.replace(run, metrics=metrics, marks=(*run.marks, SIDE_BY_SIDE))
 

@@ -333,7 +333,7 @@ class WorkerLaunch:
         except Unanswered as failure:
             said = output.read_text("utf-8", "replace").strip() if output.exists() else ""
             last = f": {said.splitlines()[-1][-_MOST_SAID:]}" if said else ""
-            return {"unanswered": f"lateness is not measured: {failure}{last}"}
+            return {"unanswered": f"{failure}{last}"}
         finally:
             self.tree.end_beside(process, 0.0)
         return {"lateness_ns": [(lateness_ns, 1)], "lateness_max_ns": lateness_ns}

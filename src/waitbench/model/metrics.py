@@ -68,6 +68,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
 FOREIGN_CPU = "machine_foreign_cpu"
 """The key of what other programs used during a run."""
+FOREIGN_ALLOWED_S = 0.25
+"""What the gate allows them beside any run, whatever it is beside the baseline's."""
 SYSTEM_CALLS = "system_calls"
 """The key of what not every machine can count; see ``Instruments``."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})

@@ -32,7 +32,7 @@ def side_by_side(
     """The scenarios of which revisions may run at once: those that idle.
 
     But not where a criterion of the user's asks what else the machine did: nobody knows for which
-    revision. What the default one allows is known beside all: ``watch.matters_beside``. Nor where
+    revision. What the default one allows is known beside all (``execution.session``). Nor where
     memory has a limit: copies share pages, and would stay below it together.
     """
     alone = [

@@ -13,8 +13,6 @@ from pathlib import Path
 
 FOREIGN_CORES = 0.10
 TICKS_TOLERATED = 4
-BESIDE_S = 0.25
-"""CPU of others that the gate allows beside any run, whatever it is beside the baseline's."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +45,18 @@ def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, flo
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
     """Whether others used so much CPU that a round is made again, or cannot pass.
 
-    Nothing else repeats a round, or keeps it from passing; and nothing keeps it from failing. (The
-    first batch at once of a worker file may be: ``execution.session``.) It
-    takes the metrics of the baseline's run only: a candidate that has others work for it, such as
-    the kernel or a broker, would else repeat and mute its own rounds. As runs alternate, what goes
-    on for longer than a run is in some run of the baseline, too; and what others use beside the
-    candidate is asked of it (``foreign-cpu``). What a candidate leaves behind is in the baseline's
-    run after it: such a round is not made again (``execution.session``). Steal is not heeded: a
-    hypervisor takes from who wants CPU.
+    Nothing else repeats a round, or keeps it from passing, but for the first rounds at once of a
+    worker file (``execution.session``); and nothing keeps it from failing. It takes the metrics of
+    the baseline's run only: a candidate that has others work for it, such as the kernel or a
+    broker, would else repeat and mute its own rounds. As runs alternate, what goes on for longer
+    than a run is in some run of the baseline, too; and what others use beside the candidate is
+    asked of it (``foreign-cpu``). What a candidate leaves behind is in the baseline's run after it:
+    such a round is not made again (``execution.session``). Steal does not count: a hypervisor takes
+    from those that want CPU.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign_s = baseline.get("machine_foreign_cpu", 0.0)
     return foreign_s > FOREIGN_CORES * baseline["time_wall_clock"] + tolerated_s
-
-
-def matters_beside(foreign_s: float, rounds: float) -> bool:
-    """Whether others used so much CPU, beside so many rounds at once, that it matters for whom."""
-    return foreign_s > rounds * BESIDE_S
 
 
 def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
