@@ -53,8 +53,6 @@ def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
     for until, is_over in (("2026-11-23", False), ("2026-11-22", True)):
         (entry,) = read(ENTRY.replace("2027-03-31", until))
         assert entry.is_over is is_over, "it holds until the end of its day"
-    (more,) = read(f'{ENTRY}at_most = "40 %"')
-    assert more.at_most == 0.4
     (metric,) = read(ENTRY.replace("system:10%", "rss"))
     assert metric.criterion == "rss"
 
@@ -66,8 +64,6 @@ def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
         ("until =", "untill =", r"unknown field `untill` - at `\$\.accepted\[0\]`"),
         ("system:10%", "system:10", "'system:10' is not METRIC:PERCENT%"),
         ("scenario =", "scenario", "line"),
-        ("until =", 'at_most = "40 %\\n"\nuntil =', r"at `\$\.accepted\[0\]\.at_most`"),
-        ("until =", 'at_most = "٤٠ %"\nuntil =', r"at `\$\.accepted\[0\]\.at_most`"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_entry(

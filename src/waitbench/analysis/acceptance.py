@@ -18,21 +18,14 @@ class Acceptance:
     reason: str
     until: str
     """The last day, in ISO 8601."""
-    at_most: float | None = None
-    """A rise, as a share, that is certainly beyond this is not accepted."""
     is_over: bool = False
     """Whether its day is past."""
 
     def __str__(self) -> str:
         return f"{self.criterion} in {self.scenario}"
 
-    def accepts(self, criterion: Criterion, scenarios: Sequence[str], low: float | None) -> bool:
-        """Whether it accepts a rise whose ratio has this lower bound."""
+    def accepts(self, criterion: Criterion, scenarios: Sequence[str]) -> bool:
+        """Whether it accepts that a criterion fails in these scenarios."""
         is_meant = self.criterion in (str(criterion), criterion.metric.name)
-        is_small = self.at_most is None or (low is not None and low <= 1 + self.at_most)
         is_there = all(fnmatchcase(one, self.scenario) for one in scenarios)
-        return is_meant and is_small and is_there and not self.is_over
-
-    def stands(self, high: float | None) -> bool:
-        """Whether it accepts a rise whose ratio has this upper bound, whatever else is measured."""
-        return self.at_most is None or (high is not None and high <= 1 + self.at_most)
+        return is_meant and is_there and not self.is_over

@@ -109,14 +109,8 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     """A judgement, with what accepts it if it would fail."""
     if not judgement.fails or judgement.criterion.limit is not None:
         return judgement
-    low, criterion = judgement.low, judgement.criterion
-    if judgement.by_dear_runs:
-        # How much dearer they are is not bounded.
-        low = None
-    elif low is not None and criterion.floor:
-        # What is allowed is the margin more than the baseline at least.
-        low *= 1 + criterion.margin
-    found = (one for one in acceptances if one.accepts(criterion, judgement.scenarios, low))
+    asked, where = judgement.criterion, judgement.scenarios
+    found = (one for one in acceptances if one.accepts(asked, where))
     return replace(judgement, accepted=next(found, None))
 
 

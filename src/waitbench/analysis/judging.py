@@ -71,10 +71,6 @@ class Judgement(Finding):
     def settled(self) -> bool:
         """Whether more rounds would change nothing that matters."""
         has_ended = self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]
-        # With a floor the bound is not of the ratio to the baseline.
-        high = None if self.criterion.floor else self.high
-        if self.accepted is not None:
-            return has_ended or self.accepted.stands(high)
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:

@@ -212,7 +212,6 @@ def last_look(most_rounds: int) -> int:
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
-_Percent = Annotated[str, msgspec.Meta(pattern=r"\A[0-9]{1,12}(\.[0-9]{1,12})? ?%\Z")]
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True):
@@ -222,7 +221,6 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     scenario: _Text
     reason: _Text
     until: date
-    at_most: _Percent | None = None
 
 
 class _AcceptedFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -247,7 +245,6 @@ def read_accepted(
                 scenario=one.scenario,
                 reason=" ".join(one.reason.split()),
                 until=one.until.isoformat(),
-                at_most=None if one.at_most is None else float(one.at_most.rstrip(" %")) / 100,
                 is_over=one.until < (today or date.today()),
             )
             for one in entries
