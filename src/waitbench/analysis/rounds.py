@@ -1,9 +1,9 @@
 """A Record -> the rounds that its figures are of.
 
-Every figure of a comparison, mean or ratio, is of the same rounds. A round that others disturbed is
-repeated (``execution.session``); one that was disturbed in every attempt counts like any other, and
-it is said how many did. Nothing is concluded from rounds most of which were disturbed, but that a
-candidate fails in a gate: see ``mostly_disturbed``.
+A candidate's ratio, and the means beside it, are of the rounds that it and the baseline have. A
+round that others disturbed is repeated (``execution.session``); one that was disturbed in every
+attempt counts like any other, and it is said how many did. Nothing is concluded from rounds most of
+which were disturbed, but that a candidate fails in a gate: see ``mostly_disturbed``.
 """
 
 from collections.abc import Iterable
@@ -44,23 +44,3 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
 def all_rounds(record: Record) -> frozenset[int]:
     """The rounds in which anything was measured."""
     return frozenset(run.round for run in record.measurements)
-
-
-def kept(record: Record) -> tuple[str, ...]:
-    """The revisions that figures are shown of: those with at least half of the rounds."""
-    rounds = len(all_rounds(record))
-    return tuple(one for one in record.context.labels if len(record.of(one)) >= max(1, rounds / 2))
-
-
-def shared_rounds(record: Record, key: str | None = None) -> frozenset[int]:
-    """The rounds that all revisions with figures have; of a metric, all that ever have it.
-
-    A mean of other rounds than those of the ratio beside it could contradict it: the rounds that
-    are missing may have been the slow ones.
-    """
-    of_each = (
-        {run.round for run in record.of(label) if key is None or key in run.metrics}
-        for label in kept(record)
-    )
-    rounds = [one for one in of_each if one]
-    return frozenset(set.intersection(*rounds)) if rounds else frozenset()

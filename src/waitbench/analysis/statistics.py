@@ -12,14 +12,14 @@ sentences are about. Each other metric has such an error for itself.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
 from msgspec import Struct
 
 from waitbench.analysis.limits import Limit
-from waitbench.analysis.rounds import all_rounds, kept, mostly_disturbed, shared_rounds
+from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
@@ -132,10 +132,6 @@ class Row:
 
     label: str
     runs: tuple[Measurement, ...]
-    """Those of the rounds that all revisions share.
-
-    None where fewer than half of the rounds have a measurement.
-    """
     figures: tuple[MetricResult, ...]
     """Beside those of the baseline; of the baseline, its own."""
 
@@ -155,18 +151,12 @@ class Comparison:
 
     @property
     def rounds(self) -> int:
-        """Those that every figure is of, as far as the runs have it."""
-        return len(shared_rounds(self.record))
-
-    @property
-    def left_out(self) -> int:
-        """Rounds that no figure is of, as not every revision with figures has them."""
-        return len(all_rounds(self.record)) - self.rounds
+        return len(all_rounds(self.record))
 
     @property
     def disturbed(self) -> int:
         """Rounds that count although the machine did something else in every attempt."""
-        return len(self.record.disturbed_rounds & shared_rounds(self.record))
+        return len(self.record.disturbed_rounds & all_rounds(self.record))
 
     @property
     def is_disturbed(self) -> bool:
@@ -179,7 +169,7 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     rows = tuple(
         Row(
             label=label,
-            runs=tuple(_runs(record, label)),
+            runs=tuple(record.of(label)),
             figures=tuple(_figures(record, label, scenarios)),
         )
         for label in record.context.labels
@@ -251,10 +241,7 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
     baseline, *candidates = record.context.labels
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
-    sides = {
-        name: (_costs(record, baseline, metric), _costs(record, label, metric))
-        for name, metric in metrics.items()
-    }
+    sides = {name: _sides(record, label, metric) for name, metric in metrics.items()}
     known = {name for name, costs in sides.items() if any(costs)}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
     # Where nothing reports the steady phase, or engines have other work in it, total CPU is judged.
@@ -295,17 +282,19 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         )
 
 
-def _runs(record: Record, label: str, key: str | None = None) -> list[Measurement]:
-    """The runs of a revision that figures are of; of a metric, in rounds in which all have it."""
-    if label not in kept(record):
-        return []
-    rounds = shared_rounds(record) & shared_rounds(record, key)
-    return [run for run in record.of(label) if run.round in rounds]
+def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:
+    """What the baseline and a revision cost in the rounds that both have, else one that has any.
 
+    Means of other rounds could contradict the ratio: those that lack may have been the slow ones.
+    """
+    sides = record.context.labels[0], label
+    theirs, ours = (by_round([(record, one)], metric) for one in sides)
+    rounds = theirs.keys() & ours.keys() or theirs.keys() or ours.keys()
 
-def _costs(record: Record, label: str, metric: Metric) -> list[float]:
-    runs = _runs(record, label, metric.key)
-    return [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
+    def costs(of: Mapping[int, tuple[float, ...]]) -> list[float]:
+        return [cost for number, (cost,) in of.items() if number in rounds]
+
+    return costs(theirs), costs(ours)
 
 
 def identical_to(label: str, context: Context) -> str | None:

@@ -148,15 +148,8 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
 def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     """What to be wary of, each in a line that says what to do."""
     by_label: dict[str, list[Row]] = {}
-    for of, row in ((one, row) for one in comparisons for row in one.rows):
+    for row in (row for one in comparisons for row in one.rows):
         by_label.setdefault(row.label, []).append(row)
-        measured = len(of.record.of(row.label))
-        if measured and not row.runs:
-            text = (
-                f"{row.label} was measured in {measured} of {of.rounds + of.left_out} rounds "
-                f"of {of.record.scenario} only, and has no figures there"
-            )
-            yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.record.scenario)
     rounds = sum(one.rounds for one in comparisons)
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
@@ -168,11 +161,6 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
-    left_out = sum(one.left_out for one in comparisons)
-    if left_out:
-        counted = format_count(left_out, "round is", "rounds are")
-        text = f"{counted} left out, as not every revision has a measurement there"
-        yield _note("left-out-rounds", text, count=left_out)
     for label, rows in by_label.items():
         yield from _oddities(label, rows, identical_to(label, comparisons[0].record.context))
     for context in (one.record.context for one in comparisons[:1]):
