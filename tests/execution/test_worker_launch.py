@@ -10,9 +10,7 @@ from tests.execution.launches import CALM, COUNTER, SLEEPS, worker
 from waitbench.execution.accounting import metrics_of
 
 
-def test_all_that_waits_is_counted_from_outside_and_in_each_half_of_the_window(
-    tmp_path: Path,
-) -> None:
+def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
     code, longer = SLEEPS.replace("(1)", "(0.01)"), CALM.replace("0.4", "1")
     found = worker(tmp_path, code, longer, tracepoint=COUNTER.tracepoint)
     assert found.exit_code == 0, found.failure
@@ -22,12 +20,6 @@ def test_all_that_waits_is_counted_from_outside_and_in_each_half_of_the_window(
     assert 0 < found.rise("cpu_s") < waited_s
     if COUNTER.tracepoint is not None:
         assert found.rise("system_calls") >= 2
-    first, second = found.report["samples"]
-    assert 0.5 <= first["time_s"] < second["time_s"]
-    assert all(one["wakeups"] > 10 for one in (first, second))
-    # A switch between two readings of one thing and the other is in one of them.
-    both = first["wakeups"] + second["wakeups"]
-    assert both == pytest.approx(found.rise("switches"), abs=3)
 
 
 PREEMPTED = """

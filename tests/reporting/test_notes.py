@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from msgspec import structs
-
 from tests.analysis.scanned import of_silence, scan_records
 from tests.frozen.checking import check
 from tests.gate_runs import failing, unclear, verdict_of
@@ -99,14 +97,6 @@ def waking(steady_s: float, *marks: str) -> Record:
     return record
 
 
-def short_window() -> Record:
-    halves = ({"time_s": 2.5, "wakeups": 8.0}, {"time_s": 5.0, "wakeups": 24.0})
-    record = pair()
-    halved = [structs.replace(run, samples=halves) for run in record.of("a")]
-    record.measurements = halved + record.of("b")
-    return record
-
-
 def answered(**changes: Any) -> GateVerdict:
     """A verdict with one answer, which failed but for what is given."""
     verdict = failing()
@@ -153,7 +143,6 @@ CASES: dict[str, Callable[[], Said]] = {
     "many wake-ups for little CPU": lambda: [waking(0.06)],
     "many wake-ups for much CPU": lambda: [waking(0.6)],
     "many wake-ups as /proc has them": lambda: [waking(0.06, BY_PROC)],
-    "a window whose halves differ": lambda: [short_window()],
     "a scan": lambda: scan_records(
         {
             "v0": lambda n: 0.02 + 0.0002 * n,

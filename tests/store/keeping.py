@@ -10,16 +10,14 @@ from tests.records import describing, make_record, measurement, outcome, times
 from waitbench.model.record import Record
 from waitbench.store import comparisons
 
-SAMPLE = {"taken_s": 0.5, "lines": 3.0}
-
 
 def recorded(scenario: str = "waiting", **changes: Any) -> Record:
-    """Two rounds of two revisions, with samples, and an outcome."""
+    """Two rounds of two revisions, and an outcome."""
     record = make_record({"a": [], "b": []}, scenario=scenario, **changes)
     for number in (1, 2):
         for position, label in enumerate("ab"):
             values = times(number, 1, 0.5)
-            record.add(measurement(label, number, values, position=position, samples=(SAMPLE,)))
+            record.add(measurement(label, number, values, position=position))
     record.add(outcome("b", 3, "failed", message="exit status 7"))
     return record
 

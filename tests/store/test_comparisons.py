@@ -52,7 +52,7 @@ def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
     odd.scan = ScanPoint(scenario="idle", parameter="processes", value=4)
     odd.own_topology, odd.machine = "cluster, 4 processes", {"kernel": None}
     metrics = {**times(1e-9, 0, 1e9), "own_metric": 10**15}
-    odd.add(measurement("é", 1, metrics, position=1, marks=("odd", ""), samples=({"x": 1.5}, {})))
+    odd.add(measurement("é", 1, metrics, position=1, marks=("odd", "")))
     odd.add(outcome(label, 1, "failed", message='"\n', log="\u2028"))
     finish(tmp_path, odd, make_record({label: [times(1, 1, 1)], "é": []}), rounds=3)
     contents = comparisons.read(tmp_path)

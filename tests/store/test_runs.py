@@ -28,7 +28,7 @@ def path(tmp_path: Path, record: Record) -> Path:
 
 
 def run(number: int) -> Measurement:
-    return measurement("a", number, times(number, 1, 1), samples=({"taken_s": 0.5},))
+    return measurement("a", number, times(number, 1, 1))
 
 
 def read(path: Path) -> tuple[list[int], str]:

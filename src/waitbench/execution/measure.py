@@ -157,7 +157,6 @@ class Measurer:
             started_at=run.started_at,
             metrics={key: value for key, value in metrics.items() if key in known},
             marks=marks,
-            samples=tuple(launched.get("samples", ())),
             unanswered=launched.get("unanswered", ""),
         )
 

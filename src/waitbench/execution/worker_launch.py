@@ -92,7 +92,7 @@ class WorkerLaunch:
         if self.plain["window_s"] is None:
             self._until_exit()
         else:
-            found["samples"] = self._window(self.plain["window_s"])
+            self._window(self.plain["window_s"])
         end = self.tree.reading()
         totals = _of_services(once, twice, self._service_counts())
         if self.plain["window_s"] is not None:
@@ -290,20 +290,10 @@ class WorkerLaunch:
                 return
             self.tree.wait(left_s)
 
-    def _window(self, seconds: float) -> list[Mapping[str, float]]:
-        """Blocks for so long; the end and the switches of each half, where they are counted."""
-        begun, halves = time.monotonic(), list[Mapping[str, float]]()
-
-        def passed_s() -> float:
-            return time.monotonic() - begun
-
-        before = self.tree.counted()["switches"]
-        for half in (1, 2):
-            self._sit(begun + seconds * half / 2, lambda: f"after {passed_s():.1f} s of its window")
-            after = self.tree.counted()["switches"]
-            halves.append({"time_s": passed_s(), "wakeups": after - before})
-            before = after
-        return halves if self.tree.is_counted else []
+    def _window(self, seconds: float) -> None:
+        """Blocks for so long."""
+        begun = time.monotonic()
+        self._sit(begun + seconds, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
 
     def _require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.

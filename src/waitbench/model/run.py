@@ -68,8 +68,6 @@ class Measurement(
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
     """What is odd about it: ``disturbed``, ``restarted``."""
-    samples: tuple[Mapping[str, Quantity], ...] = ()
-    """What the workload observed besides, such as its wake-ups in each half of its window."""
     unanswered: str = ""
     """Why its poke was not answered, where it was not: its lateness is not measured."""
 

@@ -21,7 +21,6 @@ from waitbench.analysis.statistics import (
     other_packages,
 )
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.analysis.window import is_too_short
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, RESTARTED
 from waitbench.reporting import forest
@@ -192,9 +191,6 @@ def _oddities(label: str, rows: Sequence[Row], twin: str | None) -> Iterator[Not
     said = [
         ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
     ]
-    if any(is_too_short([run.samples for run in row.runs]) for row in rows):
-        text = ": window too short: its halves differ in wake-ups. Set a longer window"
-        said.append(("short-window", text, 0))
     if any(map(_is_counted_dearly, rows)):
         text = (
             f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
