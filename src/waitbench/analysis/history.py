@@ -84,8 +84,6 @@ class Trend:
     ratios: Mapping[Entry, Estimate]
     """To the anchor, in order of history; a count is that of sessions."""
     change_points: tuple[ChangePoint, ...]
-    apart: tuple[Entry, ...]
-    """Those that no session measured beside the anchor."""
 
     def announced(self, metric: str, step: ChangePoint) -> Announced:
         """One of its change points, once it is announced."""
@@ -152,7 +150,6 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
     neighbours = [log for entry, own in logs.items() if entry != base for log in own.values()]
     scatter = math.sqrt(_variance(neighbours, fmean(noise)))
     usual = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
-    apart = {entry for one in sessions for entry in one.logs} - logs.keys()
     return Trend(
         series=sessions[0].series,
         machine=sessions[0].machine,
@@ -165,7 +162,6 @@ def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
             for entry, own in logs.items()
         },
         change_points=tuple(_change_points(logs, base, scatter)),
-        apart=tuple(sorted(apart, key=attrgetter("order"))),
     )
 
 

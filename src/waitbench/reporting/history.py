@@ -33,11 +33,9 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     shown = _newest_of(trend, newest)
     dates = {entry.name: (entry.date or "")[:10] for entry in shown}
     left_out = len(trend.ratios) - len(shown)
-    apart = ", ".join(entry.name for entry in trend.apart)
     notes = {
         _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
         f"{left_out} older revisions are left out: --json has all.": left_out,
-        f"No session measured beside {trend.anchor}: {apart}.": apart,
     }
     made = forest.tabulate(
         f"{title}: {metric.title}, relative to {trend.anchor}",
