@@ -81,13 +81,10 @@ def working(record: Record) -> Record:
 def verdict_of(
     *records: Record,
     criteria: Sequence[str],
-    most_rounds: int = 20,
     inconclusive_passes: bool = False,
 ) -> GateVerdict:
     """What the gate says of some scenarios."""
-    return gate.conclude(
-        records, parse(criteria, METRICS), most_rounds, inconclusive_passes=inconclusive_passes
-    )
+    return gate.conclude(records, parse(criteria, METRICS), inconclusive_passes=inconclusive_passes)
 
 
 def failing() -> GateVerdict:

@@ -22,7 +22,7 @@ BASE = rounds(1, 0.5)
 def verdict(*acceptances: Acceptance) -> GateVerdict:
     """Of a comparison whose system time rose by half."""
     record = record_of(BASE, scaled(BASE, system=1.5))
-    return gate.conclude([record], CRITERIA, 10, acceptances=acceptances)
+    return gate.conclude([record], CRITERIA, acceptances=acceptances)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_a_question_about_several_scenarios_is_covered_if_all_match() -> None:
     records = [record_of(BASE, scaled(BASE, system=1.5), scenario=name) for name in ("a1", "a2")]
     for pattern, outcome in (("a*", GateOutcome.PASS), ("a1", GateOutcome.FAIL)):
         entry = replace(ENTRY, criterion="system:10%", scenario=pattern)
-        assert gate.conclude(records, together, 10, acceptances=[entry]).outcome is outcome
+        assert gate.conclude(records, together, acceptances=[entry]).outcome is outcome

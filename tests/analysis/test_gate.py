@@ -22,7 +22,7 @@ SYSTEM, CPU = CRITERIA
 
 
 def defaults(*records: Record) -> gate.GateVerdict:
-    return gate.conclude(records, DEFAULTS, 30)
+    return gate.conclude(records, DEFAULTS)
 
 
 def test_a_quarter_more_cpu_while_waiting_is_found_though_start_up_hides_it_in_the_total() -> None:
@@ -81,8 +81,8 @@ def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
     base = rounds(1, 0.5)
     records = [record_of(base, scaled(base[::-1], 1.02), name) for name in ("one", "two")]
     asked = parse(["system:10%,each", "cpu:10%,each"], METRICS)
-    both = gate.conclude(records, asked, 20)
-    one = gate.conclude(records[:1], asked, 20)
+    both = gate.conclude(records, asked)
+    one = gate.conclude(records[:1], asked)
     assert {j.place for j in both.judgements} == {"one", "two"}
     assert both.judgements[0].low is not None
     assert one.judgements[0].low is not None
@@ -98,7 +98,7 @@ def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     )
     lacking.add(outcome("c", 0, "not-supported"))
     lacking.add(outcome("b", 1, "failed"))
-    verdict = gate.conclude([lacking, whole], parse(["system:10%,each"], METRICS), 10)
+    verdict = gate.conclude([lacking, whole], parse(["system:10%,each"], METRICS))
     asked = {(j.label, j.place) for j in verdict.judgements}
     assert asked == {("b", "s"), ("c", "t"), ("b", "t")}
     assert verdict.not_asked == (("c in s", gate.LOST),)
@@ -109,7 +109,7 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
     runs = [times(1, 1, 1)] * 3
     record = make_record({"a": [], "c": runs, "b": runs})
     record.add(outcome("a", 0, "not-supported"))
-    verdict = gate.conclude([record], CRITERIA, 10)
+    verdict = gate.conclude([record], CRITERIA)
     assert verdict.judgements == ()
     assert verdict.not_asked == (("a in waiting", gate.UNSUPPORTED),)
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "nothing could be asked"
@@ -122,7 +122,7 @@ def test_of_a_worker_that_ends_where_it_may_nothing_is_asked_there(ends: str) ->
     gone = make_record({"a": runs, "b": runs} | {ends: []}, scenario="gone")
     gone.add(outcome(ends, 1, "ended"))
     whole = make_record({"a": runs, "b": runs}, scenario="whole")
-    verdict = gate.conclude([gone, whole], CRITERIA, 10)
+    verdict = gate.conclude([gone, whole], CRITERIA)
     assert {j.scenarios for j in verdict.judgements} == {("whole",)}
     assert verdict.not_asked == ((f"{ends} in gone", "ended"),)
     assert (verdict.failed_runs, gone.failures) == ((), [])
@@ -133,7 +133,7 @@ def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
     runs = [times(1, 1, 1)] * 3
     record = make_record({"a": runs, "b": runs})
     record.add(outcome("b", 4, "ended"))
-    verdict = gate.conclude([record], CRITERIA, 10)
+    verdict = gate.conclude([record], CRITERIA)
     assert [j.rounds for j in verdict.judgements] == [3] * len(CRITERIA)
     assert verdict.not_asked == ()
 
@@ -201,7 +201,7 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
             record.add(structs.replace(one, label="base"))
         for label in ("base", "new") if again else ():
             record.add(measurement(label, one.round, times(1, 1, 1)))
-    found = gate.conclude([record], [CPU], 30)
+    found = gate.conclude([record], [CPU])
     assert found.judgements[0].verdict is Verdict.WITHIN_MARGIN
     assert found.outcome is outcome
 
@@ -218,19 +218,19 @@ def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
         record = make_record(runs, scenario=scenario)
         record.measurements = [run for run in record.measurements if run.round != 2]
         records.append(record)
-    (before,) = gate.conclude(records, [steady], 30).judgements
+    (before,) = gate.conclude(records, [steady]).judgements
     for record in records:
         for label in ("base", "new"):
             again = measurement(label, 2, {key: 0.1})
             record.add(structs.replace(again, started_at="2026-01-02T00:00:00+00:00"))
-    (after,) = gate.conclude(records, [steady], 30).judgements
+    (after,) = gate.conclude(records, [steady]).judgements
     assert (before.verdict, before.rounds) == (Verdict.SLOWER, 8)
     assert after == before
 
 
 def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() -> None:
     base = rounds(1, 0.5)
-    verdict = gate.conclude([record_of(base, base), crashing()], [CPU], 10)
+    verdict = gate.conclude([record_of(base, base), crashing()], [CPU])
     (judgement,) = verdict.of(Verdict.NOT_MEASURED)
     assert judgement.place == "2 scenarios together"
 
@@ -239,7 +239,7 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     base = rounds(1, 0.5)
     risen = record_of(base, scaled(base, 2.0), "risen")
     each = parse(["cpu:10%,each"], METRICS)
-    verdict = gate.conclude([risen, crashing()], each, 20)
+    verdict = gate.conclude([risen, crashing()], each)
     assert verdict.exit_code is ExitCode.REGRESSION
     assert len(verdict.of(Verdict.NOT_MEASURED)) == 1
 
@@ -249,7 +249,7 @@ def test_rounds_most_of_which_were_disturbed_do_not_pass(marked: int, verdict: s
     # Up to the first look at which it passes.
     base = rounds(1, 0.5, 16)
     record = disturb(record_of(base, base[::-1]), *range(1, marked + 1))
-    found = gate.conclude([record], [CPU], 16)
+    found = gate.conclude([record], [CPU])
     (judgement,) = found.judgements
     assert (judgement.verdict.value, judgement.disturbed) == (verdict, marked)
 
@@ -257,14 +257,14 @@ def test_rounds_most_of_which_were_disturbed_do_not_pass(marked: int, verdict: s
 def test_disturbed_rounds_take_back_no_alarm_as_the_candidate_may_have_disturbed_them() -> None:
     base = rounds(1, 0.5)
     record = disturb(record_of(base, scaled(base, 2.0)), *range(1, 21))
-    (judgement,) = gate.conclude([record], [CPU], 20).judgements
+    (judgement,) = gate.conclude([record], [CPU]).judgements
     assert (judgement.verdict, judgement.rounds) == (Verdict.SLOWER, 16)
 
 
 def test_nothing_is_excused_by_rounds_most_of_which_were_disturbed() -> None:
     record = counted("s", wakeups=1.5, steady=0.5)
     (judgement,) = gate.conclude(
-        [disturb(record, *range(1, 21))], parse(["wakeups:5%"], METRICS), 20
+        [disturb(record, *range(1, 21))], parse(["wakeups:5%"], METRICS)
     ).judgements
     assert judgement.verdict is Verdict.INCONCLUSIVE
 
@@ -272,14 +272,14 @@ def test_nothing_is_excused_by_rounds_most_of_which_were_disturbed() -> None:
 def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_them() -> None:
     """A spin in one run of five, in two scenarios."""
     spin = [15.0 if number % 5 == 0 else 1.0 for number in range(30)]
-    verdict = gate.conclude([often("a", spin), often("b", spin)], DEFAULTS, 30)
+    verdict = gate.conclude([often("a", spin), often("b", spin)], DEFAULTS)
     (failure,) = verdict.failures
     assert failure.by_dear_runs
     assert failure.dear is not None
     assert (failure.dear.candidate, failure.dear.baseline) == (12, 0)
     assert failure.means is not None
     assert failure.means > 3
-    both = gate.conclude([often("a", spin, spin), often("b", spin, spin)], DEFAULTS, 30)
+    both = gate.conclude([often("a", spin, spin), often("b", spin, spin)], DEFAULTS)
     assert both.failures == ()
 
 
@@ -291,7 +291,7 @@ def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int)
         make_record({"base": [{key: 0.05}] * 30, "new": runs}, scenario=name) for name in ("a", "b")
     ]
     foreign = [one for one in DEFAULTS if one.metric.name == "foreign-cpu"]
-    assert gate.conclude(records, foreign, 30).outcome is GateOutcome.INCONCLUSIVE
+    assert gate.conclude(records, foreign).outcome is GateOutcome.INCONCLUSIVE
 
 
 def often(scenario: str, steady: list[float], base: list[float] | None = None) -> Record:
@@ -307,7 +307,7 @@ def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
     calm = record_of(base, base)
     assert not gate.is_too_disturbed([disturb(calm, *range(1, 8))])
     assert gate.is_too_disturbed([disturb(record_of(base, base), *range(1, 9))])
-    verdict = gate.conclude([disturb(calm, *range(1, 9))], [CPU], 10)
+    verdict = gate.conclude([disturb(calm, *range(1, 9))], [CPU])
     assert verdict.outcome is GateOutcome.INCONCLUSIVE
 
 

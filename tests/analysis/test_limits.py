@@ -105,7 +105,7 @@ def of_shares(**cores: float) -> Record:
 
 
 def verdict_of(record: Record, *texts: str) -> GateVerdict:
-    return gate.conclude([record], parse(texts, METRICS), 30)
+    return gate.conclude([record], parse(texts, METRICS))
 
 
 def test_of_several_only_candidates_are_judged() -> None:
@@ -144,7 +144,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
     for run in record.measurements:
         cast(dict[str, float], run.metrics)["service_cpu_steady"] = 0.25 * WINDOW_S
     (answer,) = gate.conclude(
-        [record], parse([f"limit service-cpu:{limit}"], record.metrics), 30
+        [record], parse([f"limit service-cpu:{limit}"], record.metrics)
     ).judgements
     assert answer.verdict.value == verdict, answer.why_given_up
 

@@ -127,7 +127,7 @@ def verdicts() -> dict[str, GateVerdict]:
         "inconclusive": gate_runs.unclear(),
         "inconclusive-passes": gate_runs.unclear(inconclusive_passes=True),
         "not-measured": gate_runs.crashing(),
-        "defaults": gate.conclude([*map(waiting, ("one", "two"))], DEFAULTS, 20),
+        "defaults": gate.conclude([*map(waiting, ("one", "two"))], DEFAULTS),
     }
 
 

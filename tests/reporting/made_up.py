@@ -79,4 +79,4 @@ def many() -> GateVerdict:
         *(waiting(name, steady=1.02, steady_system=[0.6, 2.6] * 10) for name in names),
         *(working(counted(name, cpu=0.0625)) for name in busy),
     ]
-    return gate.conclude(records, DEFAULTS, 20)
+    return gate.conclude(records, DEFAULTS)

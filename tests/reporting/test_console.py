@@ -122,7 +122,7 @@ def limits(share: float) -> Show:
     """The answer about one revision, which has limits."""
     run = {**times(1, 1, 0), "cpu_share_steady": share, "wakeups": 8.0}
     record = make_record({"a": [{**run, "time_cpu_steady": 2 * share}] * 16})
-    verdict = verdict_of(record, criteria=["limit cpu:0.5%", "limit wakeups:5/s"], most_rounds=30)
+    verdict = verdict_of(record, criteria=["limit cpu:0.5%", "limit wakeups:5/s"])
     found = findings([statistics.compare(record)], verdict)
     return lambda console: print_answer(answer(found), console)
 

@@ -113,7 +113,7 @@ def failed_in_many() -> GateVerdict:
 def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float]) -> GateVerdict:
     sides = {"a": base, "b": new}
     runs_of = {of: [{BY_NAME[name].key: one} for one in sides[of]] for of in sides}
-    return verdict_of(make_record(runs_of), criteria=[f"{name}:{allowed}"], most_rounds=30)
+    return verdict_of(make_record(runs_of), criteria=[f"{name}:{allowed}"])
 
 
 DEAR = Dear(candidate=11, baseline=1, pairs=60)

@@ -33,10 +33,8 @@ class FailedRuns:
 class GateVerdict:
     """The answer of the gate."""
 
-    criteria: tuple[Criterion, ...]
     judgements: tuple[Judgement, ...]
     """Those about several scenarios together first."""
-    most_rounds: int
     inconclusive_passes: bool = False
     """Whether the exit code of an inconclusive comparison is that of a pass."""
     failed_runs: tuple[FailedRuns, ...] = ()
@@ -154,7 +152,6 @@ def is_too_disturbed(records: Iterable[Record]) -> bool:
 def conclude(
     records: Iterable[Record],
     criteria: Sequence[Criterion],
-    most_rounds: int,
     *,
     inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
@@ -170,9 +167,7 @@ def conclude(
             why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
             not_asked.append((f"{label} in {record.scenario}", why))
     return GateVerdict(
-        criteria=tuple(criteria),
         judgements=judge_all(known, criteria, acceptances=acceptances),
-        most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),

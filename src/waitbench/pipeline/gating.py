@@ -144,7 +144,6 @@ class Gate:
         return gate.conclude(
             records,
             self.criteria,
-            self.most_rounds,
             inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
             acceptances=self.acceptances,

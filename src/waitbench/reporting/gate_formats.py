@@ -16,7 +16,7 @@ from waitbench.reporting.answer import Findings, answer, details
 from waitbench.reporting.summary import BROKEN
 from waitbench.system.streams import printable
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Of ``verdict.json``."""
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
@@ -34,8 +34,6 @@ def plain(found: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "outcome": verdict.outcome.value,
         "exit_code": int(verdict.exit_code),
         "error": ALPHA,
-        "criteria": list(map(str, verdict.criteria)),
-        "max_rounds": verdict.most_rounds,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
         "accepted": [asdict(one) for one in verdict.acceptances],
         "judgements": results.plain(found.judgements or ()),
