@@ -15,8 +15,9 @@ of the exact signed-rank test on pairs, at fixed looks (see rule.py). A half is 
 change is certainly beyond the margin; so is that of the culprit, which is the last one left.
 
 A search takes at most ``most_steps`` steps, as each leaves at most half of the points that can be
-measured. Each has an equal part of the allowed error for both halves at all looks, so the chance
-that what is named is wrong is ``rule.ALPHA`` at most, by Bonferroni's inequality.
+measured. Each has an equal part of the allowed error for both halves at all looks. That is half of
+``rule.ALPHA``, as releases and commits are two searches: the chance that what they name is wrong is
+``rule.ALPHA`` at most, by Bonferroni's inequality.
 """
 
 import math
@@ -106,8 +107,6 @@ class Search:
     """Change that does not matter, as a share: 0.1 for 10 %."""
     faster: bool = False
     """Whether the change that is looked for is a fall."""
-    part: float = 1.0
-    """The part of the allowed error that it may spend, where it is one search of two."""
     steps: tuple[Step, ...] = ()
     missing: Mapping[int, str] = field(default_factory=dict)
     """Why a point cannot be measured, by its number."""
@@ -197,7 +196,7 @@ def judge(
 
     step = Step()
     halves = list(pairwise(points))
-    error = rule.ALPHA * search.part / search.most_steps / len(LOOKS) / len(halves)
+    error = rule.ALPHA / 2 / search.most_steps / len(LOOKS) / len(halves)
     for look in (one for one in LOOKS if one <= len(costs)):
         logs = np.diff(np.log(costs[:look]), axis=-1)
         changes = tuple(

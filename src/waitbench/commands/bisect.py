@@ -187,7 +187,6 @@ class Bisecting:
             labels=self.history.labels(found),
             margin=self.criterion.margin,
             faster=self.faster,
-            part=0.5 if self.history.takes_two else 1.0,
         )
         self.searches.append(search)
         self._save()

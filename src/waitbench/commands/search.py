@@ -38,11 +38,6 @@ class History:
         return self.request.repository is not None
 
     @property
-    def takes_two(self) -> bool:
-        """Whether releases are searched, as both ends have a wheel, and then the commits of one."""
-        return self._has_wheels and self.has_commits
-
-    @property
     def _has_wheels(self) -> bool:
         return all(spec.origin is Origin.WHEEL for spec in self.request.specs)
 
