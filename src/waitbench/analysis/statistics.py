@@ -19,7 +19,7 @@ from statistics import stdev
 from msgspec import Struct
 
 from waitbench.analysis.limits import Limit
-from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
+from waitbench.analysis.rounds import all_rounds, by_round
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
@@ -157,11 +157,6 @@ class Comparison:
     def disturbed(self) -> int:
         """Rounds that count although the machine did something else in every attempt."""
         return len(self.record.disturbed_rounds & all_rounds(self.record))
-
-    @property
-    def is_disturbed(self) -> bool:
-        """Whether what it says rests mostly on disturbed rounds."""
-        return mostly_disturbed(self.disturbed, self.rounds)
 
 
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:

@@ -153,9 +153,7 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
-        mostly = ", ".join(one.record.scenario for one in comparisons if one.is_disturbed)
-        where = f", most of those in {mostly}" if mostly else ""
-        text = f"{disturbed} of {of_all} disturbed by other programs{where}"
+        text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note("disturbed", f"{text}: repeat on an idle machine", count=disturbed)
     if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
