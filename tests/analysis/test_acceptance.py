@@ -33,7 +33,6 @@ def verdict(*acceptances: Acceptance) -> GateVerdict:
         ({"criterion": "system:20%"}, False),
         ({"criterion": "cpu"}, False),
         ({"scenario": "other"}, False),
-        ({"is_over": True}, False),
     ],
 )
 def test_what_an_entry_is_about_does_not_fail_and_all_else_does(

@@ -50,9 +50,8 @@ Read = Callable[[str], tuple[Acceptance, ...]]
 def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
     assert read(ENTRY) == (READ,)
     assert read("") == ()
-    for until, is_over in (("2026-11-23", False), ("2026-11-22", True)):
-        (entry,) = read(ENTRY.replace("2027-03-31", until))
-        assert entry.is_over is is_over, "it holds until the end of its day"
+    for until, holds in (("2026-11-23", True), ("2026-11-22", False)):
+        assert bool(read(ENTRY.replace("2027-03-31", until))) is holds, "until the end of its day"
     (metric,) = read(ENTRY.replace("system:10%", "rss"))
     assert metric.criterion == "rss"
 
@@ -94,21 +93,14 @@ def test_settings_carry_all_that_is_asked_to_other_machines_and_to_merge() -> No
 def test_every_form_of_the_verdict_has_the_reason() -> None:
     base = rounds(1, 0.5)
     asked = Gate(criteria=parse(["system:10%"], METRICS), most_rounds=10)
-    unneeded = replace(READ, scenario="other", reason="It was needed.")
-    over = replace(READ, reason="It was for a day.", until="2026-11-01", is_over=True)
-    entries = (over, READ, unneeded)
-    verdict = replace(asked, acceptances=entries).conclude(
+    verdict = replace(asked, acceptances=(READ,)).conclude(
         [record_of(base, scaled(base, system=1.5))]
     )
     found = findings((), verdict)
     assert found.notes[0].text == "PASS: 1 question; 1 regression accepted"
     data = plain(found, verdict)
-    assert [one["is_over"] for one in data["accepted"]] == [True, False, False]
     assert data["judgements"][0]["accepted"]
     assert (data["outcome"], data["judgements"][0]["verdict"]) == ("pass", "slower")
-    for text in (rendered(found), json.dumps(data)):
-        assert "It was needed." in text
-        assert "It was for a day." in text
     for text in (junit(found, verdict), rendered(found), json.dumps(data)):
         assert "It does more." in text
     suite = ElementTree.fromstring(junit(found, verdict))

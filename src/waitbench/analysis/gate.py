@@ -42,8 +42,6 @@ class GateVerdict:
     """``label in scenario`` for what could not run there, and why: ``LOST``, or a harmless one."""
     left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
-    acceptances: tuple[Acceptance, ...] = ()
-    """The regressions that the project accepts for a time, needed here or not."""
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
@@ -172,7 +170,6 @@ def conclude(
         failed_runs=tuple(one for record in known for one in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),
         left_out=tuple(left_out),
-        acceptances=tuple(acceptances),
     )
 
 

@@ -229,7 +229,7 @@ class _AcceptedFile(msgspec.Struct, forbid_unknown_fields=True):
 def read_accepted(
     path: Path, today: date | None = None, *, metrics: Sequence[Metric] = METRICS
 ) -> tuple[Acceptance, ...]:
-    """The entries of a file; those whose day has passed say so.
+    """The entries of a file whose day has not passed.
 
     Raises ``UsageError`` with the entry and the key that is wrong.
     """
@@ -244,9 +244,9 @@ def read_accepted(
                 scenario=one.scenario,
                 reason=" ".join(one.reason.split()),
                 until=one.until.isoformat(),
-                is_over=one.until < (today or date.today()),
             )
             for one in entries
+            if one.until >= (today or date.today())
         )
     except OSError as error:
         raise UsageError(f"{given} cannot be read: {error.strerror}.") from error

@@ -1,7 +1,6 @@
 """Findings of a gate -> ``verdict.json``, ``.md`` and ``.xml``."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
@@ -35,7 +34,6 @@ def plain(found: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "exit_code": int(verdict.exit_code),
         "error": ALPHA,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
-        "accepted": [asdict(one) for one in verdict.acceptances],
         "judgements": results.plain(found.judgements or ()),
         "notes": msgspec.to_builtins(found.notes),
     }

@@ -247,13 +247,6 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             "has failed, little more is measured of it"
         )
         yield _note("unfinished", text, "?", count=len(left))
-    needed = {each.accepted for each in verdict.accepted}
-    for accepted in verdict.acceptances:
-        if accepted.is_over or accepted not in needed:
-            begin = f"{'not accepted after' if accepted.is_over else 'accepted until'}"
-            unneeded = "" if accepted.is_over else ", and not needed here"
-            text = f"{begin} {accepted.until}{unneeded}: {accepted}. {accepted.reason}"
-            yield _note("acceptance", text)
     holding = sum(one.verdict in _HOLDS for one in asked)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
