@@ -1,7 +1,5 @@
 """What the doctor says of a machine."""
 
-import re
-
 import pytest
 import typer
 
@@ -32,10 +30,3 @@ def test_a_lack_that_prevents_every_comparison_ends_with_3(
             doctor.doctor()
         assert ended.value.exit_code == code
         assert "✗ Pythons: none\n    No environment can be made." in capsys.readouterr().out
-
-
-@pytest.mark.long
-def test_noise_is_the_smallest_rise_that_ten_rounds_find(run_compare: Compare) -> None:
-    done = run_compare("--noise", command="doctor", timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"10 rounds find a rise of steady CPU by \d+% here", done.stdout)

@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -17,20 +16,12 @@ from waitbench.environments import index, interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import ExitCode, HarnessError, masked
-from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, tasks, variables
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 from waitbench.system.processes import ask
 from waitbench.system.watch import Reading
-
-EXAMPLES = """
-\b
-Examples:
-  ./waitbench doctor
-  ./waitbench doctor --noise
-"""
 
 
 @dataclass(frozen=True)
@@ -48,24 +39,9 @@ class Finding:
     """Whether nothing can be compared without it."""
 
 
-def doctor(
-    noise: Annotated[
-        bool,
-        typer.Option(
-            "--noise",
-            help="Instead: a minute of an idle program against itself: what rise is found here.",
-        ),
-    ] = False,
-) -> None:
+def doctor() -> None:
     """Say what this machine can measure, what each lack costs, and what would mend it."""
     console = make_console()
-    if noise:
-        console.print(
-            f"{ROUNDS} rounds find a rise of steady CPU by {smallest_rise():.0%} here, where more "
-            f"than {MARGIN:.0%} fails.",
-            soft_wrap=True,
-        )
-        return
     helpless = False
     for finding in _findings(Cache()):
         mark = "✗" if finding.costs else "✓"
