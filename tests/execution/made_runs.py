@@ -77,9 +77,6 @@ class Made:
     def keep(self, record: Record, result: Result) -> None:
         self.said.append(("keep", (record.scenario, result)))
 
-    def complete(self, record: Record) -> None:
-        self.said.append(("complete", record.scenario))
-
     def told(self, what: str) -> list[Any]:
         return [value for name, value in self.said if name == what]
 

@@ -140,7 +140,7 @@ SHOWN: dict[str, Show] = {
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
-    "why": tables(*why.tables("idle", [BEFORE, AFTER], {"v3": "it hung"}), DEEP),
+    "why": tables(*why.tables("idle", [BEFORE, AFTER]), DEEP),
     "history": tables(*(history.table(one, "waiting", BY_NAME["steady"]) for one in TRENDS)),
     "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["steady"], newest=4)),
 }

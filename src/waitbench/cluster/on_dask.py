@@ -27,7 +27,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.share import Shard
 from waitbench.pipeline.comparing import in_folder, require_sound, resolve
-from waitbench.pipeline.concluding import Output, say_scenarios
+from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import contestant
 from waitbench.pipeline.request import Request, ValidRequest
@@ -74,9 +74,7 @@ def run(
             for line in _measured(client, valid, task, folder / SHARES):
                 if not output.quiet:
                     output.progress.print(line)
-            contents = _merged(valid, specs, folder)
-            say_scenarios(contents, output)
-            yield contents
+            yield _merged(valid, specs, folder)
 
 
 def _command(

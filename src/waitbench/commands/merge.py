@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from waitbench.commands import options
-from waitbench.pipeline.concluding import Output, conclude, say_scenarios
+from waitbench.pipeline.concluding import Output, conclude
 from waitbench.pipeline.gating import Gate
 from waitbench.store import folders, shares
 
@@ -41,6 +41,5 @@ def merge(
     output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     with folders.claimed(results, whole.labels) as folder:
         contents = shares.write(folder, whole, records, named)
-        say_scenarios(contents, output)
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

@@ -72,9 +72,6 @@ class Observer(Protocol):
     def keep(self, record: Record, result: Result) -> None:
         """A result belongs to the record now; a later one of the same run replaces it."""
 
-    def complete(self, record: Record) -> None:
-        """Nothing more will be added to a record."""
-
 
 @dataclass
 class Session:
@@ -94,7 +91,6 @@ class Session:
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
-        last = {run.scenario.name: run for run in runs}
         rounds = deque(_rounds(runs))
         while rounds:
             those = rounds.popleft()
@@ -103,8 +99,6 @@ class Session:
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(those)) < most:
                 those += rounds.popleft()
             self._round(those)
-            if those[-1] is last[scenario.name]:
-                self.observer.complete(self.records[scenario.name])
 
     def carry_out_until(
         self,
@@ -128,27 +122,24 @@ class Session:
             self._extend(plan.one_round(first, labels, WARM_UP), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
-            unsettled = dict(enumerate(group))
             share_s = left_s / (len(groups) - number)
-            self._take_turns(guide, unsettled, labels, most_rounds, share_s, end)
-            for scenario in unsettled.values():
-                self.observer.complete(self.records[scenario.name])
+            self._take_turns(guide, group, labels, most_rounds, share_s, end)
 
     def _take_turns(
         self,
         guide: Guide,
-        unsettled: dict[int, Scenario],
+        group: Sequence[Scenario],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
         end: float,
     ) -> None:
-        """Adds rounds to scenarios, by their places, in turn; complete ones leave ``unsettled``.
+        """Adds rounds to the scenarios of a group in turn.
 
         Neighbours have different orders, so that some runs of the baseline follow one of its own.
         By ``end`` all groups will be done, so far as can be known.
         """
-        begun = time.monotonic()
+        begun, unsettled = time.monotonic(), dict(enumerate(group))
         for number in range(1, most_rounds + 1):
             for place, scenario in list(unsettled.items()):
                 if guide.is_over():
@@ -178,7 +169,6 @@ class Session:
                 # Another scenario's round may have settled what is judged of both together.
                 if not (guide.wants_more(scenario.name) and _is_comparable(record)):
                     del unsettled[place]
-                    self.observer.complete(record)
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
         self.observer.extend(runs, max(0.0, end - time.monotonic()))

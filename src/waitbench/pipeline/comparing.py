@@ -6,20 +6,23 @@ from pathlib import Path
 from typing import TypeVar
 
 from waitbench.execution import plan
+from waitbench.execution import why as looking
+from waitbench.execution.bench import Bench
 from waitbench.execution.session import Session
-from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
-from waitbench.pipeline.concluding import Output, say_scenario, say_so_far
-from waitbench.pipeline.explaining import explain, require_possible
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.scenario import Scenario
+from waitbench.model.why import Why
+from waitbench.pipeline.concluding import Output, say_so_far
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.pipeline.measuring import GateGuide, RunRecorder, counts_calls, side_by_side
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import begin, kept_in
-from waitbench.reporting.progress import PreparationLog
-from waitbench.store import comparisons, folders
+from waitbench.reporting import why as reasons
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons, folders, why
 from waitbench.store.comparisons import Contents
-from waitbench.system import endings
+from waitbench.system import endings, tasks
 
 _Prepared = TypeVar("_Prepared")
 
@@ -31,8 +34,8 @@ def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Cont
     ``conclude`` says what it means. Raises ``HarnessError``.
     """
     require_sound(request, gate)
-    if request.why:
-        require_possible()
+    if request.why and not tasks.is_possible():
+        raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
     say = PreparationLog(output.progress, quiet=output.quiet)
     valid, gate = resolve(request, gate, say)
     with in_folder(valid, lambda: prepare(valid, output.progress, say)) as (prepared, folder):
@@ -93,14 +96,6 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     contents = begin(prepared, folder, settings, output.progress.print, resume=asked.resume)
     measurer = prepared.measurer(counts_calls=counts_calls(gate))
     bar = RunRecorder(contents, output)
-
-    def sum_up(record: Record) -> None:
-        # What is left to do when a scenario is done: extra runs, then its tables.
-        (scenario,) = (one for one in request.here if one.name == record.scenario)
-        tables = explain(scenario, measurer.bench, folder, bar) if asked.why else []
-        say_scenario(contents, record, tables, output)
-
-    bar.sum_up = sum_up
     records = {one.scenario: one for one in contents.records}
     alone = [
         one
@@ -111,6 +106,8 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     with bar.session(measurer, side_by_side(alone, records, gate.criteria)) as session:
         try:
             _carry_out(session, prepared, gate)
+            for scenario in request.here if asked.why else ():
+                _explain(scenario, measurer.bench, folder, bar)
         except endings.Ended:
             say_so_far(contents, output)
             raise
@@ -133,3 +130,20 @@ def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
         for run in record.measurements
     }
     session.carry_out(plan.schedule(request.here, labels, request.typed.rounds, done))
+
+
+def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:
+    """Writes who wakes up in one more run of each revision, of which no figure is taken."""
+    found: list[Why] = []
+    for label in bench.environments:
+        if bench.what_is_missing(scenario, label) is not None:
+            continue
+        progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
+        try:
+            found.append(looking.record(scenario, label, bench))
+        except HarnessError as error:
+            progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
+    if found:
+        why.write(folder, scenario.name, found)
+    for one in found:
+        why.write_folded(folder, scenario.name, one.label, reasons.folded(one))

@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +19,7 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
+from waitbench.model.why import Why
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import gate_formats as of_gate
@@ -59,20 +60,16 @@ class Output:
 
     @cached_property
     def progress(self) -> Console:
-        return make_console(stderr=True) if self.is_silent else self.answers
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether stdout is for something else than tables and sentences."""
-        return self.as_json or self.progress_only
+        """On stderr where stdout is for something else than tables and sentences."""
+        is_apart = self.as_json or self.progress_only
+        return make_console(stderr=True) if is_apart else self.answers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
     """What a comparison, or as much of it as there is, comes to."""
 
-    folder: Path
-    records: Sequence[Record]
+    contents: Contents
     compared: Sequence[Comparison]
     """Of each record."""
     verdict: GateVerdict | None
@@ -80,44 +77,33 @@ class Conclusion:
     drawn: Sequence[Path] = ()
     """Its charts."""
 
+    @property
+    def records(self) -> Sequence[Record]:
+        return self.contents.records
+
     @cached_property
     def findings(self) -> Findings:
         """All results and notes."""
         return findings(self.compared, self.verdict, scans(self.records))
 
-    def costs(self, price: Price | None, *, brief: bool = False) -> list[Table]:
-        """What waiting costs in plain units, what commands measure, and how costs grow in scans.
+    @cached_property
+    def reasons(self) -> Mapping[str, Sequence[Why]]:
+        """Who wakes up in each scenario, where somebody looked."""
+        folder = self.contents.folder
+        return {one.scenario: why.of(folder, one.scenario) for one in self.records}
+
+    def tables(self, price: Price | None, *, brief: bool = False) -> list[Table]:
+        """Who wakes up, what waiting costs in plain units, what commands measure, and scans.
 
         In brief without those in plain units, unless there is a price.
         """
+        looked = [
+            table for at, found in self.reasons.items() for table in reasons.tables(at, found)
+        ]
         has_units = price is not None or not brief
         in_units = idle.tables(self.compared, price) if has_units else []
         own = answering.of_commands(self.findings)
-        return [*in_units, *own, *scan.tables(scans(self.records))]
-
-
-def say_scenario(contents: Contents, record: Record, more: Sequence[Table], output: Output) -> None:
-    """Says what one scenario shows; ``more`` are tables of what is not in its record."""
-    # Of a curve only the whole of it says anything.
-    if output.is_silent or output.quiet or record.scan is not None:
-        return
-    if output.verbose:
-        scenarios = len(contents.comparison.here.of)
-        compared = statistics.compare(record, scenarios=scenarios)
-        table = answering.scenario(findings([compared]), record.scenario)
-        print_tables([table], output.answers)
-    print_tables(more, output.answers)
-
-
-def say_scenarios(contents: Contents, output: Output) -> list[Table]:
-    """Says what each scenario shows. Returns the tables of what is not in the records."""
-    found = []
-    for record in contents.records:
-        found_why = why.of(contents.folder, record.scenario)
-        tables = reasons.tables(record.scenario, found_why)
-        say_scenario(contents, record, tables, output)
-        found += tables
-    return found
+        return [*looked, *in_units, *own, *scan.tables(scans(self.records))]
 
 
 def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
@@ -128,7 +114,7 @@ def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitC
     try:
         # First of all: whoever reads what is printed may have gone.
         if found.verdict is not None:
-            publish(found, found.verdict, found.costs(output.price))
+            publish(found, found.verdict, found.tables(output.price))
     finally:
         _say(found, output)
     if contents.comparison.share is not None:
@@ -148,7 +134,7 @@ def say_so_far(contents: Contents, output: Output) -> None:
 
 
 def _say(found: Conclusion, output: Output) -> None:
-    if not output.is_silent:
+    if not output.as_json:
         say_answer(found, output)
     if output.as_json:
         # Never coloured, whatever the terminal is said to be.
@@ -186,18 +172,19 @@ def conclusion_of(contents: Contents) -> Conclusion:
     gate = Gate.read_settings(comparison.settings, records)
     scenarios = len(comparison.here.of) or len(records)
     return Conclusion(
-        folder=contents.folder,
-        records=records,
+        contents=contents,
         compared=[statistics.compare(record, scenarios=scenarios) for record in records],
         verdict=gate.conclude(records) if gate.is_on and comparison.share is None else None,
     )
 
 
 def say_answer(found: Conclusion, output: Output) -> None:
-    """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
+    """Prints all tables, and at last the answer; only that if quiet."""
     console = output.answers
     if not output.quiet:
-        print_tables(found.costs(output.price, brief=not output.verbose), console)
+        of_each = found.compared if output.verbose else ()
+        figures = [answering.scenario(findings([one]), one.record.scenario) for one in of_each]
+        print_tables([*figures, *found.tables(output.price, brief=not output.verbose)], console)
     if not found.compared:
         return
     known = found.findings
@@ -214,7 +201,7 @@ def _links(found: Conclusion) -> tuple[tuple[str, str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
     rounds = max(one.rounds for one in found.compared)
     argv = found.records[0].context.argv
-    short, number = _short_path(found.folder), len(found.drawn)
+    short, number = _short_path(found.contents.folder), len(found.drawn)
     charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
     return (
         *answering.next_step(found.findings, found.verdict, rounds, argv),
@@ -231,14 +218,14 @@ def _short_path(folder: Path) -> str:
 
 
 def publish(found: Conclusion, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
-    """Writes ``verdict.json``, ``.xml`` (JUnit) and ``.md``, which has what waiting costs, too.
+    """Writes ``verdict.json``, ``.xml`` (JUnit) and ``.md``, which has more tables, too.
 
     Raises ``HarnessError``.
     """
     rendered = "\n".join((of_gate.rendered(found.findings), *map(render_table, more)))
     junit = of_gate.junit(found.findings, verdict)
     data = of_gate.plain(found.findings, verdict)
-    folder = found.folder
+    folder = found.contents.folder
     formats.write(folder, VERDICT_NAME, data)
     files.write_text(folder / f"{VERDICT_NAME}.xml", junit)
     publish_markdown(rendered, folder / f"{VERDICT_NAME}.md")
@@ -257,7 +244,7 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    return charts.draw_all(found.findings, found.folder, formats, scans(found.records))
+    return charts.draw_all(found.findings, found.contents.folder, formats, scans(found.records))
 
 
 def draw_table(table: Table, folder: Path, name: str) -> None:

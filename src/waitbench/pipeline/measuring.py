@@ -1,6 +1,6 @@
 """Which rounds a gate still wants, and what becomes of each run."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from waitbench.analysis import gate as judging
@@ -101,8 +101,6 @@ class RunRecorder(RunProgress):
     def __init__(self, contents: Contents, output: Output) -> None:
         super().__init__(output.progress, quiet=output.quiet)
         self._contents = contents
-        self.sum_up: Callable[[Record], object] = lambda _record: None
-        """Called when nothing more will be added to a record."""
 
     @contextmanager
     def session(self, measurer: Measurer, idle: frozenset[str] = frozenset()) -> Iterator[Session]:
@@ -123,7 +121,3 @@ class RunRecorder(RunProgress):
     def keep(self, record: Record, result: Result) -> None:
         """A result belongs to the record now."""
         comparisons.append(self._contents.folder, record, result)
-
-    def complete(self, record: Record) -> None:
-        """Nothing more will be added to a record."""
-        self.sum_up(record)

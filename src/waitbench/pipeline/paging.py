@@ -19,7 +19,7 @@ from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history
 from waitbench.reporting.summary import WARNING
-from waitbench.store import comparisons, why
+from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
@@ -51,8 +51,7 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
 def page_of(contents: Contents, price: Price | None = None) -> Page:
     """The page of one comparison."""
     found = conclusion_of(contents)
-    reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
-    return compose(contents, found.compared, found.findings, reasons, price)
+    return compose(contents, found.compared, found.findings, found.reasons, price)
 
 
 def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:

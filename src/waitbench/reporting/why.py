@@ -1,6 +1,6 @@
 """Where revisions wait and work -> a table of what changed, sentences, and a flame graph."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
@@ -22,20 +22,12 @@ _ALIKE = 0.1
 _UNKNOWN = "stack not seen"
 
 
-def tables(
-    scenario: str, several: Sequence[Why], lacking: Mapping[str, str] | None = None
-) -> list[Table]:
-    """A table for each candidate beside the baseline, which comes first; alone if it is alone.
-
-    ``lacking`` says by label why there is nothing to show of a revision.
-    """
-    told = [
-        f"{label}: not looked at: {why.splitlines()[0]}" for label, why in (lacking or {}).items()
-    ]
-    return [_table(scenario, shown, told) for shown in _pairs(several) or [()] * bool(told)]
+def tables(scenario: str, several: Sequence[Why]) -> list[Table]:
+    """A table for each candidate beside the baseline, which comes first; alone if it is alone."""
+    return [_table(scenario, shown) for shown in _pairs(several)]
 
 
-def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
+def _table(scenario: str, shown: Sequence[Why]) -> Table:
     # A line that costs no revision more than next to nothing is not worth a row.
     found = [one for one in lines(shown) if any(_text(c) != NOTHING for c in one.costs)]
     rows = [(who(line), where(line), line.costs) for line in found[:_MOST_ROWS]]
@@ -53,7 +45,7 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
         (Heading("who"), [name for name, *_ in rows]),
         (Heading("from where"), [place for _, place, _ in rows]),
     )
-    return Table(title, (*names, *columns), (*said, *told))
+    return Table(title, (*names, *columns), said)
 
 
 def who(line: Line) -> str:
