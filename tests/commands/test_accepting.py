@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_said_and_one_that_is_is_for_the_gate(
 ) -> None:
     (tmp_path / "accepted.toml").write_text(ENTRY)
     done = run_compare("v0.16.0", "v0.16.1", "--accepted", tmp_path / "accepted.toml")
-    assert (done.returncode, "--accepted is for the gate" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "--accepted are for the gate" in done.stderr) == (2, True), done.stderr
     with pytest.raises(UsageError, match=r"--accepted .*none.toml' cannot be read: No such file"):
         gating.read_accepted(tmp_path / "none.toml")
 

@@ -57,7 +57,7 @@ def test_json_has_all_threads(run_compare: Compare, worker: int) -> None:
     ("given", "says"),
     [
         (["999999999"], "There is no process 999999999"),
-        (["1", "--for", "0"], "--for 0: must be above 0"),
+        (["1", "--for", "0"], "'--for': 0 must be above zero"),
     ],
 )
 def test_what_cannot_be_looked_at_is_a_sentence(given: list[str], says: str, said: Said) -> None:

@@ -56,7 +56,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
         (["ends.toml"], "ends by itself, so it does not wait"),
         (["silent.toml"], "does not say which versions to measure"),
         (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
-        (["a.toml", "--rounds", "0"], "--rounds 0: must be at least 1"),
+        (["a.toml", "--rounds", "0"], "'--rounds': 0 is not in the range"),
         (["a.toml", "--set", "widow=1"], "no selected scenario has it. They have: window"),
         (["a.toml", "--results", "full"], "'full'"),
         (["unknown.toml"], "unknown field `windows`"),

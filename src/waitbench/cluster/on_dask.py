@@ -26,7 +26,7 @@ from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.share import Shard
-from waitbench.pipeline.comparing import in_folder, require_sound, resolve
+from waitbench.pipeline.comparing import in_folder, resolve
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import contestant
@@ -55,7 +55,6 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shares are given the options as they
     were typed. Raises ``HarnessError``.
     """
-    require_sound(request, gate)
     for name, given in (
         ("--dataflow", request.dataflow), ("--shard", request.shard), ("--scan", request.scan)
     ):  # fmt: skip

@@ -67,10 +67,7 @@ def bisect(
         int,
         typer.Option(metavar="N", help="A step stays inconclusive after so many rounds."),
     ] = 30,
-    budget: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
-    ] = 7200,
+    budget: options.Budget = 7200,
     full: options.Full = False,
     results: options.NewResults = None,
     resume: Annotated[
@@ -87,8 +84,6 @@ def bisect(
     another one before it.
     """
     criterion = _criterion(fail_on, rounds, request.worker)
-    if not budget > 0:
-        raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
     ends = tuple(map(without_label, (good, bad)))
     if ends[0] == ends[1]:
         raise UsageError(

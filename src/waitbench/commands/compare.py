@@ -63,6 +63,7 @@ def compare(
         Optional[int],
         typer.Option(
             metavar="N",
+            min=1,
             help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
             "\n\nIn balanced order. The gate looks after 6, 10, 15, 20 and 30 of them, at a single "
             "scenario after 11, 16, 22 and 30, and leaves open what is open at the end.",
@@ -78,12 +79,7 @@ def compare(
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
     limit: options.Limits = [],
-    budget: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="The gate begins no new round after this much measuring."
-        ),
-    ] = 1800,
+    budget: options.Budget = 1800,
     inconclusive: Annotated[
         Literal["error", "pass"],
         typer.Option(

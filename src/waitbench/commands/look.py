@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from msgspec import to_builtins
 
+from waitbench.commands import options
 from waitbench.execution import why as whys
 from waitbench.model.errors import UsageError, masked
 from waitbench.reporting import why as reporting
@@ -32,7 +33,6 @@ Examples:
   ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
 """
 _PLACES = "who wakes up, and from where"
-_LONGEST_S = 3600.0
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
 """Rows; what else there is shares one."""
 _WIDTH = 38
@@ -49,7 +49,10 @@ def look(
         ),
     ],
     seconds: Annotated[
-        float, typer.Option("--for", metavar="SECONDS", help="How long they are counted.")
+        float,
+        typer.Option(
+            "--for", metavar="SECONDS", parser=options.seconds, help="How long they are counted."
+        ),
     ] = 30.0,
     why: Annotated[
         bool,
@@ -64,8 +67,6 @@ def look(
     ] = False,
 ) -> None:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
-    if not 0 < seconds <= _LONGEST_S:
-        raise UsageError(f"--for {seconds:g}: must be above 0, at most {_LONGEST_S:g} seconds.")
     lasted_s, cost, notes = running.observe(running.find(target), seconds)
     seen = [whys.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:

@@ -17,6 +17,8 @@ from waitbench.pipeline.request import Request
 from waitbench.reporting.idle import Price
 from waitbench.system.places import RESULTS, Cache, shown
 
+_LONGEST_S = 1e6
+
 
 def _defaults() -> str:
     """The gate's default criteria, in a sentence."""
@@ -29,6 +31,14 @@ def _defaults() -> str:
         f"lets them be counted); in a long silence and under the engine's own launcher: "
         f"{groups[Scope.LARGE_CHANGES]}; in scenarios that work: {groups[Scope.WORKING]}."
     )
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, as typed."""
+    found = float(text)
+    if not 0 < found <= _LONGEST_S:
+        raise typer.BadParameter(f"{text} must be above zero, and at most {_LONGEST_S:g} seconds.")
+    return found
 
 
 # The first paragraph of a help text is also what docs/command-line.md says of the option.
@@ -47,10 +57,10 @@ Settings = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable."),
 ]
 Processes = Annotated[
-    int, typer.Option("--processes", "-p", metavar="N", help="Processes of each run.")
+    int, typer.Option("--processes", "-p", metavar="N", min=1, help="Processes of each run.")
 ]
 Workers = Annotated[
-    int, typer.Option("--workers", "-w", metavar="N", help="Worker threads of each process.")
+    int, typer.Option("--workers", "-w", metavar="N", min=1, help="Worker threads of each process.")
 ]
 TopologyKind = Annotated[
     Optional[str],
@@ -67,7 +77,14 @@ Rounds = Annotated[
     int,
     typer.Option(
         metavar="N",
+        min=1,
         help="Runs of each revision in each scenario, after one warm-up, in balanced order.",
+    ),
+]
+Budget = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS", parser=seconds, help="Nothing new begins after this much time."
     ),
 ]
 Origin = Annotated[
@@ -118,7 +135,12 @@ WorkerFile = Annotated[
 ]
 TimeLimit = Annotated[
     Optional[float],
-    typer.Option(metavar="SECONDS", help="Kill a run after this.", show_default="by scenario"),
+    typer.Option(
+        metavar="SECONDS",
+        parser=seconds,
+        help="Kill a run after this.",
+        show_default="by scenario",
+    ),
 ]
 FailOn = Annotated[
     list[str],

@@ -48,11 +48,9 @@ def track(
     ] = None,
     anchor: options.Anchor = None,
     newest: Annotated[
-        int, typer.Option(metavar="N", help="Only so many releases, or commits, back.")
+        int, typer.Option(metavar="N", min=1, help="Only so many releases, or commits, back.")
     ] = 10,
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="No comparison begins after this much time.")
-    ] = 3600,
+    budget: options.Budget = 3600,
     rounds: options.Rounds = 5,
     metric: options.Metric = "steady",
     *,
@@ -76,11 +74,6 @@ def track(
     Each is measured beside the anchor. A change point is announced once, when a second session
     confirms it: exit 1 if it rose.
     """
-    for name, number in (("--newest", newest), ("--rounds", rounds)):
-        if number < 1:
-            raise UsageError(f"{name} {number}: must be at least 1.")
-    if not budget > 0:
-        raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
     night = Night(metric=metric_named(metric), store=results)
     begun, shown = time.monotonic(), Output(quiet=quiet)
     output = shown.answers

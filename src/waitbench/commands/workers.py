@@ -52,10 +52,7 @@ def workers(
             show_default=shown(WORKERS),
         ),
     ] = None,
-    rounds: Annotated[
-        int,
-        typer.Option(metavar="N", help="Runs of each version of each worker, after one warm-up."),
-    ] = 3,
+    rounds: options.Rounds = 3,
     settings: Annotated[
         list[str],
         typer.Option(
@@ -86,8 +83,6 @@ def workers(
     given = _read(of or [FOLDER])
     for one in given:
         selection.select((), settings, worker=one)
-    if rounds < 1:
-        raise UsageError(f"--rounds {rounds}: must be at least 1.")
     with folders.claimed(results, (NAME,)) as folder:
         session = WorkersSession(
             like=Request(

@@ -33,7 +33,6 @@ def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Cont
 
     ``conclude`` says what it means. Raises ``HarnessError``.
     """
-    require_sound(request, gate)
     if request.why and not tasks.is_possible():
         raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
     say = PreparationLog(output.progress, quiet=output.quiet)
@@ -42,22 +41,17 @@ def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Cont
         yield _measure(prepared, folder, gate, output)
 
 
-def require_sound(request: Request, gate: Gate) -> None:
-    """Raises ``UsageError`` for what can be seen to be wrong without looking anything up."""
-    gate.validate()
-    if request.rounds < 1:
-        raise UsageError(f"--rounds {request.rounds}: must be at least 1.")
-    if not gate.budget_s > 0:
-        raise UsageError(f"--budget {gate.budget_s:g}: must be above zero seconds.")
+def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidRequest, Gate]:
+    """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
     if any(one.limit is None for one in gate.criteria) and len(request.revisions) < 2:
         raise UsageError(
             "The gate (--gate, --fail-on) compares candidates with a baseline: name at least two "
             "revisions."
         )
-
-
-def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidRequest, Gate]:
-    """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
+    if not gate.is_on and (gate.inconclusive_passes or gate.acceptances):
+        raise UsageError(
+            "--inconclusive and --accepted are for the gate: add --gate, or --fail-on METRIC:PCT%."
+        )
     valid = validate(request, say)
     return valid, gate.supported_by(valid.instruments, valid.scenarios)
 

@@ -84,16 +84,6 @@ class Gate:
         groups = ([one for one in scenarios if scope.holds(one)] for scope in order)
         return [group for group in groups if group]
 
-    def validate(self) -> None:
-        """Raises ``UsageError`` for what could not be heeded, before anything is measured."""
-        given = {
-            "--inconclusive": self.inconclusive_passes,
-            "--accepted": bool(self.acceptances),
-        }
-        names = [name for name, is_given in given.items() if is_given]
-        if names and not self.is_on:
-            raise UsageError(f"{names[0]} is for the gate: add --gate, or --fail-on METRIC:PCT%.")
-
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
         return {

@@ -26,8 +26,6 @@ from waitbench.system import variables
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import RESULTS, Cache
 
-_LONGEST_S = 1e6
-
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -129,11 +127,6 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine, worker)
-    if request.time_limit_s is not None and not 0 < request.time_limit_s <= _LONGEST_S:
-        raise UsageError(
-            f"--time-limit {request.time_limit_s}: must be above zero, and at most "
-            f"{_LONGEST_S:g} seconds."
-        )
     share = _share(request, chosen)
     _require_metrics(request, chosen)
     found = _instruments(request)
@@ -178,9 +171,6 @@ def _repository(
 
 
 def _topology(request: Request, engine: Engine) -> Topology:
-    for name, number in (("--processes", request.processes), ("--workers", request.workers)):
-        if number < 1:
-            raise UsageError(f"{name} {number}: must be at least 1.")
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:
         raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
