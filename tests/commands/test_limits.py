@@ -14,6 +14,7 @@ from tests.execution.made_runs import scenario as made_scenario
 from tests.records import context, measurement, times
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.verdicts import GateOutcome
+from waitbench.engines.worker.file import read
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.errors import UsageError
@@ -81,14 +82,14 @@ def test_a_bad_limit_is_refused_with_what_would_be_right(text: str, message: str
 
 
 def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> None:
-    file = str(worker(tmp_path, '[limits]\ncpu = "0.5 %"\nmemory = "80MB"\n'))
+    file = read(worker(tmp_path, '[limits]\ncpu = "0.5 %"\nmemory = "80MB"\n'))
     known = gating.metrics_known(file)
     assert gating.limits_in(file, known) == ("cpu:0.5 %", "memory:80MB")
     assert gating.limits_in(file, known, besides=["cpu:1%"]) == ("memory:80MB",)
     assert gating.limits_in(None, METRICS) == ()
-    worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n')
+    wrong = read(worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n'))
     with pytest.raises(UsageError, match=r"mine.toml', \[limits\]: --limit 'cpu:5 parsecs': a lim"):
-        gating.limits_in(file, known)
+        gating.limits_in(wrong, known)
 
 
 def test_limits_are_asked_after_rises_and_kept_with_the_results() -> None:

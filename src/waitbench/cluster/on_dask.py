@@ -84,8 +84,8 @@ def _command(
     What is not on an index is built here, so that all shares have one build.
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
-    if valid.worker is not None:
-        sent = worker_file.portable_files(valid.worker)
+    if valid.typed.worker is not None:
+        sent = worker_file.portable_files(valid.typed.worker)
         options += ["--worker", next(iter(sent))]
     if accepted is not None:
         sent["accepted.toml"] = accepted.read_bytes()

@@ -22,6 +22,7 @@ from waitbench.commands.search import (
 from waitbench.environments.revisions import without_label
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
+from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.criteria import parse
@@ -123,7 +124,7 @@ def bisect(
         raise typer.Exit(bisecting.carry_out(first))
 
 
-def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
+def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
     if most_rounds < LOOKS[1]:

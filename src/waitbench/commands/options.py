@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
+from waitbench.engines.worker import file as worker_file
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
@@ -288,7 +289,7 @@ def _request(
         revisions=(),
         scenarios=tuple(scenario),
         settings=tuple(settings),
-        worker=worker,
+        worker=None if worker is None else worker_file.read(Path(worker)),
         topology=topology,
         processes=processes,
         workers=workers,

@@ -214,7 +214,7 @@ def name_of(search: Search, points: Sequence[int]) -> str:
 def to_repeat(request: Request) -> tuple[str, ...]:
     """The options that ``compare`` needs to measure the same."""
     given = {
-        "--worker": request.worker,
+        "--worker": None if request.worker is None else str(request.worker.path),
         "--dataflow": request.dataflow,
         "-p": None if request.processes == 1 else str(request.processes),
         "-w": None if request.workers == 1 else str(request.workers),

@@ -22,7 +22,7 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude
-from waitbench.pipeline.request import Request, ValidRequest, engine_of, validate
+from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored, metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.progress import PreparationLog
@@ -77,7 +77,7 @@ def track(
     night = Night(metric=metric_named(metric), store=results)
     begun, shown = time.monotonic(), Output(quiet=quiet)
     output = shown.answers
-    anchor = anchor or night.commonest(engine_of(request).name)
+    anchor = anchor or night.commonest(request.engine.name)
     ends = (anchor, *([branch] if branch else []))
     say = PreparationLog(output, quiet=quiet)
     nightly = replace(request, rounds=rounds, quick=not full, store=results)

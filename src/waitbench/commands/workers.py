@@ -129,7 +129,7 @@ class WorkersSession:
             revisions=worker.revisions,
             # Phases are for comparisons.
             scenarios=(worker.name,) if worker.phases else (),
-            worker=str(worker.path),
+            worker=worker,
             results=self.folder / worker.name,
         )
         try:

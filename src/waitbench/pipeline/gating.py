@@ -14,12 +14,12 @@ from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.engines import METRICS
-from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
+from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.system.installation import called
 
@@ -143,31 +143,26 @@ class Gate:
 NO_GATE = Gate()
 
 
-def metrics_known(worker: str | None) -> tuple[Metric, ...]:
-    """What may be asked of a comparison: of a worker file, what its runs give, too.
-
-    Raises ``UsageError`` for a file that cannot be read.
-    """
-    if worker is None:
-        return METRICS
-    return tuple(
-        dict.fromkeys((*METRICS, *metrics_of(worker_file.read(Path(worker)), is_poked=True)))
-    )
+def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
+    """What may be asked of a comparison: of a worker file, what its runs give, too."""
+    own = () if worker is None else metrics_of(worker, is_poked=True)
+    return tuple(dict.fromkeys((*METRICS, *own)))
 
 
 def limits_in(
-    worker: str | None, metrics: Sequence[Metric], *, besides: Sequence[str] = ()
+    worker: WorkerFile | None, metrics: Sequence[Metric], *, besides: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The limits of a worker file, as ``--limit`` has them, but for those of the same metrics.
 
     Raises ``UsageError``, asked or not.
     """
-    found = {} if worker is None else worker_file.read(Path(worker)).limits
-    texts = [f"{name}:{value}" for name, value in found.items()]
+    if worker is None:
+        return ()
+    texts = [f"{name}:{value}" for name, value in worker.limits.items()]
     try:
         parse([f"{LIMIT}{one}" for one in texts], metrics)
     except UsageError as error:
-        raise UsageError(f"--worker {worker!r}, [limits]: {error}") from error
+        raise UsageError(f"--worker {str(worker.path)!r}, [limits]: {error}") from error
     given = {one.partition(":")[0] for one in besides}
     return tuple(one for one in texts if one.partition(":")[0] not in given)
 

@@ -10,7 +10,6 @@ from waitbench import engines
 from waitbench.engines import METRICS, selection
 from waitbench.engines.base import Engine
 from waitbench.engines.worker import Command
-from waitbench.engines.worker import file as worker_file
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
@@ -38,7 +37,7 @@ class Request:
     processes: int = 1
     workers: int = 1
     dataflow: str | None = None
-    worker: str | None = None
+    worker: WorkerFile | None = None
     """The worker file, where what is measured is a command."""
     origin: OriginChoice = "auto"
     python: str | None = None
@@ -65,6 +64,11 @@ class Request:
     resume: bool = False
     argv: tuple[str, ...]
     """For the result files, without secrets."""
+
+    @property
+    def engine(self) -> Engine:
+        """What is compared."""
+        return engines.DEFAULT if self.worker is None else Command(self.worker)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,17 +105,13 @@ class ValidRequest:
         """The others."""
         return tuple(one for one in self.scenarios if one.name not in self.share.scenarios)
 
-    @property
-    def worker(self) -> WorkerFile | None:
-        """The worker file, where what is measured is a command."""
-        return self.engine.worker if isinstance(self.engine, Command) else None
-
     def as_settings(self) -> dict[str, object]:
         """What it asks for besides revisions, topology and scenarios, for the result files."""
+        worker = self.typed.worker
         return {
             "time_limit_s": self.typed.time_limit_s,
             "instruments": sorted(self.instruments.keys),
-            **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
+            **({} if worker is None else {"worker": dict(worker.texts)}),
         }
 
 
@@ -121,12 +121,11 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     variables.require_passed()
-    engine = engine_of(request)
-    worker = engine.worker if isinstance(engine, Command) else None
+    engine = request.engine
     topology = _topology(request, engine)
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-    chosen = _scenarios(request, engine, worker)
+    chosen = _scenarios(request, engine)
     share = _share(request, chosen)
     _require_metrics(request, chosen)
     found = _instruments(request)
@@ -146,13 +145,6 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         cache=cache,
         instruments=found,
     )
-
-
-def engine_of(request: Request) -> Engine:
-    """What is compared. Raises ``UsageError`` for a worker file that cannot be read."""
-    if request.worker is None:
-        return engines.DEFAULT
-    return Command(worker_file.read(Path(request.worker)))
 
 
 def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
@@ -206,9 +198,9 @@ def _instruments(request: Request) -> Instruments:
     return found
 
 
-def _scenarios(request: Request, engine: Engine, worker: WorkerFile | None) -> tuple[Scenario, ...]:
+def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
     """What is measured. Raises ``UsageError``."""
-    scan, quick = request.scan, request.quick
+    scan, quick, worker = request.scan, request.quick, request.worker
     own: tuple[Scenario, ...] = ()
     if request.dataflow is not None:
         if worker is not None:
