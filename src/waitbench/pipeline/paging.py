@@ -19,7 +19,6 @@ from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history
 from waitbench.reporting.summary import WARNING
-from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
@@ -34,17 +33,16 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     disk refuses.
     """
     files.require_writable(path)
-    folders = stored_sessions.folders_in(roots)
-    contents = [comparisons.resume(folder) for folder in folders] if len(folders) == 1 else []
-    if len(folders) > 1:
-        page = _of_many(folders, price)
-    elif contents and contents[0] is not None and contents[0].records:
-        page = page_of(contents[0], price)
-    else:
-        page = None
-    if page is None:
+    folders, unreadable = stored_sessions.folders_in(roots), list[str]()
+    found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
+    if not found:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
+    lacking = format_count(len(unreadable), "comparison", "comparisons")
+    text = f"{lacking} cannot be read: see what the command printed"
+    note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
+    several = page_of_several(found, price, [note] if unreadable else [])
+    page = several if len(folders) > 1 else page_of(found[0], price)
     files.write_text(path, html.render(page))
 
 
@@ -67,17 +65,6 @@ def workers_of(found: Sequence[Contents]) -> list[Comparison]:
     if len({one.comparison.engine for one in found}) < len(found):
         return []
     return [statistics.compare(record) for one in found for record in one.records]
-
-
-def _of_many(folders: Sequence[Path], price: Price | None) -> Page | None:
-    unreadable: list[str] = []
-    found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
-    if not found:
-        return None
-    lacking = format_count(len(unreadable), "comparison", "comparisons")
-    text = f"{lacking} cannot be read: see what the command printed"
-    note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    return page_of_several(found, price, [note] if unreadable else [])
 
 
 def page_of_several(
