@@ -9,8 +9,10 @@ import typer
 
 from waitbench.analysis import history as analysis
 from waitbench.commands import options
+from waitbench.engines import METRICS
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline import stored_sessions
+from waitbench.pipeline.criteria import metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
@@ -53,7 +55,7 @@ def history(
     Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
     figures of two sessions do not compare.
     """
-    wanted = stored_sessions.metric_named(metric)
+    wanted = metric_named(metric, METRICS, f"--metric {metric!r}")
     stored = stored_sessions.read(folders or [RESULTS], wanted)
     sessions = [
         one

@@ -14,6 +14,7 @@ from waitbench.analysis import history
 from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
+from waitbench.engines import METRICS
 from waitbench.environments import candidates, index
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
@@ -22,8 +23,9 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude
+from waitbench.pipeline.criteria import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.stored_sessions import Stored, metric_named
+from waitbench.pipeline.stored_sessions import Stored
 from waitbench.reporting import history as reporting
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import acknowledged
@@ -74,7 +76,8 @@ def track(
     Each is measured beside the anchor. A change point is announced once, when a second session
     confirms it: exit 1 if it rose.
     """
-    night = Night(metric=metric_named(metric), store=results)
+    followed = metric_named(metric, METRICS, f"--metric {metric!r}")
+    night = Night(metric=followed, store=results)
     begun, shown = time.monotonic(), Output(quiet=quiet)
     output = shown.answers
     anchor = anchor or night.commonest(request.engine.name)

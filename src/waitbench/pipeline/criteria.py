@@ -48,7 +48,7 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
             f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
             "steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
         )
-    metric = _metric(match["metric"], metrics, f"--fail-on {text!r}")
+    metric = metric_named(match["metric"], metrics, f"--fail-on {text!r}")
     unit, size = FLOORS.get(metric.unit, ("", 1.0))
     if match["floor"] and match["unit"] != unit:
         raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
@@ -77,7 +77,7 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     name, number, unit = match.groups()
     if unit == "%" and name in ("cpu", "steady"):
         name = "share"
-    metric = _metric(name, metrics, given)
+    metric = metric_named(name, metrics, given)
     by_second, sizes = name in BY_SECOND, _SIZES.get(metric.unit, {metric.unit: 1.0})
     if by_second:
         is_cpu = metric.unit == "second"
@@ -101,7 +101,8 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     )
 
 
-def _metric(name: str, metrics: Sequence[Metric], given: str) -> Metric:
+def metric_named(name: str, metrics: Sequence[Metric], given: str) -> Metric:
+    """The metric of that name. Raises ``UsageError`` that begins with what was given."""
     found = next((one for one in metrics if one.name == name), None)
     if found is None:
         names = ", ".join(one.name for one in metrics)

@@ -9,7 +9,6 @@ from pathlib import Path
 from waitbench.analysis import sessions
 from waitbench.analysis.history import Trend
 from waitbench.analysis.sessions import FEWEST_ROUNDS, Session, entry_of, series_of
-from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, Series
@@ -39,14 +38,6 @@ class Stored:
     tried: set[Tried] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     """What could not be read, and why: it was printed."""
-
-
-def metric_named(name: str) -> Metric:
-    """The metric of that name. Raises ``UsageError``."""
-    known = {metric.name: metric for metric in METRICS}
-    if name not in known:
-        raise UsageError(f"--metric {name!r} is not one of: {', '.join(known)}.")
-    return known[name]
 
 
 def anchor_among(named: str, found: Sequence[Session]) -> str:
