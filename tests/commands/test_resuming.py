@@ -101,7 +101,6 @@ def asked(*names: str, items: int = 5, **settings: object) -> Context:
         (asked(instruments=["system_calls"]), "other instruments, so"),
         (asked(gate=None), "other criteria, so"),
         (asked(gate={**GATE, "criteria": []}), "other criteria"),
-        (asked(gate={**GATE, "full": True}), "other full"),
     ],
 )
 def test_a_resume_asks_what_was_asked_before_and_may_take_longer(

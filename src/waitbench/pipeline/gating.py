@@ -35,8 +35,6 @@ class Gate:
     budget_s: float = math.inf
     inconclusive_passes: bool = False
     """Whether an inconclusive comparison ends with the exit code of a pass."""
-    full: bool = False
-    """Whether scenarios keep their full length."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine, or no scenario, can measure."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -96,7 +94,6 @@ class Gate:
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
             "inconclusive": "pass" if self.inconclusive_passes else "error",
-            "full": self.full,
         }
 
     @classmethod

@@ -11,7 +11,7 @@ from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
 
-_QUESTIONS = ("criteria", "left_out", "full", "instruments")
+_QUESTIONS = ("criteria", "left_out", "instruments")
 """The settings that must stay as they were for all runs to answer the same questions."""
 
 
