@@ -71,7 +71,10 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         ([*AB, "-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
         ([*AB, "--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
         ([*AB, "--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
-        ([*AB, "--scan", "partitions=1:8", "--on", "tcp://h:9"], "--on does not go with --scan"),
+        (
+            [*AB, "--scan", "partitions=1:8", "--on", "tcp://h:9"],
+            "--on does not go with --dataflow",
+        ),
         ([*AB, "--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
         ([*AB, "--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
     ],
@@ -89,7 +92,7 @@ SAMPLES = ROOT / "docs" / "samples"
 @pytest.mark.parametrize(
     ("command", "arguments", "says"),
     [
-        ("history", (SAMPLES, "--metric", "joy"), "is not one of: real"),
+        ("history", (SAMPLES, "--metric", "joy"), "there is no metric 'joy'. There are: real"),
         ("history", (SAMPLES, "--anchor", "v9"), "is in none of these comparisons. There are: v0."),
         ("history", (SAMPLES, "-s", "nothing*"), "Measure first"),
         ("history", ("no such folder",), "There is no folder"),
@@ -106,7 +109,7 @@ SAMPLES = ROOT / "docs" / "samples"
         ("track", (), "--anchor"),
         ("track", ("--newest", "0"), "0 is not in the range"),
         ("track", ("--budget", "0"), "above zero"),
-        ("track", ("--metric", "joy"), "is not one of"),
+        ("track", ("--metric", "joy"), "there is no metric 'joy'"),
     ],
 )
 def test_what_another_command_cannot_heed_is_refused_and_nothing_created(

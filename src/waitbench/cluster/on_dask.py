@@ -25,7 +25,7 @@ from waitbench.environments.virtualenvs import Maker
 from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
-from waitbench.model.share import Shard
+from waitbench.model.share import WHOLE, Shard
 from waitbench.pipeline.comparing import in_folder, resolve
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
@@ -55,11 +55,8 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shares are given the options as they
     were typed. Raises ``HarnessError``.
     """
-    for name, given in (
-        ("--dataflow", request.dataflow), ("--shard", request.shard), ("--scan", request.scan)
-    ):  # fmt: skip
-        if given is not None:
-            raise UsageError(f"--on does not go with {name}: leave out one.")
+    if request.dataflow or request.scan or request.shard != WHOLE:
+        raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     wanted = identity()
     say = PreparationLog(output.progress, quiet=output.quiet)
     with _connected(address, wanted) as client:

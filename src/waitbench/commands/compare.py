@@ -120,14 +120,14 @@ def compare(
         ),
     ] = None,
     shard: Annotated[
-        Optional[str],
+        str,
         typer.Option(
             metavar="I/N",
             help="Measure this share of the scenarios, such as 1/3, and leave the rest to merge."
             f"\n\n{called('merge')} makes one comparison of all shares.",
             show_default="all",
         ),
-    ] = None,
+    ] = "1/1",
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -152,7 +152,6 @@ def compare(
         most_rounds=gating.last_look(most_rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",
-        full=full,
         acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
     )
     asked_for = replace(
@@ -162,7 +161,7 @@ def compare(
         origin=origin,
         required_metrics=asked.needs,
         by_defaults=gate,
-        shard=None if shard is None else Shard.parse(shard),
+        shard=Shard.parse(shard),
         scan=None if scan is None else Scan.parse(scan),
         rounds=ROUNDS if rounds is None else rounds,
         quick=(asked.is_on or scan is not None) and not full,

@@ -77,6 +77,9 @@ class Shard:
         )
 
 
+WHOLE = Shard(index=1, number=1)
+
+
 def _dealt(expected_s: Mapping[str, float], number: int) -> Sequence[set[str]]:
     """The names, in so many sets that take about equally long."""
     dealt: list[set[str]] = [set() for _ in range(number)]

@@ -11,6 +11,7 @@ from waitbench.execution.bench import Bench
 from waitbench.execution.session import Session
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import Scenario
+from waitbench.model.share import WHOLE
 from waitbench.model.why import Why
 from waitbench.pipeline.concluding import Output, say_so_far
 from waitbench.pipeline.gating import NO_GATE, Gate
@@ -95,7 +96,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
         one
         for one in request.here
         if not one.is_command
-        or (one.started_as(request.topology).processes == 1 and not (asked.why or asked.shard))
+        or (one.started_as(request.topology).processes == 1 and asked.shard == WHOLE)
     ]
     with bar.session(measurer, side_by_side(alone, records, gate.criteria)) as session:
         try:

@@ -18,7 +18,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.share import Shard, Share
+from waitbench.model.share import WHOLE, Shard, Share
 from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
@@ -46,8 +46,8 @@ class Request:
     time_limit_s: float | None = None
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
-    shard: Shard | None = None
-    """Which share of the scenarios to measure, instead of all."""
+    shard: Shard = WHOLE
+    """Which share of the scenarios to measure."""
     scan: Scan | None = None
     """The parameter that each scenario is measured at several values of."""
     by_defaults: bool = False
@@ -123,10 +123,10 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     variables.require_passed()
     engine = request.engine
     topology = _topology(request, engine)
-    if request.scan is not None and request.shard is not None:
+    if request.scan is not None and request.shard != WHOLE:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine)
-    share = _share(request, chosen)
+    share = request.shard.of({one.name: one.expected_s for one in chosen})
     _require_metrics(request, chosen)
     found = _instruments(request)
     cache = Cache()
@@ -145,13 +145,6 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         cache=cache,
         instruments=found,
     )
-
-
-def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
-    names = tuple(scenario.name for scenario in chosen)
-    if request.shard is None:
-        return Share(scenarios=names, of=names)
-    return request.shard.of({scenario.name: scenario.expected_s for scenario in chosen})
 
 
 def _repository(
