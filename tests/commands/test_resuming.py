@@ -61,7 +61,7 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     path = tmp_path / "runs.jsonl"
     path.write_text(path.read_text() + '{"scenario": "wai')
     said: list[str] = []
-    (record,) = begin(prepared(anew), tmp_path, {}, said.append, resume=True).records
+    (record,) = begin(prepared(anew), tmp_path, {}, said.append).records
     assert said == [f"The last line of {str(path)!r} is cut off, and left out."]
     tomorrow = replace(measurement("b", 3, SAME[0]), started_at="2026-01-02T00:00:00+00:00")
     comparisons.append(tmp_path, record, tomorrow)

@@ -71,10 +71,7 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         ([*AB, "-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
         ([*AB, "--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
         ([*AB, "--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
-        (
-            [*AB, "--scan", "partitions=1:8", "--on", "tcp://h:9"],
-            "--on does not go with --dataflow",
-        ),
+        ([*AB, "--scan", "partitions=1:8", "--on", "tcp://h:9"], "--on does not go with --data"),
         ([*AB, "--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
         ([*AB, "--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
     ],

@@ -58,12 +58,11 @@ def run(
     if request.dataflow or request.scan or request.shard != WHOLE:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     wanted = identity()
-    say = PreparationLog(output.progress, quiet=output.quiet)
     with _connected(address, wanted) as client:
-        valid, _ = resolve(request, gate, say)
+        valid, _ = resolve(request, gate, output)
         with in_folder(
             valid,
-            lambda: _command(valid, options, accepted, say),
+            lambda: _command(valid, options, accepted, output.log),
             resumable=lambda folder: (folder / SHARES).is_dir(),
         ) as ((specs, arguments, sent), folder):
             task = arguments, sent, wanted

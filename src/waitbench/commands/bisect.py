@@ -31,7 +31,6 @@ from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import print_answer
-from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders, formats
 from waitbench.system import endings, files
 from waitbench.system.installation import called
@@ -98,7 +97,7 @@ def bisect(
         quick=not full,
     )
     output = Output(quiet=quiet)
-    valid = validate(asked_for, PreparationLog(output.progress, quiet=quiet))
+    valid = validate(asked_for, output.log)
     history = History(valid)
     # What cannot be searched is an error before a folder is made.
     first = history.first()
@@ -106,7 +105,6 @@ def bisect(
         request=valid,
         metric=criterion.metric,
         most_rounds=max(look for look in LOOKS if look <= rounds),
-        resume=resume,
         output=output,
     )
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None

@@ -1,11 +1,11 @@
 """``plot``: the charts of a folder of results."""
 
+from enum import Enum
 from typing import Annotated
 
 import typer
 
 from waitbench.commands import options
-from waitbench.model.errors import UsageError
 from waitbench.pipeline import concluding
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders
@@ -19,20 +19,22 @@ Examples:
 """
 
 
+class Format(str, Enum):
+    """Of a chart's file."""
+
+    PNG = "png"
+    SVG = "svg"
+
+
 def plot(
     results: options.KeptResults = None,
     formats: Annotated[
-        list[str],
+        list[Format],
         typer.Option("--format", "-f", metavar="png|svg", help="Repeatable."),
-    ] = ["png"],
+    ] = [Format.PNG],
 ) -> None:
     """Draw the charts of a folder of results."""
-    for name in formats:
-        if name not in concluding.CHART_FORMATS:
-            raise UsageError(
-                f"--format {name!r} is not one of: {', '.join(concluding.CHART_FORMATS)}."
-            )
     output = make_console()
     contents = comparisons.read(folders.existing_folder(results))
-    for path in concluding.draw(concluding.conclusion_of(contents), formats):
+    for path in concluding.draw(concluding.conclusion_of(contents), [one.value for one in formats]):
         output.print(str(path), soft_wrap=True)

@@ -9,7 +9,7 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, conclusion_of, say_answer
+from waitbench.pipeline.concluding import Output, conclusion_of, say
 from waitbench.reporting.answer import answer
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.markdown import render_answer, render_table
@@ -79,6 +79,6 @@ def _print(contents: Contents, output: Output) -> list[str]:
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     found = conclusion_of(contents)
-    say_answer(found, output)
+    say(found, output)
     rendered = [render_answer(answer(found.findings))] if found.compared else []
     return [*rendered, *map(render_table, found.tables(output.price))]

@@ -20,7 +20,6 @@ from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import begin
-from waitbench.reporting.progress import PreparationLog
 
 FEWEST = 2
 """Points that there is something to search between."""
@@ -96,7 +95,6 @@ class Stepper:
     request: ValidRequest
     metric: Metric
     most_rounds: int
-    resume: bool
     output: Output
     python: Interpreter | None = None
     """What all points are measured with."""
@@ -114,10 +112,8 @@ class Stepper:
         """
         prepared = self._prepare(search, points)
         folder.mkdir(exist_ok=True)
-        resumed = self.resume and any(folder.iterdir())
         settings = self.request.as_settings()
-        say = self.output.progress.print
-        contents = begin(prepared, folder, settings, say, resume=resumed)
+        contents = begin(prepared, folder, settings, self.output.progress.print)
         measurer = prepared.measurer(counts_calls=self.metric.key == SYSTEM_CALLS)
         with RunRecorder(contents, self.output).session(measurer) as session:
             guide = _StepGuide(search, points, session.records, self.metric)
@@ -133,9 +129,7 @@ class Stepper:
         except UsageError as error:
             raise CannotBeMeasured(str(error)) from error
         specs = self._specs(search, points)
-        progress = self.output.progress
-        say = PreparationLog(progress, quiet=self.output.quiet)
-        prepared = prepare(replace(self.request, specs=specs), progress, say)
+        prepared = prepare(replace(self.request, specs=specs), self.output)
         _require(search.labelled(points), {one: str(why) for one, why in prepared.errors.items()})
         return prepared
 

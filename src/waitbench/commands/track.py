@@ -27,7 +27,6 @@ from waitbench.pipeline.criteria import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored
 from waitbench.reporting import history as reporting
-from waitbench.reporting.progress import PreparationLog
 from waitbench.store import acknowledged
 from waitbench.system.places import RESULTS
 
@@ -82,9 +81,8 @@ def track(
     output = shown.answers
     anchor = anchor or night.commonest(request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    say = PreparationLog(output, quiet=quiet)
     nightly = replace(request, rounds=rounds, quick=not full, store=results)
-    valid = validate(replace(nightly, revisions=ends), say)
+    valid = validate(replace(nightly, revisions=ends), shown.log)
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}
     queue = night.due([one for one in texts if one != name], valid, name)

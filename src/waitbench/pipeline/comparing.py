@@ -20,7 +20,7 @@ from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import begin, kept_in
 from waitbench.reporting import why as reasons
-from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons, folders, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import endings, tasks
@@ -36,13 +36,12 @@ def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Cont
     """
     if request.why and not tasks.is_possible():
         raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
-    say = PreparationLog(output.progress, quiet=output.quiet)
-    valid, gate = resolve(request, gate, say)
-    with in_folder(valid, lambda: prepare(valid, output.progress, say)) as (prepared, folder):
+    valid, gate = resolve(request, gate, output)
+    with in_folder(valid, lambda: prepare(valid, output)) as (prepared, folder):
         yield _measure(prepared, folder, gate, output)
 
 
-def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidRequest, Gate]:
+def resolve(request: Request, gate: Gate, output: Output) -> tuple[ValidRequest, Gate]:
     """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
     if any(one.limit is None for one in gate.criteria) and len(request.revisions) < 2:
         raise UsageError(
@@ -53,7 +52,7 @@ def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidReq
         raise UsageError(
             "--inconclusive and --accepted are for the gate: add --gate, or --fail-on METRIC:PCT%."
         )
-    valid = validate(request, say)
+    valid = validate(request, output.log)
     return valid, gate.supported_by(valid.instruments, valid.scenarios)
 
 
@@ -88,7 +87,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
         "rounds": None if gate.is_on else asked.rounds,
         "gate": gate.as_settings() if gate.is_on else None,
     }
-    contents = begin(prepared, folder, settings, output.progress.print, resume=asked.resume)
+    contents = begin(prepared, folder, settings, output.progress.print)
     measurer = prepared.measurer(counts_calls=counts_calls(gate))
     bar = RunRecorder(contents, output)
     records = {one.scenario: one for one in contents.records}

@@ -31,13 +31,13 @@ from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
+from waitbench.reporting.progress import PreparationLog
 from waitbench.store import formats, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
 
 VERDICT_NAME = "verdict"
-CHART_FORMATS = ("png", "svg")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,11 @@ class Output:
         is_apart = self.as_json or self.progress_only
         return make_console(stderr=True) if is_apart else self.answers
 
+    @cached_property
+    def log(self) -> PreparationLog:
+        """Says what is being set up."""
+        return PreparationLog(self.progress, quiet=self.quiet)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
@@ -74,8 +79,6 @@ class Conclusion:
     """Of each record."""
     verdict: GateVerdict | None
     """What its gate says; ``None`` without a gate, and of a share."""
-    drawn: Sequence[Path] = ()
-    """Its charts."""
 
     @property
     def records(self) -> Sequence[Record]:
@@ -110,13 +113,13 @@ def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitC
     """Says what a whole comparison, or a share of one, means. Returns the exit code."""
     found = conclusion_of(contents)
     if plot:
-        found = replace(found, drawn=draw(found, ("png",)))
+        draw(found, ("png",))
     try:
         # First of all: whoever reads what is printed may have gone.
         if found.verdict is not None:
             publish(found, found.verdict, found.tables(output.price))
     finally:
-        _say(found, output)
+        say(found, output)
     if contents.comparison.share is not None:
         _say_what_is_left(contents, output)
     if found.verdict is not None:
@@ -131,14 +134,6 @@ def say_so_far(contents: Contents, output: Output) -> None:
     output.progress.print("\nInterrupted. What was measured so far says:")
     shown = answer(conclusion_of(contents).findings)
     print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
-
-
-def _say(found: Conclusion, output: Output) -> None:
-    if not output.as_json:
-        say_answer(found, output)
-    if output.as_json:
-        # Never coloured, whatever the terminal is said to be.
-        print(json.dumps(plain(found), indent=2))
 
 
 def _say_what_is_left(contents: Contents, output: Output) -> None:
@@ -178,8 +173,12 @@ def conclusion_of(contents: Contents) -> Conclusion:
     )
 
 
-def say_answer(found: Conclusion, output: Output) -> None:
-    """Prints all tables, and at last the answer; only that if quiet."""
+def say(found: Conclusion, output: Output) -> None:
+    """Prints all tables, and at last the answer; only that if quiet; or everything as JSON."""
+    if output.as_json:
+        # Never coloured, whatever the terminal is said to be.
+        print(json.dumps(plain(found), indent=2))
+        return
     console = output.answers
     if not output.quiet:
         of_each = found.compared if output.verbose else ()
@@ -201,7 +200,8 @@ def _links(found: Conclusion) -> tuple[tuple[str, str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
     rounds = max(one.rounds for one in found.compared)
     argv = found.records[0].context.argv
-    short, number = _short_path(found.contents.folder), len(found.drawn)
+    folder = found.contents.folder
+    short, number = _short_path(folder), len([*folder.glob("*.png")])
     charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
     return (
         *answering.next_step(found.findings, found.verdict, rounds, argv),

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from msgspec import structs
-from rich.console import Console
 
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Maker
@@ -18,8 +17,8 @@ from waitbench.model.metrics import Instruments
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
+from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation, machine
 
 
@@ -90,17 +89,17 @@ def new_record(scenario: Scenario, context: Context) -> Record:
     )
 
 
-def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
+def prepare(request: ValidRequest, output: Output) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
-    hyperfine = locate(request.cache, say.about)
-    maker = Maker(engine=request.engine, cache=request.cache, say=say)
+    hyperfine = locate(request.cache, output.log.about)
+    maker = Maker(engine=request.engine, cache=request.cache, say=output.log)
     made = maker.make_all(request.specs)
     usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
         if spec.revision.label in errors:
             said = f"{spec.revision.label}: {errors[spec.revision.label]}"
-            progress.print(said, style="red", soft_wrap=True)
+            output.progress.print(said, style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
             contestant(spec, usable[label].facts if label in usable else None)

@@ -20,16 +20,14 @@ def begin(
     folder: Path,
     settings: Mapping[str, object],
     say: Callable[[str], None],
-    *,
-    resume: bool,
 ) -> Contents:
-    """Begins a comparison in a folder: new records, with the runs of before if it is resumed.
+    """Begins a comparison in a folder: new records, with the runs that the folder has already.
 
     ``settings`` are what it is begun with. Raises ``UsageError`` where the folder holds another
     comparison, or another share of it.
     """
     records, comparison = prepared.new_records(), prepared.describe(settings)
-    before = comparisons.resume(folder) if resume else None
+    before = comparisons.resume(folder)
     if before is not None and before.cut_off:
         say(before.cut_off)
     if before is not None and before.records:
