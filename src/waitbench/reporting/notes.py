@@ -55,6 +55,8 @@ _OUTCOMES = {
     GateOutcome.INCONCLUSIVE: "?",
     GateOutcome.NOT_MEASURED: WARNING,
 }
+_WORDS = {Verdict.WITHIN_MARGIN: "unchanged", Verdict.INCONCLUSIVE: "inconclusive"}
+"""As docs/reading.md has them, in which ratios are no news."""
 _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
     LOST: "the baseline supports it, this candidate does not",
@@ -117,10 +119,8 @@ def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_al
     if is_all and not interval:
         return f"{what} {change}, one round: no interval"
     how_sure = f" (95 %: {interval})" if is_all else ""
-    if verdict is Verdict.WITHIN_MARGIN:
-        return f"about the same {what}{how_sure}"
-    if verdict is Verdict.INCONCLUSIVE:
-        return f"inconclusive: {what}{how_sure}"
+    if verdict in _WORDS:
+        return f"{_WORDS[verdict]}: {what}{how_sure}"
     return f"{what} {change}{how_sure}"
 
 
