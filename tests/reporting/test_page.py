@@ -50,7 +50,7 @@ def together() -> Page:
     failing = kept("three", ("v1", "v2"), rise=0.0)
     failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
     several = [kept("one", ("v1", "v2")), kept("two", ("v1", "v2", "v3")), failing]
-    return compose_history(several, trends_of(several), 0, [])
+    return compose_history(several, trends_of(several), 0)
 
 
 def side_by_side() -> Page:
@@ -106,7 +106,7 @@ def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
         kept(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
         for number in range(2, 52)
     ]
-    page = compose_history(nights, trends_of(nights), 50, [])
+    page = compose_history(nights, trends_of(nights), 50)
     assert len(html.render(page).encode()) <= 3_000_000
 
 

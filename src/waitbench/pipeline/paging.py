@@ -41,8 +41,8 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     lacking = format_count(len(unreadable), "comparison", "comparisons")
     text = f"{lacking} cannot be read: see what the command printed"
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    several = page_of_several(found, price, [note] if unreadable else [])
-    page = several if len(folders) > 1 else page_of(found[0], price)
+    page = page_of_several(found, price) if len(folders) > 1 else page_of(found[0], price)
+    page = replace(page, notes=(*page.notes, note)) if unreadable else page
     files.write_text(path, html.render(page))
 
 
@@ -67,21 +67,19 @@ def workers_of(found: Sequence[Contents]) -> list[Comparison]:
     return [statistics.compare(record) for one in found for record in one.records]
 
 
-def page_of_several(
-    found: Sequence[Contents], price: Price | None = None, lead: Sequence[Note] = ()
-) -> Page:
+def page_of_several(found: Sequence[Contents], price: Price | None = None) -> Page:
     """The page of workers side by side, or of the history of all that was measured."""
     workers = workers_of(found) if len(found) > 1 else []
     if workers:
         tables = idle.tables(workers, price, grouped=False)
-        return replace(compose_history(found, {}, 0, lead), tables=tables)
+        return replace(compose_history(found, {}, 0), tables=tables)
     costs = [BY_NAME[name] for name in COSTS]
     told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
     # Of the engine that most tell of.
     engines = Counter(one.engine for one in told)
     most = max(engines, key=engines.__getitem__, default="")
     trends = _trends([one for one in told if one.engine == most])
-    return compose_history(found, trends, _NEWEST, lead)
+    return compose_history(found, trends, _NEWEST)
 
 
 def _trends(told: Sequence[Session]) -> Trends:

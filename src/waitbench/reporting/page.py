@@ -11,7 +11,7 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
-from waitbench.model.run import HARMLESS, SIDE_BY_SIDE
+from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
@@ -120,13 +120,10 @@ def _runs(record: Record) -> Table:
     return Table("Every run", columns)
 
 
-def compose_history(
-    several: Sequence[Contents], trends: Trends, newest: int, lead: Sequence[Note]
-) -> Page:
+def compose_history(several: Sequence[Contents], trends: Trends, newest: int) -> Page:
     """A page of many comparisons: the history of what they measured relative to one revision.
 
-    ``newest``: only so many revisions are shown of each; 0 for all. ``lead`` says what is not
-    shown.
+    ``newest``: only so many revisions are shown of each; 0 for all.
     """
     found = [
         (BY_NAME[name], title, one)
@@ -156,7 +153,7 @@ def compose_history(
             format_count(scenarios, "scenario", "scenarios"),
             " to ".join(dict.fromkeys((begun[0], begun[-1]))),
         ),
-        notes=(*_steps(found), *failures, *lead),
+        notes=(*_steps(found), *failures),
         tables=tables,
         sections=sections,
     )
@@ -207,7 +204,6 @@ def _source(contents: Contents) -> Section:
         "hyperfine": context.hyperfine_version,
         **dict(_machine(context.machine)),
         "waitbench": context.waitbench,
-        "side by side": ", ".join(_at_once(contents.records)),
     }
     texts = {name: value for name, value in known.items() if value}
     measured = Table("Measured", [(Heading("what"), [*texts]), (Heading("is"), [*texts.values()])])
@@ -216,14 +212,6 @@ def _source(contents: Contents) -> Section:
         title=f"How it was measured: {contents.folder.resolve().name}",
         tables=(Table("Revisions", columns), measured),
     )
-
-
-def _at_once(records: Sequence[Record]) -> Iterator[str]:
-    """How many runs of each scenario took place at once with others."""
-    for record in records:
-        runs = record.measurements
-        if count := sum(SIDE_BY_SIDE in one.marks for one in runs):
-            yield f"{count} of {len(runs)} runs of {record.scenario}"
 
 
 def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:

@@ -32,11 +32,6 @@ def title(scanned: Scanned) -> str:
     return f"{scanned.scenario} by {scanned.parameter} · {rounds}"
 
 
-def heading(parameter: str) -> str:
-    """What stands above values of a parameter."""
-    return f"{parameter}, s" if parameter == SILENCE else parameter
-
-
 def tables(scanned: Sequence[Scanned]) -> list[Table]:
     """Of each scan what each value costs, and C and R of the line through that."""
     return [_table(each) for each in scanned]
@@ -50,8 +45,9 @@ def _table(scanned: Scanned) -> Table:
     names = [Word(text=one.label, colour=colours[one.label]) for _, one, _ in rows]
     dots = [dot_of(cost, axis, colours[one.label]) if cost else "" for _, one, cost in rows]
     values = [Word(text=format_value(value), sort=value) for value, *_ in rows]
+    unit = ", s" if scanned.parameter == SILENCE else ""
     columns: list[Column] = [
-        (Heading(heading(scanned.parameter)), values),
+        (Heading(f"{scanned.parameter}{unit}"), values),
         (Heading("revision"), names),
         column("% core", [cost.value if cost else None for cost in costs], "core"),
         ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
