@@ -127,10 +127,11 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine)
     share = request.shard.of({one.name: one.expected_s for one in chosen})
-    _require_metrics(request, chosen)
-    found = _instruments(request)
+    found = find_instruments()
+    _require_metrics(request, chosen, found)
     cache = Cache()
-    repository = _repository(request, engine, cache, say)
+    home = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
+    repository = Repository(home, cache, say.about) if home else None
     named = revisions.resolve(request.revisions, engine, repository)
     chooser = Chooser(engine, repository, cache, say.about)
     specs = chooser.choose(named, request.origin, request.python)
@@ -147,14 +148,6 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     )
 
 
-def _repository(
-    request: Request, engine: Engine, cache: Cache, say: PreparationLog
-) -> Repository | None:
-    """Where the commits of an engine are, if that is known."""
-    named = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
-    return Repository(named, cache, say.about) if named else None
-
-
 def _topology(request: Request, engine: Engine) -> Topology:
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:
@@ -168,8 +161,8 @@ def _topology(request: Request, engine: Engine) -> Topology:
     return Topology(kind, request.processes, request.workers)
 
 
-def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
-    """Raises ``UsageError`` for what no run of the scenarios can give."""
+def _require_metrics(request: Request, scenarios: Sequence[Scenario], counted: Instruments) -> None:
+    """Raises ``UsageError`` for what no run of the scenarios, or not this machine, can give."""
     possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
     lacking = sorted(request.required_metrics - set(possible))
     if lacking:
@@ -179,16 +172,11 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
             f"{name}: no run of {', '.join(one.name for one in scenarios)} gives it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
-
-
-def _instruments(request: Request) -> Instruments:
-    found = find_instruments()
-    if SYSTEM_CALLS in request.required_metrics - found.keys:
+    if SYSTEM_CALLS in request.required_metrics - counted.keys:
         raise UsageError(
-            f"System calls cannot be counted here: {found.reason}. This would mend it: "
-            f"{found.remedy}"
+            f"System calls cannot be counted here: {counted.reason}. This would mend it: "
+            f"{counted.remedy}"
         )
-    return found
 
 
 def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
