@@ -1,11 +1,19 @@
 """``--why`` as a user would ask for it: what it shows, and that nothing else changes by it."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests import standin
 from tests.conftest import Compare
+from tests.execution.made_runs import scenario
+from waitbench.execution.bench import Bench
+from waitbench.model.errors import HarnessError
+from waitbench.pipeline import comparing
+from waitbench.reporting.console import make_console
+from waitbench.reporting.progress import RunProgress
 from waitbench.store import why
 
 pytestmark = pytest.mark.integration
@@ -50,3 +58,17 @@ def test_it_adds_a_run_a_revision_behind_all_that_are_measured_and_files_of_its_
     own = {path.name for path in why.paths(results)}
     assert {*after} - own == {*measured, "dynamic.json", "runs.csv"}
     assert own
+
+
+def test_a_revision_that_could_not_be_looked_at_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise HarnessError("it hung\nlast words")
+
+    monkeypatch.setattr("waitbench.execution.why.record", fail)
+    bench = SimpleNamespace(environments=["v3"], what_is_missing=lambda *_: None)
+    log = RunProgress(make_console(), quiet=False)
+    comparing._explain(scenario("idle"), cast(Bench, bench), tmp_path, log)
+    assert "v3: not looked at: it hung\n" in capsys.readouterr().out
+    assert why.paths(tmp_path) == []
