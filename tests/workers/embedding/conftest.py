@@ -43,7 +43,7 @@ def services_python() -> Path:
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
-    with upstreams.running(Upstream()) as found:
+    with upstreams.running() as found:
         yield found
 
 
@@ -62,7 +62,7 @@ def proxy_of_all(
 ) -> Iterator[Before]:
     settings, logs = {**LONG, "MAX_BATCH_SIZE": "4"}, tmp_path_factory.mktemp("logs")
     with (
-        upstreams.running(Upstream()) as upstream,
+        upstreams.running() as upstream,
         served(services_python, logs, settings, upstream.url) as found,
     ):
         yield found.url, upstream

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 from itertools import pairwise
 from unittest.mock import Mock
 
@@ -37,9 +38,9 @@ def one_answer_in_three_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
 
 
-async def answer_once(call: Call) -> None:
-    call.writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + BODY)
-    call.close()
+def answer_once(call: Call) -> None:
+    call.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n" + BODY)
+    call.close_connection = True
 
 
 @pytest.mark.parametrize(
@@ -66,9 +67,9 @@ def test_right_answers_are_timed_a_part_is_checked_and_all_others_are_counted_by
 
 
 def test_the_rate_is_that_of_the_load_without_what_came_after_it(upstream: Upstream) -> None:
-    async def answer_late(call: Call) -> None:
-        await asyncio.sleep(0.6)
-        await call.answer(RIGHT)
+    def answer_late(call: Call) -> None:
+        time.sleep(0.6)
+        call.answer(RIGHT)
 
     load = put(upstream, answer_late, 3, 0.9)
     assert load.duration_s == 0.9

@@ -1,7 +1,7 @@
 """The proxy before an upstream that misbehaves, and clients that do."""
 
-import asyncio
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -78,12 +78,12 @@ def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_is_asked_again_me
 def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, half: bytes) -> None:
     url, upstream = fours
 
-    async def once(call: Call) -> None:
+    def once(call: Call) -> None:
         if call.on_connection:
-            call.writer.write(half)
-            call.close()
+            call.wfile.write(half)
+            call.close_connection = True
         else:
-            await call.answer()
+            call.answer()
 
     upstream.behave = once
     for _ in range(5):
@@ -113,11 +113,11 @@ def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
 ) -> None:
     url, upstream = fours
 
-    async def misbehave(call: Call) -> None:
+    def misbehave(call: Call) -> None:
         if status is None:
-            call.close()
+            call.close_connection = True
         else:
-            await call.answer(body, status, Retry_After="17")
+            call.answer(body, status, Retry_After="17")
 
     upstream.behave = misbehave
     for response in exchange_together(url, [{"inputs": text} for text in "abcd"]):
@@ -125,28 +125,28 @@ def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
         assert set(response.data) == {"error", "error_type"}
         # When the upstream says to come back, clients hear it.
         assert response.headers["Retry-After"] == (None if status in (None, 200) else "17")
-    assert upstream.asked == (2 if status is None else 1)
+    assert len(upstream.bodies) == (2 if status is None else 1)
 
 
 def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream(
     serve: Serve, upstream: Upstream
 ) -> None:
-    open_gate = asyncio.Event()
+    gate = threading.Event()
 
-    async def wait(call: Call) -> None:
-        await open_gate.wait()
-        await call.answer()
+    def wait(call: Call) -> None:
+        gate.wait()
+        call.answer()
 
     upstream.behave = wait
     found = serve({**TOGETHER, "MAX_BATCH_SIZE": "2", "MAX_UPSTREAM_CALLS": "1"})
     with ThreadPoolExecutor(4) as pool:
         first = [pool.submit(ask, found.url, {"inputs": text}) for text in "ab"]
-        until(lambda: upstream.asked == 1)
+        until(lambda: len(upstream.bodies) == 1)
         gone = begin(found.url, b'{"inputs": "gone"}')
         living = pool.submit(ask, found.url, {"inputs": "alive"})
         until(lambda: counted(found.url, "proxy_wait_seconds_count") == 4)
         gone.close()
         until(lambda: counted(found.url, "gone") == 1)
-        open_gate._loop.call_soon_threadsafe(open_gate.set)  # type: ignore[attr-defined]
+        gate.set()
         assert [future.result()[0] for future in [*first, living]] == [200] * 3
     assert sorted(upstream.texts) == ["a", "alive", "b"]

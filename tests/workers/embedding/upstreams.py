@@ -3,13 +3,12 @@
 Its vectors are a function of text and options, so that anybody can tell whether an answer is right.
 """
 
-import asyncio
 import json
 import threading
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 INFO = {"max_client_batch_size": 32}
@@ -32,136 +31,109 @@ def split(body: bytes) -> tuple[list[Text], dict[str, Any]]:
     return [texts] if is_one else texts, options
 
 
-@dataclass
-class Call:
+class Call(BaseHTTPRequestHandler):
     """One request that the service got, and the ways to answer it."""
 
-    on_connection: int
+    protocol_version = "HTTP/1.1"
+    server: "Upstream"
+    body = b""
+    on_connection = -1
     """From 0, of those of the same connection."""
-    body: bytes
-    writer: asyncio.StreamWriter
 
-    @property
-    def vectors(self) -> list[list[float]]:
-        texts, options = split(self.body)
-        return [vector(text, options) for text in texts]
+    def do_GET(self) -> None:
+        self.server.inform(self)
 
-    async def answer(self, found: object = None, status: int = 200, **headers: str) -> None:
+    def do_POST(self) -> None:
+        self.on_connection += 1
+        self.body = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.server.counting(self.body):
+            self.server.behave(self)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+    def answer(self, found: object = None, status: int = 200, **headers: str) -> None:
         """Answers rightly, or something else: bytes, or data that become JSON."""
-        content = self.vectors if found is None else found
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        if found is None:
+            texts, options = split(self.body)
+            found = [vector(text, options) for text in texts]
+        data = found if isinstance(found, bytes) else json.dumps(found).encode()
         lines = [
             f"HTTP/1.1 {status} Status",
             "Content-Type: application/json",
             *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
             f"Content-Length: {len(data)}",
         ]
-        self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
-        await self.writer.drain()
-
-    def close(self) -> None:
-        self.writer.close()
+        self.wfile.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
 
 
-Behaviour = Callable[[Call], Awaitable[None]]
+Behaviour = Callable[[Call], None]
 
 
-async def well(call: Call) -> None:
-    """Answers rightly, at once."""
-    await call.answer()
-
-
-async def hang(_call: Call) -> None:
+def hang(_call: Call) -> None:
     """Never answers."""
-    await asyncio.sleep(600)
+    threading.Event().wait()
 
 
-async def hang_up(call: Call) -> None:
+def hang_up(call: Call) -> None:
     """Closes the connection."""
-    call.close()
+    call.close_connection = True
 
 
 def limited(most_bytes: int) -> Behaviour:
     """Refuses larger bodies."""
 
-    async def behave(call: Call) -> None:
+    def behave(call: Call) -> None:
         is_larger = len(call.body) > most_bytes
-        await (call.answer(b"length limit exceeded", 413) if is_larger else call.answer())
+        call.answer(b"length limit exceeded", 413) if is_larger else call.answer()
 
     return behave
 
 
-@dataclass
-class Upstream:
+class Upstream(ThreadingHTTPServer):
     """A service that is up: behaviours may be exchanged, and all it is asked can be read."""
 
-    behave: Behaviour = well
-    inform: Behaviour = field(default=lambda call: call.answer(INFO))
-    """What is done to requests for ``/info``."""
-    bodies: list[bytes] = field(default_factory=list)
-    asked: int = 0
-    together: int = 0
-    most_together: int = 0
-    port: int = 0
+    request_queue_size = 64
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Call)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.inform: Behaviour = lambda call: call.answer(INFO)
+        """What is done to requests for ``/info``."""
+        self._lock = threading.Lock()
+        self._together = self.most_together = 0
+        self.reset()
 
     def reset(self) -> None:
         """Behaves well again, and forgets what it was asked."""
-        self.behave, self.asked, self.bodies = well, 0, []
+        self.behave: Behaviour = lambda call: call.answer()
+        self.bodies: list[bytes] = []
 
     @property
     def texts(self) -> list[Text]:
         """All that were asked for."""
         return [text for body in self.bodies for text in split(body)[0]]
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection."""
-        on_connection = 0
+    @contextmanager
+    def counting(self, body: bytes) -> Iterator[None]:
+        with self._lock:
+            self.bodies.append(body)
+            self._together += 1
+            self.most_together = max(self.most_together, self._together)
         try:
-            while not writer.is_closing():
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                length = head.partition("content-length:")[2].split("\r\n")[0]
-                body = await reader.readexactly(int(length or 0))
-                call = Call(on_connection, body, writer)
-                if head.startswith("get "):
-                    await self.inform(call)
-                    continue
-                on_connection += 1
-                self.asked += 1
-                self.bodies.append(body)
-                self.together += 1
-                self.most_together = max(self.most_together, self.together)
-                try:
-                    await self.behave(call)
-                finally:
-                    self.together -= 1
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+            yield
         finally:
-            writer.close()
+            with self._lock:
+                self._together -= 1
+
+    def handle_error(self, *_arguments: object) -> None:
+        """Says nothing of clients that have gone."""
 
 
 @contextmanager
-def running(upstream: Upstream) -> Iterator[Upstream]:
-    """The service in a thread of its own, on a free port."""
-    loop = asyncio.new_event_loop()
-
-    async def start() -> None:
-        server = await asyncio.start_server(upstream.serve, "127.0.0.1", 0, limit=1 << 22)
-        upstream.port = server.sockets[0].getsockname()[1]
-
-    loop.run_until_complete(start())
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    try:
+def running() -> Iterator[Upstream]:
+    """The service in threads of its own, on a free port."""
+    with Upstream() as upstream:
+        threading.Thread(target=upstream.serve_forever, daemon=True).start()
         yield upstream
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.close()
+        upstream.shutdown()
