@@ -1,5 +1,7 @@
 """What the kernel counts on this machine."""
 
+import pytest
+
 from waitbench.system.counters import CONTEXT_SWITCHES, TASK_CLOCK, TreeCounters
 
 
@@ -10,3 +12,6 @@ def counts_events() -> bool:
     except OSError:
         return False
     return True
+
+
+needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")

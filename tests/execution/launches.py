@@ -10,21 +10,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
-from tests.counting import counts_events
 from tests.running import processes_with
+from waitbench.engines.services import services_of
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.bench import _LAUNCH
 from waitbench.execution.launch_report import PROBES
+from waitbench.execution.services import running
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.instruments import find_instruments
-from waitbench.system.places import DATAFLOWS, PACKAGE
+from waitbench.system.places import DATAFLOWS, PACKAGE, Cache
 
 COUNTER = find_instruments()
-needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 
 WITHOUT_COUNTERS = f"""
 import sys
@@ -122,26 +120,34 @@ def worker(
     folder: Path,
     code: str,
     more: str = CALM,
-    running: Mapping[str, Any] = MappingProxyType({}),
+    services: Mapping[str, Any] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
     program: Sequence[str] = LAUNCHER,
     copies: int = 1,
     tracepoint: int | None = None,
     scenario: str = "mine",
+    place: Mapping[str, Any] | None = None,
 ) -> Launched:
-    """Runs a worker that is a program of Python, as its file says."""
+    """Runs a worker that is a program of Python, as its file says, with the file's services."""
+    folder.mkdir(exist_ok=True)
     (folder / "code.py").write_text(code)
-    (folder / "mine.toml").write_text(f'command = "{command}"\nfiles = ["code.py"]\n{more}')
+    begins = f'command = {json.dumps(command)}\nfiles = ["code.py"]\n'
+    (folder / "mine.toml").write_text(begins + more)
     read = worker_file.read(folder / "mine.toml")
     (parameters,) = (one.parameters for one in scenarios_of(read) if one.name == scenario)
-    told = {
-        **launched(read, parameters),
-        "copies": copies,
-        "running": dict(running),
-        "tracepoint": tracepoint,
-        "python": sys.executable,
-        "revision": sys.executable,
-    }
-    found = launch(folder / "run", told, program)
-    assert bool(found.failure or found.ended) != bool(found.report), found.complaint
+    own = services_of(read, parameters, Path(sys.executable))
+    with running(own, folder, Cache(folder / "cache")) as up:
+        told = {
+            **launched(read, parameters),
+            "copies": copies,
+            "running": {**up.described(), **services},
+            "tracepoint": tracepoint,
+            "python": sys.executable,
+            "revision": sys.executable,
+            **({} if place is None else {"place": place}),
+        }
+        found = launch(folder / "run", told, program)
+        assert up.ended() is None, "a phase that stops a service has not made it fail"
+    was_killed = found.exit_code < 0
+    assert was_killed or bool(found.failure or found.ended) != bool(found.report), found.complaint
     return found

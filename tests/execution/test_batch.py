@@ -13,11 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from tests.execution.launches import CALM, COUNTER, Launched, launch
+from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
-from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker import launched
-from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.accounting import metrics_of
 from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench
@@ -53,22 +50,11 @@ def batch(folder: Path, codes: Sequence[str], more: str = CALM) -> list[Launched
     together.mkdir()
 
     def run(number: int) -> Launched:
-        own = folder / f"{number}"
-        own.mkdir()
-        (own / "code.py").write_text(codes[number])
-        (own / "mine.toml").write_text(
-            f"command = '{{revision}} code.py {{port}}'\nfiles = ['code.py']\n{more}"
-        )
-        read = worker_file.read(own / "mine.toml")
-        told = {
-            **launched(read, scenarios_of(read)[-1].parameters),
-            "running": {},
-            "tracepoint": COUNTER.tracepoint,
-            "python": sys.executable,
-            "revision": sys.executable,
-            "place": {"folder": str(together), "number": number, "count": len(codes)},
-        }
-        found = launch(own / "run", told)
+        place = {"folder": str(together), "number": number, "count": len(codes)}
+        found = worker(
+            folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, place=place,
+            scenario="mine-acted" if "[[phase]]" in more else "mine",
+        )  # fmt: skip
         # What the harness does when a run is over.
         Place(str(together), number, len(codes)).leave()
         return found

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.counting import counts_events
-from tests.execution.launches import (
-    COUNTER,
-    LAUNCHER,
-    REFUSED,
-    dataflow,
-    needs_events,
-)
+from tests.counting import counts_events, needs_events
+from tests.execution.launches import COUNTER, LAUNCHER, REFUSED, dataflow
 from waitbench.execution.launch_report import WAITING
 
 WAITS = """
@@ -149,8 +143,6 @@ LEAVES = "import os, time\nif os.fork() == 0: time.sleep(600)"
 def test_what_a_process_leaves_behind_is_killed_and_said_unless_it_ends_soon(
     tmp_path: Path,
 ) -> None:
-    for folder in (tmp_path / "stays", tmp_path / "ends"):
-        folder.mkdir()
     found = dataflow(tmp_path / "stays", LEAVES)
     assert (found.exit_code, found.report) == (1, {})
     assert found.failure == "1 process still ran after the dataflow's end; killed"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, needs_events, worker
+from tests.counting import needs_events
+from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
 from waitbench.system.counters import answering
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
@@ -84,7 +85,7 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
     ("code", "how", "said"),
     [
         ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
-        (SLEEPS, {"running": REDIS}, "the service redis ended during the run"),
+        (SLEEPS, {"services": REDIS}, "the service redis ended during the run"),
         (ONE_ENDS, {"copies": 2}, "with exit code 7"),
     ],
 )
@@ -126,7 +127,7 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
         services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
     with answering(lambda: next(used_ns)) as told:
         plain = {name: {**one, "cpu": told} for name, one in services.items()}
-        found = worker(tmp_path, SLEEPS, running=plain)
+        found = worker(tmp_path, SLEEPS, services=plain)
     totals = found.report["totals"]
     assert totals["service_requests"] == 4.0, found.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
@@ -142,7 +143,7 @@ def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     counting.chmod(0o755)
     redis = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
     with answering(lambda: 0) as told:
-        found = worker(tmp_path, SLEEPS, running={"redis": {**redis, "cpu": told}})
+        found = worker(tmp_path, SLEEPS, services={"redis": {**redis, "cpu": told}})
     assert f"the command that counts for redis printed 'requests {said}'" in found.failure
 
 
@@ -208,7 +209,6 @@ def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     assert not {"memory_proportional", "time_stop"} & totals.keys()
     assert found.report["marks"]["end"]["cpu_s"] == found.report["marks"]["exit"]["cpu_s"]
     # What has no time to get ready is judged from its start.
-    (tmp_path / "quick").mkdir()
     quick = worker(tmp_path / "quick", "print('done')", "window = 'until-exit'\n", program=program)
     assert quick.exit_code == 0, quick.failure
     assert quick.rise("monotonic_ns") > 0

@@ -1,6 +1,5 @@
 """What a worker waits after: a message, a service that is gone, one that is back."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -9,29 +8,15 @@ from tests.execution.launches import CALM, Launched, worker
 from tests.phased import CODE, PHASES, TABLES
 from tests.worker_gates import Behaviour, gates_of
 from waitbench.analysis.verdicts import GateOutcome
-from waitbench.engines import selection
-from waitbench.engines.services import services_of
-from waitbench.engines.worker import file as worker_file
-from waitbench.execution.services import running
-from waitbench.system.places import Cache
 
 
 def run(folder: Path, spins: str, phase: str = "", tables: str = TABLES) -> Launched:
     """A run in a folder of its own."""
-    folder = folder / f"{spins}-{phase}"
-    folder.mkdir()
-    text = CALM + tables
-    name = f"mine-{phase}" if phase else "mine"
-    command = f"{{revision}} code.py {{other.port}} {spins}"
-    (folder / "code.py").write_text("")
-    (folder / "mine.toml").write_text(f"command = '{command}'\n{text}")
-    read = worker_file.read(folder / "mine.toml")
-    (scenario,) = selection.select([name], (), worker=read)
-    services = services_of(read, scenario.parameters, Path(sys.executable))
-    with running(services, folder, Cache(folder / "cache")) as found:
-        done = worker(folder, CODE, text, found.described(), command, scenario=name)
-        assert found.ended() is None, "a phase that stops a service has not made it fail"
-    return done
+    return worker(
+        folder / f"{spins}-{phase}", CODE, CALM + tables,
+        command=f"{{revision}} code.py {{other.port}} {spins}",
+        scenario=f"mine-{phase}" if phase else "mine",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("spins", ["work", "gone", "back"])

@@ -6,10 +6,8 @@ import threading
 
 import pytest
 
-from tests.counting import counts_events
+from tests.counting import needs_events
 from waitbench.system.counters import TASK_CLOCK, TreeCounters, answering, hits_of
-
-needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 
 
 @needs_events

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.records import facts
 from waitbench import engines
 from waitbench.engines import METRICS, SCENARIOS, selection
 from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model import metrics
-from waitbench.model.environment import Environment, Facts
+from waitbench.model.environment import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 
 
@@ -91,12 +92,8 @@ OWN, OTHER = "run-launches", ""
 
 
 def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple[str, ...]:
-    facts = Facts(
-        python="3.11.7", package_version="0", extensions={}, package_sha256="", requirements=(),
-        compiler=None, capabilities=frozenset({capability}),
-    )  # fmt: skip
     (scenario,) = selection.select(("dynamic",), ())
-    environment = Environment(Path("/environment"), facts)
+    environment = Environment(Path("/environment"), facts(capabilities=frozenset({capability})))
     start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
     return tuple(start.told["arguments"])
 
