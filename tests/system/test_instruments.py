@@ -30,25 +30,21 @@ def test_a_counter_that_can_be_opened_is_taken(entry: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "proc /proc proc rw 0 0\n"])
-def test_a_tracing_file_system_that_is_not_mounted_can_be(text: str | None, entry: Path) -> None:
-    if text is None:
-        instruments._MOUNTS.unlink()
-    else:
-        instruments._MOUNTS.write_text(text)
+@pytest.mark.parametrize(
+    ("name", "reason", "remedy"),
+    [
+        ("mounts", "not mounted", "sudo mount -t tracefs"),
+        ("id", "sys_enter/id cannot be read", "sudo chmod o+rx"),
+    ],
+)
+def test_a_file_that_is_missing_or_says_something_else_is_named_with_what_mends_it(
+    name: str, reason: str, remedy: str, text: str | None, entry: Path, tmp_path: Path
+) -> None:
+    (path,) = tmp_path.rglob(name)
+    path.unlink() if text is None else path.write_text(text)
     found = find_instruments()
-    assert (found.tracepoint, "not mounted" in found.reason) == (None, True)
-    assert found.remedy.startswith("sudo mount -t tracefs")
-
-
-@pytest.mark.parametrize("text", [None, "garbage"])
-def test_an_event_that_cannot_be_read_is_named(text: str | None, entry: Path) -> None:
-    if text is None:
-        entry.unlink()
-    else:
-        entry.write_text(text)
-    found = find_instruments()
-    assert (found.tracepoint, str(entry) in found.reason) == (None, True)
-    assert found.remedy
+    assert (found.tracepoint, reason in found.reason) == (None, True)
+    assert found.remedy.startswith(remedy)
 
 
 def test_what_is_switched_off_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

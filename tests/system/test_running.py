@@ -1,45 +1,34 @@
 """What running processes use, counted from outside: beside what they count of themselves."""
 
-import mmap
 import os
-import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
 
-from tests.counting import counts_events
+from tests.counting import needs_events
+from tests.running import python
 from tests.waiting import until
 from waitbench.model.errors import UsageError
 from waitbench.system import running, trees
 
-needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
-
 COUNTING = """
-import mmap, os, struct, subprocess, sys, threading, time
-shared = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 8)
-lock = threading.Lock()
-def done(count):
-    with lock:
-        struct.pack_into("Q", shared, 0, struct.unpack_from("Q", shared)[0] + count)
+import os, subprocess, sys, threading, time
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+def done(count): os.write(log, b"." * count)
 """
 SLEEPS = """
-while True:
-    time.sleep(0.005)
-    done(1)
-"""
-THREADED = """
 def tick():
     while True:
         time.sleep(0.005)
         done(1)
-threading.Thread(target=tick).start()
-tick()
 """
+ALONE = f"{SLEEPS}tick()"
+THREADED = f"{SLEEPS}threading.Thread(target=tick).start()\ntick()"
 CHILDREN = """
 CHILD = "import time\\nfor _ in range(100): time.sleep(0.0005)"
 while True:
@@ -57,31 +46,29 @@ sys.stdin.read()
 """
 
 
+@dataclass(frozen=True)
 class Target:
     """A program that counts how often it sleeps."""
 
-    def __init__(self, program: str, folder: Path) -> None:
-        path = folder / "count"
-        path.write_bytes(bytes(8))
-        with path.open("r+b") as file:
-            self._shared = mmap.mmap(file.fileno(), 8)
-        words = [sys.executable, "-c", COUNTING + program, str(path)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE)
+    process: Popen[str]
+    path: Path
 
     @property
     def count(self) -> int:
-        return int(struct.unpack_from("Q", self._shared)[0])
+        return self.path.stat().st_size
 
 
 @contextmanager
 def target(program: str, folder: Path) -> Iterator[Target]:
-    one = Target(program, folder)
-    try:
-        until(lambda: one.count)
-        yield one
-    finally:
-        trees.kill(lambda: [one.process.pid, *trees.below(one.process.pid)])
-        one.process.communicate()
+    path = folder / "count"
+    path.touch()
+    with python(COUNTING + program, path) as process:
+        one = Target(process, path)
+        try:
+            until(lambda: one.count)
+            yield one
+        finally:
+            trees.kill(lambda: [process.pid, *trees.below(process.pid)])
 
 
 def observed(one: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
@@ -95,7 +82,7 @@ def wakeups(cost: running.Cost, seconds: float = 0.5) -> float:
     return cost.wakeups_per_s * seconds
 
 
-@pytest.mark.parametrize("program", [SLEEPS, THREADED])
+@pytest.mark.parametrize("program", [ALONE, THREADED])
 def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_path: Path) -> None:
     with target(program, tmp_path) as one:
         cost, slept, _ = observed(one)
@@ -138,41 +125,28 @@ def test_one_that_ends_is_counted_until_then(
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
 
 
-@pytest.fixture
-def _refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel lets nobody open a counter."""
-
+def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_memory_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(running, "TreeCounters", refuse)
-
-
-def test_memory_that_may_not_be_read_is_no_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(trees, "proportional_bytes", lambda _: None)
-    with target(SLEEPS, tmp_path) as one:
-        cost, _, notes = observed(one, 0.1)
-    assert cost.memory_bytes is None
-    assert notes[-1] == "The memory of some of these may not be read."
-
-
-@pytest.mark.usefixtures("_refused")
-def test_where_the_kernel_refuses_its_counters_proc_is_read(tmp_path: Path) -> None:
-    with target(SLEEPS, tmp_path) as one:
+    with target(ALONE, tmp_path) as one:
         cost, slept, notes = observed(one)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
     assert cost.cores > 0
-    assert cost.syscalls_per_s is None
+    assert cost.syscalls_per_s is cost.memory_bytes is None
     assert "does not count here: Permission denied" in notes[0]
     assert "what ended, are not in these figures" in notes[0]
+    assert notes[-1] == "The memory of some of these may not be read."
 
 
 def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
-    with target(SLEEPS, tmp_path) as one, target(SLEEPS, below) as other:
+    with target(ALONE, tmp_path) as one, target(ALONE, below) as other:
         pids = {one.process.pid, other.process.pid}
         for folder, each in ((tmp_path, one), (below, other)):
             # 0 is a process outside of the namespace.
@@ -202,7 +176,7 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
         running.find(str(tmp_path))
-    with target(SLEEPS, tmp_path) as one:
+    with target(ALONE, tmp_path) as one:
         pid = str(one.process.pid)
         with monkeypatch.context() as patch:
             patch.setattr(trees, "is_kernel_thread", lambda _: True)
