@@ -73,21 +73,3 @@ async def test_so_many_turns_are_taken_at_once_and_none_is_lost(seed: int) -> No
     await turns.take(0)
     with pytest.raises(Busy):
         await turns.take(0)
-
-
-@looped
-async def test_who_waits_longest_takes_the_next_turn() -> None:
-    turns = Turns(1)
-    await turns.take(0)
-    order: list[int] = []
-
-    async def one(number: int) -> None:
-        await turns.take(60)
-        order.append(number)
-
-    tasks = await begun(*(one(number) for number in range(3)))
-    for taken in range(3):
-        assert order == list(range(taken))
-        turns.give_back()
-        await begun()
-    await asyncio.gather(*tasks)

@@ -1,8 +1,6 @@
 """Our client of a service that is not there, fails, is something else, or answers wrongly."""
 
 import asyncio
-import re
-import time
 from itertools import pairwise
 from unittest.mock import Mock
 
@@ -64,29 +62,6 @@ def test_right_answers_are_timed_a_part_is_checked_and_all_others_are_counted_by
     assert load.checked == load.answered // 3
     assert load.wrong == (0 if is_right else load.checked)
     assert not is_right or load.body_bytes == load.answered * len(BODY)
-
-
-def test_the_rate_is_that_of_the_load_without_what_came_after_it(upstream: Upstream) -> None:
-    def answer_late(call: Call) -> None:
-        time.sleep(0.6)
-        call.answer(RIGHT)
-
-    load = put(upstream, answer_late, 3, 0.9)
-    assert load.duration_s == 0.9
-    assert 0 < load.late == 3 <= load.answered, "each client's last request is under way then"
-    assert 0 < load.drain_s < client.OVERTIME_S
-    assert load.requests_per_s == pytest.approx((load.answered - 3) / 0.9)
-    assert load.late_bytes == 3 * len(BODY)
-
-
-def test_something_else_that_answers_and_nothing_at_all_are_named(upstream: Upstream) -> None:
-    for answer, status in ((b"", 404), ([1], 200), (b"hello", 200)):
-        upstream.inform = answering(answer, status)
-        said = re.escape(f"{upstream.url}/info does not answer as an embedding service does")
-        with pytest.raises(traffic.ServiceError, match=said):
-            traffic.describe(upstream.url)
-    with pytest.raises(traffic.ServiceError, match=r"http://127\.0\.0\.1:9 does not embed"):
-        traffic.embed("http://127.0.0.1:9", ["a"])
 
 
 def test_figures_are_of_right_answers_in_time(upstream: Upstream) -> None:

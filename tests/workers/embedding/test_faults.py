@@ -18,7 +18,7 @@ from tests.workers.embedding.proxied import (
     counted,
     exchange_together,
 )  # fmt: skip
-from tests.workers.embedding.upstreams import Call, Upstream, hang, vector
+from tests.workers.embedding.upstreams import Call, Upstream, vector
 
 pytestmark = pytest.mark.integration
 
@@ -54,24 +54,6 @@ def test_every_option_and_token_reaches_the_upstream_as_given_and_only_equals_tr
         assert answer == (200, [vector(text, options) for text in texts])
     # Those that agree in all options share a call; of one kind there are eight.
     assert len(upstream.bodies) == len(OPTIONS) + 1
-
-
-def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_is_asked_again_meanwhile(
-    serve: Serve, upstream: Upstream
-) -> None:
-    upstream.inform = hang
-    texts = [str(number) for number in range(10)]
-    # By far more than a request of ours may take.
-    found = serve({"MODE": "adaptive", "UPSTREAM_TIMEOUT": "600"})
-    assert ask(found.url, {"inputs": texts}) == (200, [vector(text, {}) for text in texts])
-    upstream.inform = lambda call: call.answer({"max_client_batch_size": 5})
-
-    def is_split() -> bool:
-        upstream.bodies.clear()
-        assert ask(found.url, {"inputs": texts})[0] == 200
-        return len(upstream.bodies) == 2
-
-    until(is_split)
 
 
 @pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])

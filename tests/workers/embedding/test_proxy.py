@@ -52,18 +52,6 @@ def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(serve: Se
     until(lambda: ask(found.url, {"inputs": "again"})[0] == 200)
 
 
-def test_a_batch_is_no_larger_than_the_upstream_takes_in_one_body(
-    serve: Serve, upstream: Upstream
-) -> None:
-    upstream.behave = limited(2_000_000)
-    bodies = [{"inputs": f"{number}{'x' * 400_000}"} for number in range(8)]
-    found = serve(TOGETHER)
-    assert ask_together(found.url, bodies) == [
-        (200, [vector(body["inputs"], {})]) for body in bodies
-    ]
-    assert len(upstream.bodies) == 2, "four in each: none had to be refused first"
-
-
 def test_a_smaller_limit_of_the_upstreams_costs_only_those_that_it_refuses_alone(
     fours: Before,
 ) -> None:

@@ -64,23 +64,6 @@ def test_a_connection_whose_acknowledgement_is_late_or_wrong_is_not_used_again(
     writer.close()
 
 
-def test_a_writer_that_was_not_started_writes_one_by_one_and_counts_it() -> None:
-    device = Recorder()
-    before = threading.active_count()
-    writer = PagedWriter(device, buffer=1, starts=False)
-    assert all(writer.send(message) for message in "abc")
-    assert (device.pages, threading.active_count()) == ([b"a", b"b", b"c"], before)
-    writer.start()
-    writer.start()
-    assert threading.active_count() == before + 1
-    writer.send("d")
-    writer.close()
-    assert device.pages == [b"a", b"b", b"c", b"d"]
-    assert (writer.stats().sent, writer.stats().direct) == (4, 3)
-    with pytest.raises(ValueError, match="closed"):
-        writer.start()
-
-
 @DIES
 @pytest.mark.parametrize("finish", ["send", "flush", "close"])
 def test_what_a_dead_thread_left_is_written_in_order_by_whoever_comes(finish: str) -> None:

@@ -13,7 +13,6 @@ from paged import PagedWriter
 from regular import RegularWriter
 from settings import OVERFLOWS, SettingError
 
-from tests.waiting import until
 from tests.workers.paged_output.recorder import Recorder, held_up
 
 MESSAGES = st.lists(st.binary(max_size=40), max_size=80)
@@ -94,34 +93,6 @@ def test_flushing_waits_for_a_page_under_way() -> None:
     flusher.join(20)
     assert not flusher.is_alive()
     writer.close()
-
-
-def test_what_others_send_does_not_keep_who_flushes_waiting() -> None:
-    device = Recorder()
-    writer = PagedWriter(device, page_size=1, overflow="block")
-    stop = threading.Event()
-
-    def keep_it_busy() -> None:
-        while not stop.is_set():
-            writer.send(b".")
-
-    # More than goes out meanwhile: the buffer is never empty.
-    others = [threading.Thread(target=keep_it_busy) for _ in range(2)]
-    for other in others:
-        other.start()
-    until(lambda: len(writer._buffer.waiting) > 100)
-    writer.send(b"M")
-    flusher = threading.Thread(target=writer.flush)
-    flusher.start()
-    flusher.join(20)
-    try:
-        assert not flusher.is_alive(), "what others send keeps it waiting"
-        assert b"M" in device.pages
-    finally:
-        stop.set()
-        for other in others:
-            other.join()
-        writer.close()
 
 
 BAD = [
