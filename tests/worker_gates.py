@@ -47,10 +47,6 @@ class Behaviour:
     later_s: float = 0.0
     spins_after_s: float = math.inf
     """How long after its start it begins to use a whole core."""
-    spins_once_poked: bool = False
-    burns_each_s: float = math.inf
-    """How often after its start it uses ``burns_s`` of CPU."""
-    burns_s: float = 0.0
     has_others_use_s: float = 0.0
     """CPU of programs that are no part of it, such as a broker of the user's."""
     leaves_s: float = 0.0
@@ -59,7 +55,7 @@ class Behaviour:
     def used_s(self, at_s: float) -> float:
         """The CPU seconds that it has used so long after its start."""
         waited_s, spun_s = max(0.0, at_s - READY_AFTER_S), max(0.0, at_s - self.spins_after_s)
-        return START_CPU_S + CORES * waited_s + spun_s + self.burns_s * (at_s // self.burns_each_s)
+        return START_CPU_S + CORES * waited_s + spun_s
 
     def run(self, window_s: float, random: Random, *, is_dear: bool) -> dict[str, float]:
         """What a run gives in which it is watched for so long."""
@@ -67,7 +63,6 @@ class Behaviour:
         ends_s = SETTLED_AFTER_S + window_s
         told_s = ends_s + late_s
         burns_s = self.burns_at_its_end_s if is_dear else 0.0
-        burns_s += ENDS_WITHIN_S if self.spins_once_poked else 0.0
         ended_s = max(ENDS_WITHIN_S, burns_s)
         startup_s = self.used_s(SETTLED_AFTER_S)
         steady_s = self.used_s(ends_s) - startup_s

@@ -12,7 +12,6 @@ from tests.execution.made_runs import (
     disturbed,
     failing,
     good,
-    make_session,
     run_until,
 )
 from tests.records import measurement, times
@@ -120,17 +119,6 @@ def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.Monkey
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
     assert now[0] <= 115
     assert made.told("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
-
-
-def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
-    made = Made()
-    at_work, chosen, records = make_session(made, "one")
-    records["one"].add(measurement("a", 1, times(1, 1, 0)))
-    wishes = Wishes(lambda r: len(r.of("b")) >= 2, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 2, 1e9)
-    assert made.runs.count(("one", 1, "b")) == 1
-    assert ("one", 1, "a") not in made.runs
-    assert ("one", 1, "b") in made.runs
 
 
 def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:

@@ -20,6 +20,7 @@ from tests.records import measurement, outcome, times
 from waitbench.execution import plan, session
 from waitbench.model.record import Record
 from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, PlannedRun, Result
+from waitbench.model.scenario import Scenario
 
 QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
@@ -52,13 +53,36 @@ class Together(Made):
         return [self.measure(run) for run in planned]
 
 
-def until_eight(made: Made, most_rounds: int = 10, budget_s: float = 1e9) -> Record:
-    """What a guide makes of it that wants eight rounds."""
-    at_work, chosen, records = make_session(made, "one")
+DATAFLOW = MadeUp(name="one", purpose="")
+WORKER_FILE = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
+
+
+def measured(
+    made: Made,
+    scenario: Scenario = WORKER_FILE,
+    *,
+    rounds: int = 9,
+    budget_s: float = 1e9,
+    guided: bool = True,
+    before: Sequence[Result] = (),
+) -> Record:
+    """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
+    at_work, _, records = make_session(made, "one")
     at_work.side_by_side = ("one",)
-    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], most_rounds, budget_s)
-    return records["one"]
+    record = records["one"]
+    for result in before:
+        record.add(result)
+    record.outcomes_before = len(record.outcomes)
+    if guided:
+        wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
+        at_work.carry_out_until(wishes, [[scenario]], ["a", "b"], rounds, budget_s)
+    else:
+        at_work.carry_out(plan.schedule([scenario], ["a", "b"], rounds))
+    return record
+
+
+def rounds_at_once(made: Together) -> list[list[int]]:
+    return [[number for number, label in runs if label == "a"] for runs in made.at_once]
 
 
 @pytest.mark.parametrize("baseline", [IDLE, BUSY])
@@ -89,18 +113,22 @@ def test_after_its_first_round_a_baseline_that_works_takes_turns(
 
 
 @pytest.mark.parametrize(
-    ("baseline", "rounds_at_once"), [(0.0, 4), (0.05, 4), (0.1, 2), (0.2, 1), (1.9, 1)]
+    ("baseline", "expected"),
+    [
+        (0.0, [[1], [2, 3, 4, 5], [6, 7, 8, 9]]),
+        (0.05, [[1], [2, 3, 4, 5], [6, 7, 8, 9]]),
+        (0.1, [[1], [2, 3], [4, 5]]),
+        (0.2, [[1], [2], [3]]),
+        (1.9, [[1], [2], [3]]),
+    ],
 )
 def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
-    baseline: float, rounds_at_once: int
+    baseline: float, expected: list[list[int]]
 ) -> None:
     """The candidate has no say."""
     made = Together(using({"a": baseline, "b": BUSY}).behave)
-    record = until_eight(made)
-    numbers = [[number for number, label in runs if label == "a"] for runs in made.at_once]
-    assert numbers[1:4] == {
-        4: [[1], [2, 3, 4, 5], [6, 7, 8, 9]], 2: [[1], [2, 3], [4, 5]], 1: [[1], [2], [3]],
-    }[rounds_at_once]  # fmt: skip
+    record = measured(made, DATAFLOW)
+    assert rounds_at_once(made)[1:4] == expected
     made_rounds = [run.round for run in record.of("b")]
     assert made_rounds == list(range(1, len(made_rounds) + 1)), "each round once"
     assert 8 <= len(made_rounds) <= 9
@@ -111,7 +139,7 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
     # Nothing takes time here; there are 25 s, and a run takes 10.
-    until_eight(made, 6, 2 * LASTS_S + 5)
+    measured(made, DATAFLOW, rounds=6, budget_s=2 * LASTS_S + 5)
     assert len(made.at_once[2]) == 2 * session.ROUNDS_AT_ONCE
 
 
@@ -157,39 +185,6 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
     assert records["two"].disturbed_rounds == {2}
 
 
-def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
-    """Else its round would be of two moments, and a candidate that fails now and then passes."""
-
-    def run(planned: PlannedRun, before: int) -> Result:
-        if (planned.round, planned.label, before) == (4, "b", 0):
-            return failing(FAILED)(planned, before)
-        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
-
-    made = Together(run)
-    record = until_eight(made)
-    assert made.runs.count(("one", 4, "b")) == 1
-    assert [one.round for one in record.failures] == [4]
-
-
-WORKER_FILE = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
-
-
-def of_worker_file(made: Made, rounds: int, guided: bool = False) -> Record:
-    """Rounds of a worker file; with a guide that wants eight, or as planned."""
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    if guided:
-        wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-        at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], rounds, 1e9)
-    else:
-        at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], rounds))
-    return records["one"]
-
-
-def rounds_at_once(made: Together) -> list[list[int]]:
-    return [[number for number, label in runs if label == "a"] for runs in made.at_once]
-
-
 @pytest.mark.parametrize("guided", [True, False])
 @pytest.mark.parametrize(
     ("baseline", "expected"),
@@ -199,7 +194,7 @@ def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
     baseline: float, expected: list[list[int]], guided: bool
 ) -> None:
     made = Together(using({"a": baseline, "b": BUSY}).behave)
-    record = of_worker_file(made, 9, guided=guided)
+    record = measured(made, guided=guided)
     assert rounds_at_once(made) == expected
     assert [run.round for run in record.of("b")] == list(range(1, len(record.of("a")) + 1))
     beside = {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
@@ -212,7 +207,7 @@ def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
-    of_worker_file(made, 5)
+    measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores, and the last round would be alone.
     assert rounds_at_once(made) == [[2, 3, 4]]
 
@@ -231,7 +226,7 @@ def fails_at(*those: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
 @pytest.mark.parametrize("guided", [True, False])
 def test_a_baseline_that_fails_beside_others_at_first_has_all_take_turns(guided: bool) -> None:
     made = Together(fails_at((3, "a"), (2, "b")))
-    record = of_worker_file(made, 9, guided=guided)
+    record = measured(made, guided=guided)
     assert rounds_at_once(made) == [[2, 3, 4, 5]]
     crowded = [(one.round, one.label) for one in record.outcomes if one.reason == CROWDED]
     assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
@@ -247,7 +242,7 @@ def test_a_baseline_that_fails_beside_others_at_first_has_all_take_turns(guided:
 )
 def test_what_fails_beside_others_else_counts_as_ever(failed: tuple[int, str]) -> None:
     made = Together(fails_at(failed))
-    record = of_worker_file(made, 9)
+    record = measured(made, guided=False)
     assert rounds_at_once(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
     assert [(one.round, one.label) for one in record.failures] == [failed]
 
@@ -264,7 +259,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
-    record = of_worker_file(made, 9)
+    record = measured(made, guided=False)
     assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
     lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
@@ -276,16 +271,8 @@ def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     reason: str, expected: list[list[int]]
 ) -> None:
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    record = records["one"]
-    for number in (1, 2, 3):
-        for label in "ab":
-            metrics = {**QUIET, "cpu_share_steady": IDLE}
-            record.add(measurement(label, number, metrics))
-    record.add(outcome("b", 4, reason))
-    record.outcomes_before = 1
-    wishes = Wishes(lambda record: len(record.of("a")) >= 7, records=records)
-    at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
-    assert rounds_at_once(made) == expected
-    assert [run.round for run in record.of("a")] == list(range(1, 8))
+    metrics = {**QUIET, "cpu_share_steady": IDLE}
+    runs = [measurement(label, number, metrics) for number in (1, 2, 3) for label in "ab"]
+    record = measured(made, before=[*runs, outcome("b", 4, reason)])
+    assert rounds_at_once(made)[:1] == expected
+    assert [run.round for run in record.of("a")[:8]] == list(range(1, 9))
