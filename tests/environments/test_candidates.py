@@ -172,14 +172,6 @@ def test_points_are_the_commits_along_first_parents_that_change_the_package(
     assert branching.subjects(later) == ["late one", "merge late", "bad"]
 
 
-def test_a_file_that_becomes_executable_is_a_change(branching: Upstream) -> None:
-    branching.git("update-index", "--chmod=+x", "src/main.rs")
-    branching.git("commit", "--quiet", "--message", "executable")
-    branching.ids["executable"] = branching.git("rev-parse", "HEAD")
-    found = commits(branching, "bad", "executable")
-    assert branching.subjects(found) == ["bad", "executable"]
-
-
 def test_text_of_anybody_is_shown_without_what_is_not_text_whatever_git_is_set_to(
     branching: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,7 +93,7 @@ def test_files_are_exported_with_the_time_of_now_and_also_those_that_are_not_for
     assert standin.git(folder, "status", "--porcelain") == "?? untracked"
 
 
-def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache: Cache) -> None:
+def test_what_has_a_submodule_is_not_built_without_it(tmp_path: Path, cache: Cache) -> None:
     folder = tmp_path / "upstream"
     commits = standin.write_repository(folder)
     link = f"160000,{commits['one']},inner"
@@ -105,6 +105,11 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
         sources = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
             export(sources, tmp_path / "out")
+    # Of a checkout, where the submodule was not fetched and where it was.
+    for made in (folder / "inner", folder / "inner" / ".git"):
+        made.mkdir()
+        with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
+            snapshot(folder, cache)
 
 
 @pytest.fixture
@@ -177,18 +182,3 @@ def test_where_a_link_leads_is_part_of_a_checkout_and_may_not_be_outside(
         with pytest.raises(UsageError, match=r"'out' .* outside"):
             snapshot(folder, cache)
         (folder / "out").unlink()
-
-
-def test_a_checkout_with_a_submodule_is_not_built_without_it(
-    folder: Path, tmp_path: Path, cache: Cache
-) -> None:
-    outer = tmp_path / "outer"
-    outer.mkdir()
-    git(outer, "init", "--quiet")
-    allowed = ("-c", "protocol.file.allow=always")
-    git(outer, *allowed, "submodule", "add", "--quiet", str(folder), "inner")
-    git(outer, "commit", "--quiet", "--message", "all")
-    git(tmp_path, "clone", "--quiet", str(outer), "without")
-    for checkout in (outer, tmp_path / "without"):
-        with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
-            snapshot(checkout, cache)

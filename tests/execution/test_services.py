@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests.execution.launches import WITHOUT_COUNTERS
-from tests.running import processes_with, run
+from tests.running import processes_with
 from tests.waiting import until
 from waitbench.engines.services import Service
 from waitbench.execution import services
@@ -145,14 +145,11 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
         (pid,) = trees.below(launcher)
         os.kill(pid, signal.SIGKILL)
         until(lambda: found.ended() is not None)
-
-
-def test_a_service_that_is_stopped_leaves_nothing_behind(tmp_path: Path) -> None:
     with up(tmp_path, "first") as found:
         launcher = found.servers[0].process.pid
         os.kill(launcher, STOP)
         until(lambda: not trees.below(launcher))
-    assert not psutil.pid_exists(launcher)
+    assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
 
 
 FORKING = """
@@ -204,30 +201,3 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         assert found.cpu_s() - before > 0.25
         assert found.ended() is None
     assert not processes_with(str(tmp_path))
-
-
-NAPS = """
-import json, resource, time
-for _ in range(500):
-    time.sleep(0.001)
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps(used.ru_utime + used.ru_stime), flush=True)
-"""
-COUNT = f"""
-import os, sys
-from pathlib import Path
-from waitbench.execution.counted_tree import Command, CountedTree
-
-tree = CountedTree(None)
-words = [sys.executable, "-I", "-c", {NAPS!r}]
-tree.start(Command(program=words[0], words=words, variables=os.environ, folder=Path("/")))
-tree.outlast(1.0)
-print(tree.reading()["cpu_s"])
-"""
-
-
-@pytest.mark.integration
-def test_handing_over_a_cpu_is_part_of_what_a_wake_up_costs() -> None:
-    said, counted = map(json.loads, run(sys.executable, "-c", COUNT).stdout.split())
-    # Its own end comes after it has said so.
-    assert said <= counted < said + 0.1

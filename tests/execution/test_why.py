@@ -63,19 +63,13 @@ class OneRun:
         )  # fmt: skip
 
 
-def record(
-    folder: Path,
-    program: str,
-    *,
-    launch: str = LAUNCH,
-    says_when: bool = True,
-) -> Why:
+def record(folder: Path, program: str, *, says_when: bool = True) -> Why:
     folder.mkdir(exist_ok=True)
     scenario = SimpleNamespace(
         is_command=says_when, parameters={"window": 1.0}, is_own=says_when, expected_s=60.0
     )
     scenario.lasting = lambda _seconds: scenario
-    bench = OneRun((sys.executable, "-c", launch.format(program)), folder)
+    bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
     return why.record(cast(Scenario, scenario), "a", cast(Bench, bench))
 
 
@@ -148,21 +142,6 @@ asyncio.run(poll_the_table())
 """
     works, *_ = [line for line in lines([record(tmp_path, program)]) if not line.waits]
     assert "poll_the_table" in functions(works)
-
-
-@pytest.mark.integration
-def test_of_a_program_that_is_not_pythons_the_system_call_is_known(tmp_path: Path) -> None:
-    launch = (
-        "import os, subprocess; open(os.environ['BENCH_WAITING'], 'w').close(); "
-        "subprocess.call(['bash', '-c', {!r}])"
-    )
-    found = record(tmp_path, "while read -t 0.01 <> <(:) || true; do :; done", launch=launch)
-    first, *_ = lines([found])
-    assert (first.process, functions(first)) == ("worker", [])
-    assert first.frames
-    assert [one.partition(" (")[0] for one in found.remarks] == [
-        "worker: its functions cannot be read"
-    ]
 
 
 @pytest.mark.integration

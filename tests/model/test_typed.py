@@ -80,8 +80,3 @@ def test_what_is_no_curve_is_refused_with_an_example(text: str, says: str) -> No
     with pytest.raises(UsageError) as raised:
         Scan.parse(text)
     assert says in str(raised.value)
-
-
-def test_a_value_of_a_topology_is_no_setting() -> None:
-    assert Scan.parse("partitions=1:8").settings(4) == ("partitions=4",)
-    assert Scan.parse("processes=1:8").settings(4) == ()

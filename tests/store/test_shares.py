@@ -11,7 +11,6 @@ from tests.sharing import part, scenario_files
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.model.share import Share
 from waitbench.store import comparisons, shares
 from waitbench.store.comparisons import COMPARISON_NAME
 
@@ -137,13 +136,6 @@ def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
     (one / "runs.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
         shares.read(one)
-
-
-def test_a_comparison_without_shares_is_whole(whole: Path) -> None:
-    assert shares.read(whole).comparison.here == Share(scenarios=NAMES, of=NAMES)
-    change(whole, lambda content: content.update(share=5))
-    with pytest.raises(UsageError, match="not a result file"):
-        shares.read(whole)
 
 
 def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Files that are written whole or not at all."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,33 +27,16 @@ def test_threads_may_replace_the_same_file_at_once(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def on_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("waitbench.system.files.os.fsync", full)
-    files.write_text(path, "after")
-
-
-def half_way(path: Path, _monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_half(partial: Path) -> None:
-        partial.write_text("ha")
-        raise OSError(5, "Input/output error")
-
-    files.write_with(path, write_half)
-
-
-@pytest.mark.parametrize(
-    ("write", "said"),
-    [(on_a_full_disk, r"No space left on device.*is untouched"), (half_way, "Input/output error")],
-)
-def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(
-    write: Callable[[Path, pytest.MonkeyPatch], None], said: str, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
     path = tmp_path / "file"
     path.write_text("before")
-    with pytest.raises(HarnessError, match=said):
-        write(path, monkeypatch)
+    monkeypatch.setattr("waitbench.system.files.os.fsync", full)
+    with pytest.raises(HarnessError, match=r"No space left on device.*is untouched"):
+        files.write_text(path, "after")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -82,14 +82,6 @@ def test_one_waits_for_the_other_and_for_all_who_have_its_descriptor() -> None:
             assert line_of(waiting) == "mine"
 
 
-def test_the_turn_of_one_that_is_killed_is_over() -> None:
-    with python(WAITS) as process:
-        assert [line_of(process), line_of(process)] == ["begun", "mine"]
-        process.kill()
-        with locks.measuring():
-            process.wait(10)
-
-
 def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     with locks.measuring():
         (lock,) = tmp_path.iterdir()

@@ -13,18 +13,11 @@ from waitbench.engines.services import Service, services_of
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched, written
 from waitbench.engines.worker.scenarios import scenarios_of
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.worker import MetricFile, WorkerFile
 
 PYTHON = Path("/env/python")
-SERVICE = """
-package = "some"
-command = "some"
-[services.other]
-command = "PROGRAM {port}"
-install = "apt-get install other"
-"""
 
 
 def read(folder: Path, text: str) -> WorkerFile:
@@ -37,16 +30,6 @@ def services(worker: WorkerFile, *settings: str) -> Sequence[Service]:
     """Those of its only scenario."""
     (scenario,) = selection.select((), settings, worker=worker)
     return services_of(worker, scenario.parameters, PYTHON)
-
-
-def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: Path) -> None:
-    (missing,), (present,) = (
-        services(read(tmp_path, SERVICE.replace("PROGRAM", name)))
-        for name in ("no-such-program", "{python}")
-    )
-    with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
-        missing.require()
-    present.require()
 
 
 def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_or_chance(
@@ -157,15 +140,6 @@ def test_a_line_may_hold_several_names(tmp_path: Path) -> None:
     # Totals and counts may be of nothing.
     nothing = found(tmp_path, '{"sent": [], "dropped": 7}\n', files)
     assert (nothing["own_sent_total"], nothing["own_sent_count"]) == (0, 0)
-
-
-def test_metrics_are_named_after_what_is_shown_of_them() -> None:
-    (of_times,) = written.metrics_of("call-time", MetricFile(unit="s", show=("p99",)))
-    assert (of_times.name, of_times.key, of_times.unit) == (
-        "call-time-p99", "own_call_time_p99", "second",
-    )  # fmt: skip
-    (plain,) = written.metrics_of("rate", MetricFile(unit="lines/s"))
-    assert (plain.name, plain.title, plain.is_own) == ("rate", "rate (lines/s)", True)
 
 
 @pytest.mark.parametrize(
