@@ -8,7 +8,6 @@ import pytest
 
 from tests.counting import counts_events, needs_events
 from tests.execution.launches import COUNTER, LAUNCHER, REFUSED, dataflow
-from waitbench.execution.launch_report import WAITING
 
 WAITS = """
 import time
@@ -66,18 +65,6 @@ def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
     assert found.rise("cpu_s") > 0
     assert "system_calls" not in found.report["marks"]["end"]
     assert found.report["by_proc"] is (program is REFUSED or not counts_events())
-
-
-def test_who_looks_on_is_told_when_the_waiting_begins(tmp_path: Path) -> None:
-    code = f"""
-import os, time
-from support import probe
-probe.first_poll()
-while not os.path.exists(os.environ[{WAITING!r}]): time.sleep(0.01)
-probe.end_of_input()
-"""
-    variables = {WAITING: str(tmp_path / "waiting")}
-    assert dataflow(tmp_path, code, variables=variables).exit_code == 0
 
 
 PEER = """
