@@ -2,17 +2,43 @@
 
 import asyncio
 import random
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import pytest
+from batching import Batcher, Board
 from rule import Mode, Rule
 from turns import Busy, Turns
 
-from tests.workers.embedding.batched import batched, begun, expected, looped
+
+class Upstream:
+    """Keeps what it is asked. Calls last until the gate opens."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.gate = asyncio.Event()
+
+    async def __call__(self, board: Board, _options: bytes) -> Sequence[Any]:
+        self.calls.append(board())
+        await self.gate.wait()
+        return self.calls[-1]
 
 
-@looped
-async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> None:
-    batcher, upstream = batched(Rule(Mode.ADAPTIVE, 3, 60))
+async def begun(*awaited: Coroutine[Any, Any, Any]) -> list["asyncio.Task[Any]"]:
+    """Tasks of these, which are as far as they get by themselves."""
+    tasks = [asyncio.create_task(one) for one in awaited]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return tasks
+
+
+def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> None:
+    asyncio.run(send_and_gather())
+
+
+async def send_and_gather() -> None:
+    upstream = Upstream()
+    batcher = Batcher(Rule(Mode.ADAPTIVE, 3, 60), upstream)
     tasks = await begun(*(batcher.submit([name]) for name in "abc"))
     assert (upstream.calls, batcher.waiting) == ([["a"]], 2)
     tasks += await begun(*(batcher.submit([name]) for name in "de"))
@@ -22,7 +48,8 @@ async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> Non
     await asyncio.gather(*tasks)
     assert upstream.calls[2:] == [["e"]]
     # And so does one whose time is over.
-    batcher, upstream = batched(Rule(Mode.ADAPTIVE, 3, 0.02))
+    upstream = Upstream()
+    batcher = Batcher(Rule(Mode.ADAPTIVE, 3, 0.02), upstream)
     await begun(batcher.submit(["a"]), batcher.submit(["b"]))
     await asyncio.sleep(0.06)
     assert upstream.calls == [["a"], ["b"]]
@@ -30,24 +57,12 @@ async def test_adaptive_sends_at_once_while_idle_and_gathers_while_busy() -> Non
     await batcher.drain()
 
 
-@looped
-async def test_a_call_goes_on_for_who_stays_and_is_given_up_when_the_last_goes() -> None:
-    batcher, upstream = batched(Rule(Mode.FIXED, 3, 60))
-    first, *others = await begun(*(batcher.submit([name]) for name in "abc"))
-    first.cancel()
-    upstream.gate.set()
-    assert await asyncio.gather(*others) == [expected(["b"]), expected(["c"])]
-    upstream.gate.clear()
-    for task in await begun(*(batcher.submit([name]) for name in "abc")):
-        assert not upstream.given_up
-        task.cancel()
-        await begun()
-    assert upstream.given_up == [["a", "b", "c"]]
-
-
 @pytest.mark.parametrize("seed", range(30))
-@looped
-async def test_so_many_turns_are_taken_at_once_and_none_is_lost(seed: int) -> None:
+def test_so_many_turns_are_taken_at_once_and_none_is_lost(seed: int) -> None:
+    asyncio.run(take_turns(seed))
+
+
+async def take_turns(seed: int) -> None:
     turns, rng, held = Turns(2), random.Random(seed), 0
     tasks: list[asyncio.Task[None]] = []
     for _ in range(300):

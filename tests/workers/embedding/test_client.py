@@ -1,18 +1,11 @@
 """Our client of a service that is not there, fails, is something else, or answers wrongly."""
 
-import asyncio
-from itertools import pairwise
-from unittest.mock import Mock
-
 import client
 import pytest
 import traffic
-from hypothesis import given
-from hypothesis import strategies as st
 from load import figures
 from traffic import KINDS, Load, Questions
 
-from tests.workers.embedding.batched import begun, looped
 from tests.workers.embedding.upstreams import Behaviour, Call, Upstream, hang_up
 from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
@@ -96,35 +89,3 @@ def test_figures_are_of_right_answers_in_time(upstream: Upstream) -> None:
 def test_an_answer_is_right_but_for_rounding_and_anything_else_is_wrong(content: bytes) -> None:
     assert QUESTIONS.is_answered_by(b"[[1.00001, 2], [3, 4]]", 0)
     assert not QUESTIONS.is_answered_by(content, 0)
-
-
-ANSWERS = (
-    (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),
-    (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", ("503", b"")),
-    (b"HTTP/1.1 200 OK\r\nCONTENT-LENGTH:4\r\n\r\n\r\n\r\n", ("200", b"\r\n\r\n")),
-    (
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"5\r\nhello\r\nA;name=value\r\n, \r\n world\r\n0\r\n\r\n",
-        ("200", b"hello, \r\n world"),
-    ),
-    (b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n", ("200", b"")),
-    (b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", ("200", b"")),
-)
-"""The last is that of a service which will close the connection."""
-
-
-@given(st.lists(st.integers(1, 60), max_size=5))
-@looped
-async def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
-    connection = client.Connection()
-    connection.connection_made(Mock(spec=asyncio.Transport))
-    for data, expected in ANSWERS:
-        assert connection.is_kept
-        (task,) = await begun(connection.exchange(b"request"))
-        for start, end in pairwise(
-            sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-        ):
-            assert not task.done()
-            connection.data_received(data[start:end])
-        assert await task == expected
-    assert not connection.is_kept

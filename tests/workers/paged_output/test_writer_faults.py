@@ -1,9 +1,7 @@
 """Writers whose device fails in odd ways, or whose thread dies."""
 
 import socket
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from device import Connection, DeviceError
@@ -12,7 +10,7 @@ from regular import RegularWriter
 from stats import Stats
 
 from tests.waiting import until
-from tests.workers.paged_output.recorder import Recorder, held_up
+from tests.workers.paged_output.recorder import Recorder
 
 ERRORS = pytest.mark.parametrize(
     "error", [DeviceError("out of paper"), SystemExit(3), KeyboardInterrupt()], ids=repr
@@ -61,33 +59,4 @@ def test_a_connection_whose_acknowledgement_is_late_or_wrong_is_not_used_again(
             with pytest.raises(DeviceError, match=f"not used any more: the output device {said}"):
                 writer.send(b"second")
     assert counts(writer.stats()) == (2, 0, 2, 0)
-    writer.close()
-
-
-@DIES
-@pytest.mark.parametrize("finish", ["send", "flush", "close"])
-def test_what_a_dead_thread_left_is_written_in_order_by_whoever_comes(finish: str) -> None:
-    deaths: list[bytes] = []
-
-    def die_once(page: list[bytes]) -> None:
-        if not deaths:
-            deaths.extend(page)
-            raise AssertionError("a thread that dies")
-
-    device, writer = held_up(b"1", b"2", b"3", buffer=2, overflow="block", acknowledged=die_once)
-    ends: dict[str, Any] = {
-        "send": lambda: writer.send(b"4"), "flush": writer.flush, "close": writer.close,
-    }  # fmt: skip
-    if finish == "send":
-        device.free.set()
-        until(lambda: not writer._sending)
-    who = threading.Thread(target=ends[finish])
-    who.start()
-    device.free.set()
-    who.join(20)
-    assert not who.is_alive()
-    left = [b"1", b"2", b"3", b"4"][: 4 if finish == "send" else 3]
-    assert device.pages == left
-    stats = writer.stats()
-    assert (stats.sent, stats.direct, stats.dropped) == (len(left), len(left) - 1, 0)
     writer.close()
