@@ -4,7 +4,6 @@ import hashlib
 import os
 import zipfile
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -128,21 +127,13 @@ def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_no
     path = tmp_path / "kept" / "stand_in-0.0.1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("stand_in-0.0.1.dist-info/METADATA", "Name: stand-in\n" * 9)
-    whole, random, refused = path.read_bytes(), Random(0), 0
-    for _ in range(500):
-        damaged = bytearray(whole)
-        for _ in range(random.choice((1, 3))):
-            damaged[random.randrange(len(damaged))] = random.randrange(256)
+    whole = path.read_bytes()
+    assert wheels.find(tmp_path / "kept") == path
+    for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"PK", b"KP")):
         path.write_bytes(damaged)
-        try:
+        with pytest.raises(UsageError, match="wheel"):
             resolve([str(path)], STANDIN, repository)
-        except UsageError as error:
-            refused += 1
-            assert "wheel" in str(error)
-            assert wheels.find(tmp_path / "kept") is None
-        else:
-            assert wheels.find(tmp_path / "kept") == path
-    assert refused > 250
+        assert wheels.find(tmp_path / "kept") is None
 
 
 @pytest.mark.parametrize("name", ["new\nline", "\udcff", "\x1b[31m", "\u202e"])

@@ -145,7 +145,7 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
         (pid,) = trees.below(launcher)
         os.kill(pid, signal.SIGKILL)
         until(lambda: found.ended() is not None)
-    with up(tmp_path, "first") as found:
+    with up(tmp_path, "second") as found:
         launcher = found.servers[0].process.pid
         os.kill(launcher, STOP)
         until(lambda: not trees.below(launcher))
@@ -155,12 +155,6 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
 FORKING = """
 import os, sys, time
 def work():
-    if sys.argv[2] == "middle":
-        if os.fork() == 0:
-            burn()
-        os.wait()
-        open("burnt", "w").close()
-        time.sleep(600)
     if sys.argv[2] == "orphan" and os.fork():
         os._exit(0)
     burn()
@@ -182,7 +176,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("refused", [False, True])
-@pytest.mark.parametrize("who", ["child", "middle", "orphan"])
+@pytest.mark.parametrize("who", ["child", "orphan"])
 def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
     who: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

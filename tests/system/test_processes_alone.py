@@ -1,11 +1,13 @@
 """Code that may do anything: what leaves its group is found, and what is another's is let be."""
 
+import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.system.adopting import adopting
+from tests.running import run
+from waitbench.system.places import PACKAGE
 from waitbench.system.processes import Finished
 
 STRAY = """
@@ -25,21 +27,37 @@ STRAY = """
 """
 
 
-CARRY_OUT = """
-def carry_out(program, time_limit_s=60):
+BEGIN = """
+import os, sys, threading
+from pathlib import Path
+from waitbench.system import processes, trees
+trees.adopt_orphans()
+def carry_out(program):
     name = threading.current_thread().name
     with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
         return processes.run_alone(
-            [sys.executable, "-c", program], stdout=out, stderr=err, time_limit_s=time_limit_s,
+            [sys.executable, "-c", program], stdout=out, stderr=err, time_limit_s=60,
             env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
         )
 """
+END = """
+assert trees.below(os.getpid()) == [processes.GUARD.number]
+"""
 
 
-def confined(program: str, tmp_path: Path) -> Finished:
-    """Runs a Python program alone, in a process of its own that adopts orphans; how it ended."""
-    runner = f"{CARRY_OUT}\nprint(repr(carry_out({textwrap.dedent(program)!r})))"
-    return eval(adopting(runner, tmp_path), {"Finished": Finished})  # type: ignore[no-any-return]
+def adopting(program: str, folder: Path) -> list[Finished]:
+    """What is found in a process of its own, which adopts orphans; it leaves but the guard."""
+    printing = f"{BEGIN}found = []\n{program}\nprint(found)\n{END}"
+    env = {"PYTHONPATH": str(PACKAGE.parent)}
+    done = run(sys.executable, "-c", printing, cwd=folder, env=env)
+    assert done.returncode == 0, done.stderr
+    return eval(done.stdout, {"Finished": Finished})  # type: ignore[no-any-return]
+
+
+def confined(program: str, folder: Path) -> Finished:
+    """How a Python program ended that runs alone."""
+    (found,) = adopting(f"found.append(carry_out({textwrap.dedent(program)!r}))", folder)
+    return found
 
 
 FORKS = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
@@ -86,31 +104,18 @@ OUTLASTS = """
     os._exit(3 if child.wait() == -9 else 4)
 """
 """Ends when the other is over, with exit code 3 if neither it nor its child was touched."""
-HANGS = """
-    import time
-    while True:
-        time.sleep(600)
-"""
-
-
-def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> list[tuple[int | None, int]]:
-    """How ``first`` ended, and then the one that outlasts it: exit codes and leftovers."""
-    runner = f"""
-found = []
-def outlast(): found.append(carry_out({textwrap.dedent(OUTLASTS)!r}))
-thread = threading.Thread(target=outlast)
-thread.start()
-one = carry_out({textwrap.dedent(first)!r}, {time_limit_s})
-open("over", "w").close()
-thread.join()
-print([one, *found])
-"""
-    ended = eval(adopting(CARRY_OUT + runner, tmp_path), {"Finished": Finished})
-    return [(one.returncode, one.leftovers) for one in ended]
 
 
 def test_of_two_at_once_each_is_ended_with_its_own_only(tmp_path: Path) -> None:
     strays = STRAY.format(then="time.sleep(600)").replace('("burnt"):', '("other"):')
-    assert at_once(strays, tmp_path) == [(0, 1), (3, 0)]
-    (tmp_path / "over").unlink()
-    assert at_once(HANGS, tmp_path, time_limit_s=1) == [(None, 1), (3, 0)]
+    first, second = map(textwrap.dedent, (strays, OUTLASTS))
+    program = f"""
+thread = threading.Thread(target=lambda: found.append(carry_out({second!r})))
+thread.start()
+one = carry_out({first!r})
+open("over", "w").close()
+thread.join()
+found.append(one)
+"""
+    found = [(one.returncode, one.leftovers) for one in adopting(program, tmp_path)]
+    assert found == [(3, 0), (0, 1)]
