@@ -108,17 +108,6 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
 
 
 @pytest.mark.integration
-def test_a_child_is_named_and_what_it_does_is_seen(tmp_path: Path) -> None:
-    program = (
-        f"{IDLE}\nimport subprocess, sys\n"
-        f"subprocess.Popen([sys.executable, '-c', {IDLE!r} + 'needle()'])\nbegin()"
-    )
-    (first, *_) = lines([record(tmp_path, program)])
-    assert first.process.startswith("child ")
-    assert functions(first)[-1] == "needle"
-
-
-@pytest.mark.integration
 def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: Path) -> None:
     # It does not say when it waits, so it is counted from 1.5 s on, in four parts.
     ends = "threading.Timer(4, os._exit, [0]).start()"

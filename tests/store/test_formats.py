@@ -7,13 +7,7 @@ import pytest
 
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
 from waitbench.store import comparisons, why
-
-
-@pytest.fixture
-def record() -> Record:
-    return recorded()
 
 
 def change(folder: Path, was: str, now: str) -> None:
@@ -39,33 +33,20 @@ def test_a_file_that_is_not_ours_is_named(content: bytes, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "name", ["../../x", "/", "a/b", "", "\0", "\x1b[31m", "\udcff", "x\n", "x" * 250]
 )
-def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
-    name: str, tmp_path: Path, record: Record
-) -> None:
-    finish(tmp_path, record)
+def test_a_scenario_whose_files_would_be_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
+    finish(tmp_path, recorded())
     change(tmp_path, '"scenario": "waiting"', f'"scenario": {json.dumps(name)}')
     with pytest.raises(UsageError, match=r"comparison\.json' is not a result file"):
         comparisons.read(tmp_path)
 
 
 @pytest.mark.parametrize("named", ["4", "2", "-1", '"3"', "3.0", "null", "true", "[3]"])
-def test_another_format_is_refused_with_what_to_do(
-    named: str, tmp_path: Path, record: Record
-) -> None:
-    finish(tmp_path, record)
+def test_another_format_is_refused_with_what_to_do(named: str, tmp_path: Path) -> None:
+    finish(tmp_path, recorded())
     change(tmp_path, '"format": 3', f'"format": {named}')
     later = r"format 4, .* format 3: use the version that wrote it"
     with pytest.raises(UsageError, match=later if named == "4" else "format"):
         comparisons.read(tmp_path)
-
-
-def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -> None:
-    finish(tmp_path, record)
-    change(tmp_path, '"scenario": ', '"of_a_later_version": {"x": 1}, "scenario": ')
-    change(tmp_path, '"format": ', '"of_a_later_version": ["x"], "format": ')
-    runs = tmp_path / "runs.jsonl"
-    runs.write_text(runs.read_text().replace('"round"', '"of_a_later_version": {"x": 1}, "round"'))
-    assert comparisons.read(tmp_path).records == [record]
 
 
 def test_reasons_that_are_not_ours_are_refused(tmp_path: Path) -> None:

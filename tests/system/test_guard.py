@@ -102,13 +102,3 @@ def test_others_of_the_job_live_on_though_the_shell_that_began_it_is_gone() -> N
     until(lambda: not started.is_running())
     assert bystander.is_running()
     bystander.kill()
-
-
-def test_a_guard_that_was_killed_hurts_nobody(guard: Guard, tmp_path: Path) -> None:
-    guard.mark()
-    assert guard._process is not None
-    guard._process.kill()
-    guard._process.wait(10)
-    guard.clear(tmp_path)
-    assert guard.mark()
-    assert tmp_path.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.system import machine, watch
-from waitbench.system.watch import Reading, is_disturbed, observed
+from waitbench.system.watch import Reading, is_disturbed
 
 
 def test_a_fingerprint_tells_machines_apart_and_names_none(
@@ -57,12 +57,6 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
     (tmp_path / "stat").write_text(STAT)
     monkeypatch.setattr(watch, "Path", lambda path: tmp_path / Path(path).name)
     assert Reading.now() == Reading(160 / TICK, 7 / TICK)
-
-
-def test_what_the_run_did_not_use_was_used_by_others() -> None:
-    seen = observed(Reading(10.0, 1.0), Reading(13.0, 1.5), 2.0)
-    assert seen["machine_foreign_cpu"] == pytest.approx(1.0)
-    assert seen["machine_steal"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("real_s", [0.1, 5.0])

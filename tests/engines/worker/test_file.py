@@ -4,20 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines.worker.reading import read
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import UsageError
-from waitbench.model.worker import Condition, WorkerFile
+from waitbench.model.worker import Condition
 
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
 SIZED = f"{SHORTEST}parameters = {{ size = 3 }}\n"
 UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
-
-
-def read(tmp_path: Path, text: str, name: str = "mine.toml") -> WorkerFile:
-    path = tmp_path / name
-    path.write_text(text)
-    return worker_file.read(path)
 
 
 @pytest.mark.parametrize(

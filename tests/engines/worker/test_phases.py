@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines.worker.reading import read
 from waitbench.engines import selection
-from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
-from waitbench.model.worker import WorkerFile
 
 SHORTEST = "command = '{revision}'\n"
 TABLES = "[services.a]\ncommand = 'x'\n[services.b]\ncommand = 'x'\n[poke]\ncommand = 'true'\n"
@@ -18,12 +17,6 @@ WORK = "[[phase]]\nname = 'work'\npoke = true\n"
 GONE = "[[phase]]\nname = 'gone'\nstop = 'a'\nseconds = 4\n"
 BACK = "[[phase]]\nname = 'back'\nstart = 'a'\n"
 CLEAN = "[[phase]]\nname = 'clean'\nrun = 'rm {folder}/x'\n"
-
-
-def read(folder: Path, text: str) -> WorkerFile:
-    path = folder / "mine.toml"
-    path.write_text(text)
-    return worker_file.read(path)
 
 
 def scenarios(folder: Path, text: str) -> dict[str, WorkerScenario]:
@@ -71,6 +64,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (BACK, "phase.back.start: no phase before it has stopped a service 'a'"),
         (GONE + BACK + BACK.replace("back", "x"), "phase.x.start: no phase before it has stopped"),
         (GONE + BACK.replace("'a'", "'b'"), "phase.back.start: no phase before it has stopped"),
+        ("", "phase.work.poke: there is no table [poke]"),
         (WORK + "stop = 'a'\n", "needs exactly one of poke, stop, start, run - at `$.phase[0]`"),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
         ("[[phase]]\nname = 'A b'\npoke = true\n", "at `$.phase[0].name`"),
@@ -83,13 +77,8 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
     ],
 )
 def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_path: Path) -> None:
-    tables = "" if "until-exit" in phases else TABLES
+    tables = "" if "until-exit" in phases or not phases else TABLES
     with pytest.raises(UsageError) as raised:
-        read(tmp_path, SHORTEST + phases + tables)
+        read(tmp_path, SHORTEST + (phases or WORK) + tables)
     assert said in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
-
-
-def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"phase\.work\.poke: there is no table \[poke\]"):
-        read(tmp_path, SHORTEST + WORK)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.engines.worker.reading import read
 from tests.records import context
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import ask
 from waitbench.engines import selection
 from waitbench.engines.services import Service, services_of
-from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched, written
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
@@ -18,12 +18,6 @@ from waitbench.model.record import Record
 from waitbench.model.worker import MetricFile, WorkerFile
 
 PYTHON = Path("/env/python")
-
-
-def read(folder: Path, text: str) -> WorkerFile:
-    path = folder / "load.toml"
-    path.write_text(text)
-    return worker_file.read(path)
 
 
 def services(worker: WorkerFile, *settings: str) -> Sequence[Service]:
@@ -38,7 +32,7 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
     text = "command = '{revision}'\n[poke]\ncommand = 'true'\n"
     (scenario,) = scenarios_of(read(tmp_path, text))
     record = Record(
-        scenario="load", parameters={}, context=context(["a", "b"]), waits=True,
+        scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
     )  # fmt: skip
     asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
@@ -83,9 +77,9 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
         chosen = selection.select(patterns, settings, worker=worker)
         return {one.name: one.parameters["size"] for one in chosen}
 
-    assert sizes() == {"load-small": 1, "load-large": 100}
-    assert sizes("small") == sizes("load-s*") == {"load-small": 1}
-    assert sizes("*l*", settings=("size=7",)) == {"load-small": 7, "load-large": 7}
+    assert sizes() == {"mine-small": 1, "mine-large": 100}
+    assert sizes("small") == sizes("mine-s*") == {"mine-small": 1}
+    assert sizes("*l*", settings=("size=7",)) == {"mine-small": 7, "mine-large": 7}
     modes = [one.parameters["mode"] for one in selection.select((), (), worker=worker)]
     assert modes == ["a", "b"]
     with pytest.raises(UsageError, match=r"--scenario 'x' matches none of: small, large\."):

@@ -56,23 +56,6 @@ def test_every_option_and_token_reaches_the_upstream_as_given_and_only_equals_tr
     assert len(upstream.bodies) == len(OPTIONS) + 1
 
 
-@pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])
-def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, half: bytes) -> None:
-    url, upstream = fours
-
-    def once(call: Call) -> None:
-        if call.on_connection:
-            call.wfile.write(half)
-            call.close_connection = True
-        else:
-            call.answer()
-
-    upstream.behave = once
-    for _ in range(5):
-        answers = ask_together(url, [{"inputs": text} for text in "abcd"])
-        assert answers == [(200, [vector(text, {})]) for text in "abcd"]
-
-
 BUSY = {"error": "Model is overloaded", "error_type": "Overloaded"}
 
 

@@ -6,31 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from bench import Writer, write
 from device import KINDS, DeviceError, Server
 from paged import PagedWriter
 from regular import RegularWriter
 
 from tests.running import line_of, python
 from tests.waiting import until
-from tests.workers.paged_output.recorder import Recorder
-from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
-
-LINES = [b"one\n", b"three\n"]
-
-
-@pytest.mark.parametrize("make", [RegularWriter, PagedWriter])
-def test_every_message_is_measured_once_whatever_was_written_before(make: type[Writer]) -> None:
-    device = Recorder()
-    writer = make(device)
-    write(writer, LINES, 4)
-    found = write(writer, LINES, 10)
-    writer.close()
-    assert set(found) == set(worker_file.read(WORKERS / "paged-output" / "bench.toml").metrics)
-    assert (found["total"], found["dropped"]) == (10, 0)
-    assert found["rate"] == pytest.approx(10 / found["time"])
-    assert b"".join(device.pages) == b"".join(LINES * 7)
 
 
 @pytest.mark.parametrize("kind", KINDS)

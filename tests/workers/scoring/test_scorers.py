@@ -4,14 +4,10 @@ import random
 
 import pytest
 import vw
-from call import Call
 from inprocess import InProcessScorer
-from predict import WARM_UP_CALLS, WAYS, measure, warm_up
 from problem import Problem
 
 from tests.workers.scoring.conftest import SCORERS, Build
-from waitbench.engines.worker import file as worker_file
-from waitbench.system.places import WORKERS
 
 CANDIDATES = [b"c%d" % number for number in range(1000)]
 
@@ -59,33 +55,6 @@ def test_every_prediction_belongs_to_its_line_whatever_the_calls_before_left_beh
     scorer.score(context(499, 6000), CANDIDATES, 0.0005)
     predictions, _ = scorer.score(context(500, 100), CANDIDATES, 60.0)
     assert predictions == [500_000 + candidate for candidate in range(1000)]
-
-
-class FakeScorer:
-    """Notes how it was asked, and predicts nothing at every other call."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[bytes, int, float]] = []
-
-    def score(
-        self, context: bytes, candidates: list[bytes], limit_s: float
-    ) -> tuple[list[float], Call]:
-        self.asked.append((context, len(candidates), limit_s))
-        return [0.5] * (len(self.asked) % 2), Call(total_s=0.25)
-
-
-def test_each_call_after_the_warm_up_gives_one_figure_of_each_metric() -> None:
-    worker = worker_file.read(WORKERS / "scoring" / "predict.toml")
-    assert list(worker.variants) == list(WAYS)
-    scorer = FakeScorer()
-    warm_up(scorer, Problem(30), 0.25)  # type: ignore[arg-type]
-    (_, lines, limit_s), *warming = scorer.asked
-    assert (lines, limit_s > 10) == (1, True), "the first call waits for the model to start"
-    assert {(lines, limit_s) for _, lines, limit_s in warming} == {(30, 0.25)}
-    found = measure(scorer, Problem(30), 4, 0.25)  # type: ignore[arg-type]
-    assert set(found) == set(worker.metrics)
-    assert (found["lines"], found["predict"]) == ([0, 1, 0, 1], [0.25] * 4)
-    assert len({context for context, _, _ in scorer.asked}) == WARM_UP_CALLS + 4
 
 
 @pytest.mark.integration
