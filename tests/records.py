@@ -9,7 +9,6 @@ from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import DISTURBED, Measurement, Outcome
-from waitbench.model.share import Share
 
 Runs = Sequence[Mapping[str, float]]
 AT = "2026-01-01T00:00:00+00:00"
@@ -17,55 +16,29 @@ AT = "2026-01-01T00:00:00+00:00"
 
 def facts(**changes: Any) -> Facts:
     """What is known of an environment that never was."""
-    known: dict[str, Any] = {
-        "python": "3.10.1",
-        "package_version": "0.0.1",
-        "extensions": {},
-        "package_sha256": "",
-        "requirements": (),
-        "compiler": None,
-        "capabilities": frozenset(),
-    }
-    return Facts(**{**known, **changes})
+    return replace(Facts(python="3.10.1", package_version="0.0.1"), **changes)
 
 
 def contestant(label: str, **changes: Any) -> RevisionRecord:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
-    return RevisionRecord(
-        **{
-            "label": label,
-            "text": label,
-            "engine": "standin",
-            "origin": "wheel",
-            "facts": known,
-            **changes,
-        }
-    )
+    made = RevisionRecord(label=label, text=label, engine="standin", origin="wheel", facts=known)
+    return replace(made, **changes)
 
 
 def context(labels: Sequence[str], **changes: Any) -> Context:
     """The context of a comparison of these labels, the baseline first."""
-    known: dict[str, Any] = {
-        "revisions": tuple(map(contestant, labels)),
-        "topology": "single",
-        "mixed_origins": False,
-        "hyperfine_version": "1.20.0",
-        "machine": {"kernel": "Linux"},
-        "started_at": AT,
-        "argv": ("compare",),
-    }
-    return Context(**{**known, **changes})
+    made = Context(
+        revisions=tuple(map(contestant, labels)), topology="single", mixed_origins=False,
+        hyperfine_version="1.20.0", machine={"kernel": "Linux"}, started_at=AT, argv=("compare",),
+    )  # fmt: skip
+    return replace(made, **changes)
 
 
-def describing(
-    records: Sequence[Record],
-    settings: Mapping[str, object] | None = None,
-    share: Share | None = None,
-) -> Context:
+def describing(records: Sequence[Record], settings: Mapping[str, object] | None = None) -> Context:
     """The comparison of these scenarios, as it is begun."""
     facts = tuple(record.facts for record in records)
-    return replace(records[0].context, settings=settings or {}, scenarios=facts, share=share)
+    return replace(records[0].context, settings=settings or {}, scenarios=facts)
 
 
 def make_record(
@@ -128,14 +101,9 @@ def measurement(
 def outcome(label: str, number: int, reason: str, *, message: str = "", log: str = "") -> Outcome:
     """A run without a measurement."""
     return Outcome(
-        label=label,
-        round=number,
-        position=0,
-        started_at=AT,
-        reason=reason,
-        message=message,
+        label=label, round=number, position=0, started_at=AT, reason=reason, message=message,
         log=log,
-    )
+    )  # fmt: skip
 
 
 def times(real: float, user: float, system: float) -> dict[str, float]:
