@@ -48,14 +48,6 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, befor
     assert len(follows) == revisions * (revisions - 1), "each follows each other"
 
 
-@pytest.mark.parametrize("period", range(3, 17))
-def test_what_comes_every_few_runs_does_not_always_hit_the_same(period: int) -> None:
-    runs = [label for number in range(1, 121) for label in plan.in_turn("ab", number)]
-    for first in range(period):
-        hit = Counter(runs[first::period])
-        assert max(hit.values()) <= 0.8 * hit.total()
-
-
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
     done = {("one", label, number) for label in "ab" for number in (1, 2)} | {("two", "a", 1)}
     left = plan.schedule([ONE, TWO], ["a", "b"], 2, done)

@@ -15,9 +15,21 @@ UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_w
 READY = "ready = { log = 'never', within = 0.3 }\n"
 
 
+COPY = """
+import os, sys, time
+print("up", sys.argv[1], os.getcwd(), flush=True)
+while True: time.sleep(0.05)
+"""
+ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
+REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
+
+
 @pytest.mark.parametrize(
     ("code", "more", "said"),
     [
+        ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
+        (SLEEPS, {"services": REDIS}, "the service redis ended during the run"),
+        (ONE_ENDS, {"copies": 2}, "with exit code 7"),
         ("", CALM, "it ended with exit code 0 before it was ready"),
         ("raise SystemExit(3)", CALM, "it ended with exit code 3 before it was ready"),
         (
@@ -62,36 +74,12 @@ READY = "ready = { log = 'never', within = 0.3 }\n"
     ],
 )
 def test_what_goes_wrong_is_said_and_leaves_nothing(
-    code: str, more: str, said: str, tmp_path: Path
+    code: str, more: str | dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, code, more)
+    found = worker(tmp_path, code, **({"more": more} if isinstance(more, str) else more))
     assert found.exit_code == 1
     assert said in found.failure
     assert ("buffer" in found.failure) is ("buffer" in said)
-
-
-COPY = """
-import os, sys, time
-print("up", sys.argv[1], os.getcwd(), flush=True)
-while True: time.sleep(0.05)
-"""
-ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
-REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
-
-
-@pytest.mark.parametrize(
-    ("code", "how", "said"),
-    [
-        ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
-        (SLEEPS, {"services": REDIS}, "the service redis ended during the run"),
-        (ONE_ENDS, {"copies": 2}, "with exit code 7"),
-    ],
-)
-def test_a_program_a_service_or_a_copy_that_is_gone_is_said(
-    code: str, how: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    found = worker(tmp_path, code, **how)
-    assert (found.exit_code, said in found.failure) == (1, True), found.failure
 
 
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:

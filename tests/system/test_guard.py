@@ -6,30 +6,13 @@ import sys
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.system.guard import Guard
 from waitbench.system.places import PACKAGE
 
-
-@pytest.fixture
-def guard() -> Guard:
-    return Guard()
-
-
 SLEEPS = "import time; time.sleep(600)"
-
-
-def die(guard: Guard) -> None:
-    """As when the harness is killed: nothing says goodbye."""
-    assert guard._process is not None
-    assert guard._process.stdin is not None
-    guard._process.stdin.close()
-    guard._process.wait(10)
-
-
 LATE = """
 import os, sys, time
 print("up", flush=True)
@@ -49,8 +32,9 @@ while True: time.sleep(1)
 
 
 def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders_go_with_it(
-    guard: Guard, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    guard = Guard()
     for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
         guard.clear(folder)
         folder.mkdir()
@@ -66,7 +50,10 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
     ):
         assert line_of(starting) == "up"
         worker = int(line_of(up))
-        die(guard)
+        # As when the harness is killed: nothing says goodbye.
+        assert guard._process is not None
+        assert guard._process.stdin is not None
+        guard._process.stdin.close()
         assert [one.wait(10) for one in (run, starting, up)] == [-9] * 3
         until(lambda: not psutil.pid_exists(worker))
         assert list(tmp_path.iterdir()) == []

@@ -103,8 +103,6 @@ def test_a_module_that_is_a_launcher_too_starts_no_process_of_its_own(kind: str)
     assert arguments(OWN, kind, 1, 2)[-4:] == ("-i", "{index}", "-a", "{addresses}")
     assert "-i" not in arguments(OWN, kind, 1, 1)
     assert "-i" not in arguments(OTHER, kind, 1, 2)
-
-
-def test_the_engines_own_launcher_is_left_to_start_them() -> None:
+    # The engine's own launcher is left to start them.
     assert "-i" not in arguments(OWN, "launcher", 2, 2)
     assert arguments(OTHER, "cluster", 2, 1)[-4:] == ("-i", "{index}", "-a", "{addresses}")

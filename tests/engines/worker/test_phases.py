@@ -67,8 +67,6 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         ("", "phase.work.poke: there is no table [poke]"),
         (WORK + "stop = 'a'\n", "needs exactly one of poke, stop, start, run - at `$.phase[0]`"),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
-        ("[[phase]]\nname = 'A b'\npoke = true\n", "at `$.phase[0].name`"),
-        (WORK + "sit = 3\n", "unknown field `sit` - at `$.phase[0]`"),
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
         ("window = 'until-exit'\n" + CLEAN, "phase: does not go with [scenarios.NAME], or with"),

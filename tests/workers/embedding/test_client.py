@@ -1,4 +1,4 @@
-"""Our client of a service that is not there, fails, is something else, or answers wrongly."""
+"""Our client of a service that answers rightly, wrongly or not at all, and what it measures."""
 
 import client
 import pytest
@@ -14,19 +14,8 @@ RIGHT, BODY = [[1.0, 2.0], [3.0, 4.0]], b"[[1.0, 2.0], [3.0, 4.0]]"
 QUESTIONS = Questions([["a", "b"]] * KINDS, [RIGHT] * KINDS)
 
 
-def put(upstream: Upstream, behave: Behaviour, connections: int, duration_s: float) -> Load:
-    """What comes of a load on a service that behaves so."""
-    upstream.behave = behave
-    return client.put(upstream.url, QUESTIONS, connections, duration_s)
-
-
 def answering(vectors: object, status: int = 200) -> Behaviour:
     return lambda call: call.answer(vectors, status)
-
-
-@pytest.fixture(autouse=True)
-def one_answer_in_three_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
 
 
 def answer_once(call: Call) -> None:
@@ -46,9 +35,12 @@ def answer_once(call: Call) -> None:
     ids=["kept", "closed", "wrong", "busy", "hangs up"],
 )
 def test_right_answers_are_timed_a_part_is_checked_and_all_others_are_counted_by_kind(
-    behave: Behaviour, status: str, is_right: bool, upstream: Upstream
-) -> None:
-    load = put(upstream, behave, 2, 0.5)
+    behave: Behaviour, status: str, is_right: bool, upstream: Upstream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
+    upstream.behave = behave
+    load = client.put(upstream.url, QUESTIONS, connections=2, duration_s=0.5)
     assert set(load.statuses) == {status}
     assert load.answered == len(load.latencies_s)
     assert (load.answered > 3) is (status == "200")

@@ -7,12 +7,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.workers.embedding.proxied import (
-    Served,
-    ask,
-    embed,
-    served,
-)  # fmt: skip
+from tests.workers.embedding.proxied import Served, ask, embed, served
 
 pytestmark = pytest.mark.integration
 

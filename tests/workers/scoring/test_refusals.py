@@ -63,11 +63,6 @@ def test_a_model_that_fails_or_hangs_is_named_with_its_last_words(
     assert str(scorer.process.pid) in str(raised.value)
 
 
-def test_a_program_that_is_not_there_is_named() -> None:
-    with pytest.raises(ModelError, match="no-such-program"):
-        BlockingScorer(["no-such-program"])
-
-
 def test_closing_kills_a_model_that_does_not_end(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
