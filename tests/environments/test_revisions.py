@@ -106,16 +106,7 @@ def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_
             resolve([str(path)], BYTEWAX, repository)
 
 
-def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path) -> None:
-    path = standin.write_wheel(tmp_path)
-    (revision,) = resolve([f"L={path}"], STANDIN, repository)
-    assert (revision.label, revision.engine) == ("L", "standin")
-    assert revision.source == Source(
-        Origin.FILE, hashlib.sha256(path.read_bytes()).hexdigest(), path
-    )
-
-
-def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_not_sound(
+def test_a_wheel_is_known_by_its_content_and_refused_if_it_is_misnamed_or_damaged(
     repository: Repository, tmp_path: Path
 ) -> None:
     good = standin.write_wheel(tmp_path)
@@ -129,6 +120,9 @@ def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_no
         archive.writestr("stand_in-0.0.1.dist-info/METADATA", "Name: stand-in\n" * 9)
     whole = path.read_bytes()
     assert wheels.find(tmp_path / "kept") == path
+    (revision,) = resolve([f"L={path}"], STANDIN, repository)
+    assert (revision.label, revision.engine) == ("L", "standin")
+    assert revision.source == Source(Origin.FILE, hashlib.sha256(whole).hexdigest(), path)
     for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"PK", b"KP")):
         path.write_bytes(damaged)
         with pytest.raises(UsageError, match="wheel"):

@@ -115,7 +115,6 @@ def test_after_its_first_round_a_baseline_that_works_takes_turns(
 @pytest.mark.parametrize(
     ("baseline", "expected"),
     [
-        (0.0, [[1], [2, 3, 4, 5], [6, 7, 8, 9]]),
         (0.05, [[1], [2, 3, 4, 5], [6, 7, 8, 9]]),
         (0.1, [[1], [2, 3], [4, 5]]),
         (0.2, [[1], [2], [3]]),
