@@ -63,12 +63,11 @@ def test_what_a_shallow_clone_lacks_is_said_with_what_brings_it(
     "location",
     ["", "-x", "--upload-pack=touch x", "no/such/folder", "ext::sh -c id", "https://-x"],
 )
-def test_a_repository_must_be_a_folder_or_a_url(location: str, cache: Cache) -> None:
+def test_a_repository_must_be_a_folder_of_gits_or_a_url(
+    location: str, tmp_path: Path, cache: Cache
+) -> None:
     with pytest.raises(UsageError):
         Repository(location, cache)
-
-
-def test_a_folder_is_one_of_gits_where_a_commit_is_looked_up(tmp_path: Path, cache: Cache) -> None:
     # Releases alone can be compared beside any folder.
     with pytest.raises(UsageError, match=r"is no git repository to be read.* git says: "):
         Repository(str(tmp_path), cache).find_commit("main")

@@ -62,8 +62,11 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SERVICE + "ready = { log = 'up' }\n", "a service is ready by port or by command"),
         (SERVICE + "ready = { command = '{folder}/x' }\n", "nothing fills {folder}"),
         (SHORTEST + "[parameters]\nport = 1\n", "parameters.port: has a meaning already"),
+        (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: has a meaning already"),
+        (SHORTEST + "[parameters]\nA = 1\n", "at `key` in `$.parameters`"),
         (SHORTEST + "[scenarios.big]\nsize = 1\n", "scenarios.big.size: is not one of the param"),
         (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the kind"),
+        (SHORTEST + "variants = ['A b']\n", "at `$.variants[0]`"),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
             "variants: a revision is either a variant",

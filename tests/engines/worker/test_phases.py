@@ -64,7 +64,6 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (BACK, "phase.back.start: no phase before it has stopped a service 'a'"),
         (GONE + BACK + BACK.replace("back", "x"), "phase.x.start: no phase before it has stopped"),
         (GONE + BACK.replace("'a'", "'b'"), "phase.back.start: no phase before it has stopped"),
-        ("", "phase.work.poke: there is no table [poke]"),
         (WORK + "stop = 'a'\n", "needs exactly one of poke, stop, start, run - at `$.phase[0]`"),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
@@ -75,8 +74,13 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
     ],
 )
 def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_path: Path) -> None:
-    tables = "" if "until-exit" in phases or not phases else TABLES
+    tables = "" if "until-exit" in phases else TABLES
     with pytest.raises(UsageError) as raised:
-        read(tmp_path, SHORTEST + (phases or WORK) + tables)
+        read(tmp_path, SHORTEST + phases + tables)
     assert said in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"phase\.work\.poke: there is no table \[poke\]"):
+        read(tmp_path, SHORTEST + WORK)
