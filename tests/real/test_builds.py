@@ -1,6 +1,5 @@
 """Real compilers: two commits never share a binary, and what is interrupted is made anew."""
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 
 from tests import standin
 from tests.running import run
-from waitbench.engines import cargo
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
@@ -21,16 +19,6 @@ from waitbench.system.places import Cache
 pytestmark = pytest.mark.integration
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="source builds need cargo")
-needs_rustup = pytest.mark.skipif(shutil.which("rustup") is None, reason="rustup has toolchains")
-
-SAYS_ITS_COMPILER = """
-fn main() {
-    let rustc = std::env::var("RUSTC").unwrap();
-    let said = std::process::Command::new(rustc).arg("--version").output().unwrap().stdout;
-    println!("cargo:rustc-env=COMPILER={}", String::from_utf8(said).unwrap().trim());
-}
-"""
-"""A build script that has the program know what compiles it."""
 
 
 @pytest.fixture(scope="module")
@@ -70,58 +58,6 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     assert recorded[0] != recorded[1], "their digests are in the results"
     again = make("again=r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"
-
-
-def write_sources_that_name(folder: Path, channel: str) -> None:
-    """Sources that ask for a compiler, and whose program says by which it was compiled."""
-    standin.write_sources(folder, f"as {channel} asks")
-    (folder / "rust-toolchain.toml").write_text(f'[toolchain]\nchannel = "{channel}"\n')
-    (folder / "build.rs").write_text(SAYS_ITS_COMPILER)
-    (folder / "src" / "main.rs").write_text(
-        f'fn main() {{ println!("{{}}", env!("COMPILER")); }} // {channel}\n'
-    )
-
-
-@pytest.fixture(scope="module")
-def naming_two(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Repository:
-    """Two commits that name two compilers, of which none is the default one."""
-    folder = tmp_path_factory.mktemp("naming")
-    standin.git(folder, "init", "--quiet", "--initial-branch", "main")
-    for tag, channel in (("old", "1.60.0"), ("new", "1.61.0")):
-        write_sources_that_name(folder, channel)
-        standin.git(folder, "add", "--all")
-        standin.git(folder, "commit", "--quiet", "--message", channel)
-        standin.git(folder, "tag", tag)
-    return Repository(str(folder), cache)
-
-
-def compilers(made: Mapping[str, Environment | HarnessError]) -> set[tuple[str | None, str]]:
-    """What each environment's file says of its compiler, and what its program says."""
-    said = set()
-    for environment in made.values():
-        printed = run(program(environment)).stdout
-        assert isinstance(environment, Environment)
-        kept = json.loads((environment.folder / "environment.json").read_text())
-        said.add((kept["compiler"], printed.strip()))
-    return said
-
-
-@needs_rustup
-def test_revisions_that_name_two_compilers_are_built_by_the_default_or_the_one_asked_for(
-    naming_two: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(cargo.VARIABLE, raising=False)
-    default = cargo.choose().compiler
-    made = make("old", "new", repository=naming_two)
-    assert compilers(made) == {(default, default)}
-    for name in run("rustup", "toolchain", "list").stdout.splitlines():
-        compiler = run("rustc", f"+{name.split()[0]}", "--version").stdout.strip()
-        if compiler != default:
-            monkeypatch.setenv(cargo.VARIABLE, name.split()[0])
-            made = make("old", "new", repository=naming_two)
-            assert compilers(made) == {(compiler, compiler)}
-            return
-    pytest.skip("there is one compiler, so no other to ask for")
 
 
 @needs_cargo
