@@ -1,4 +1,4 @@
-"""Folders with odd names, full disks, and what cannot be written to."""
+"""Folders with odd names, and what cannot be written to."""
 
 import os
 import subprocess
@@ -15,53 +15,11 @@ pytestmark = pytest.mark.integration
 GATE = ("--fail-on", "cpu:1000%", "--rounds", "16")
 
 
-@contextmanager
-def disk(folder: Path, size: str) -> Iterator[Path]:
-    """A disk of its own for a folder; skips where that is not allowed."""
-    folder.mkdir(exist_ok=True)
-    options = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    if subprocess.run(options, capture_output=True, check=False).returncode != 0:
-        pytest.skip("only root may mount a disk")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(folder: Path) -> Path:
-    """Leaves not a byte on a disk."""
-    ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        try:
-            while file.write(b"\0" * 4096):
-                pass
-        except OSError:
-            return ballast
-    raise AssertionError
-
-
 def sentence(done: "subprocess.CompletedProcess[str]") -> str:
     """What is said of a fault; no traceback."""
     assert "Traceback" not in done.stdout + done.stderr
     assert "nobody foresaw" not in done.stderr
     return done.stderr
-
-
-def test_a_disk_that_fills_up_while_measuring_loses_nothing_and_resume_goes_on(
-    shared_clone: Clone, tmp_path: Path
-) -> None:
-    wheel = shared_clone.wheel("ok")
-    common = [f"A={wheel}", f"B={wheel}", *QUICK, "--no-plot", "--results", tmp_path / "disk"]
-    with disk(tmp_path / "disk", "1m") as results:
-        assert shared_clone.run(*common, "--rounds", "1").returncode == 0
-        ballast = fill(results)
-        refused = shared_clone.run(*common, "--rounds", "2", "--resume")
-        assert (refused.returncode, "No space left" in sentence(refused)) == (3, True), refused
-        assert rounds_in(results) == {"A": [1], "B": [1]}
-        ballast.unlink()
-        done = shared_clone.run(*common, "--rounds", "2", "--resume")
-        assert done.returncode == 0, done.stderr
-        assert rounds_in(results) == {"A": [1, 2], "B": [1, 2]}
 
 
 def test_a_verdict_that_cannot_be_written_somewhere_is_written_everywhere_else(
