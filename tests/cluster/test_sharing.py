@@ -7,7 +7,6 @@ import pytest
 
 from tests import standin
 from tests.conftest import Compare
-from tests.sharing import part, scenario_files
 
 pytestmark = pytest.mark.integration
 
@@ -23,29 +22,6 @@ def revisions(tmp_path: Path) -> list[str]:
         standin.revision(tmp_path / "light", "burn 0.02", label="light"),
         standin.revision(tmp_path / "heavy", "burn 0.2", label="heavy"),
     ]
-
-
-def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
-    revisions: list[str], run_compare: Compare, tmp_path: Path
-) -> None:
-    whole, together = tmp_path / "results", tmp_path / "together"
-    one = run_compare(*revisions, *NAMED, *GATE)
-    assert one.returncode == 1, one.stdout + one.stderr
-    folders = part(whole, 3)
-    refused = run_compare(*folders[:2], "--results", together, command="merge")
-    assert refused.returncode == 2
-    assert "A share is missing: nobody measured" in refused.stderr
-    assert not together.exists()
-    done = run_compare(*folders, "--results", together, command="merge")
-    assert done.returncode == one.returncode, done.stdout + done.stderr
-    assert scenario_files(together, SCENARIOS) == scenario_files(whole, SCENARIOS)
-    assert {path.name for path in whole.iterdir()} == {path.name for path in together.iterdir()}
-    assert (together / "verdict.json").read_bytes() == (whole / "verdict.json").read_bytes()
-    # From the answer on, they say the same, but for the folder.
-    said = [
-        text[text.index(" RESULT ") :].split("\nPage ")[0] for text in (one.stdout, done.stdout)
-    ]
-    assert said[0] == said[1]
 
 
 @pytest.mark.smoke
