@@ -1,6 +1,5 @@
 """Worker files of which several runs take place at once, as a user meets them."""
 
-import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -8,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.commands.idle_workers import program, worker
-from tests.commands.processes import records_in, start
+from tests.commands.processes import records_in
 from tests.conftest import Compare
-from tests.running import processes_with
-from tests.waiting import until
 from waitbench.model.run import CROWDED, SIDE_BY_SIDE
 
 pytestmark = pytest.mark.integration
@@ -75,16 +72,3 @@ def test_a_candidate_that_spins_beside_a_baseline_that_idles_fails(
     done = run_compare(idle, spins, "--worker", file, *asked, "--no-plot")
     assert done.returncode == 1, done.stdout + done.stderr
     assert marked(tmp_path / "results")["b", True] >= 4
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_ending_it_while_runs_take_place_at_once_leaves_none_of_them(
-    how: signal.Signals, tmp_path: Path
-) -> None:
-    both = [program(tmp_path, name, 1) for name in "ab"]
-    file = worker(tmp_path, window_s=1)
-    comparing = start(*both, "--worker", file, "--rounds", 3, "--results", tmp_path / "results")
-    until(lambda: sum(str(both[0]) in words[:2] for words in processes_with(str(tmp_path))) > 1)
-    comparing.send_signal(how)
-    comparing.communicate(timeout=20)
-    until(lambda: not processes_with(str(tmp_path)), each_s=0.05)

@@ -36,15 +36,6 @@ def cpu_s(folder: Path, scenario: str) -> dict[str, float]:
     }
 
 
-def test_what_spins_without_its_service_costs_in_that_scenario_alone(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    done = run_compare("never", "gone", "--worker", worker(tmp_path), *QUICKLY)
-    assert done.returncode == 0, done.stdout + done.stderr
-    idle, gone = (cpu_s(tmp_path, name) for name in ("mine", "mine-gone"))
-    assert gone["gone"] > 4 * max(gone["never"], idle["gone"])
-
-
 @pytest.mark.parametrize(
     ("of_gone", "exit_code", "said"),
     [
