@@ -211,22 +211,3 @@ def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough:
         assert (said.left == (0, 9)) is (rounds >= enough)
         assert said.rounds == min(rounds, enough)
         assert said.is_disturbed is (rounds < enough)
-
-
-@pytest.mark.parametrize(("rise", "wrong"), [(0.0, (0, 9)), (0.12, ())])
-@pytest.mark.parametrize("factor", [3.0, 1.5])
-def test_two_modes_of_a_machine_mislead_as_seldom_as_a_step_may(
-    factor: float, rise: float, wrong: tuple[int, ...]
-) -> None:
-    # 40 % of the runs cost more.
-    noise, misled = random.Random(1), 0
-    for _ in range(500):
-        rounds = [
-            [
-                cost + noise.gauss(0, 0.01) + math.log(factor) * (noise.random() < 0.4)
-                for cost in logs(1 + rise)
-            ]
-            for _ in range(15)
-        ]
-        misled += answer(rounds).left == wrong
-    assert misled / 500 <= rule.ALPHA / begun(256).most_steps

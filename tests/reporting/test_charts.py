@@ -112,13 +112,6 @@ def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() 
     assert len(axes.texts) == 2 * len(asked), "a change and its bounds"
 
 
-def test_the_longest_name_of_a_default_question_is_whole() -> None:
-    name = "✓ 10 waiting scenarios together · system calls while waiting"
-    columns = ((Heading("cost"), [name]), (Heading("ratio", axis=GATE_AXIS), ["–"]))
-    (label,) = axes_of(forest.draw(Table("title", columns))).get_yticklabels()
-    assert label.get_text() == name
-
-
 PAGE_PIXELS = 830
 """How wide GitHub shows a picture of a README."""
 LEAST_PIXELS = 9
