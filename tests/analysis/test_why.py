@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from tests.reasons import MadeUp, place, python, why
+from tests.reasons import place, python, why
 from waitbench.analysis.why import Cost, Line, lines
-from waitbench.model.why import Frame, Why
+from waitbench.model.why import Frame, Thread, Why
 
 
 def names(line: Line) -> list[str]:
     return [frame.name for frame in line.frames]
 
 
-def main_thread(label: str, delayed: float, *wakeups: float, more: tuple[MadeUp, ...] = ()) -> Why:
+def main_thread(label: str, delayed: float, *wakeups: float, more: tuple[Thread, ...] = ()) -> Why:
     """A revision whose main thread parks, at 50 µs of CPU for each wake-up."""
     made = why(label, place("main", "park", wakeups=1), *more)
     cpu = tuple(one * 5e-5 for one in wakeups)
@@ -40,7 +40,7 @@ PARKS = [place("main", "park", wakeups=often) for often in (900, 825)]
     ],
 )
 def test_a_thread_that_is_new_or_gone_comes_before_one_that_hardly_changed(
-    before: Sequence[MadeUp], after: Sequence[MadeUp], first: list[str]
+    before: Sequence[Thread], after: Sequence[Thread], first: list[str]
 ) -> None:
     for one, other in ((before, after), (after, before)):
         assert names(lines([why("a", *one), why("b", *other)])[0]) == first
@@ -123,7 +123,7 @@ def test_a_place_is_its_functions_whatever_the_line(
 ) -> None:
     found = lines([why("a", place(*stack, wakeups=5)), why("b", place(*other, wakeups=5))])
     assert len(found) == lines_of_both
-    assert place(*other).stack.frames in [line.frames for line in found]
+    assert place(*other).asleep[0].frames in [line.frames for line in found]
 
 
 def test_where_no_function_is_known_a_place_is_a_system_call() -> None:
