@@ -36,36 +36,33 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
 
 
 POKE = "[poke]\ncommand = 'touch {folder}/go'\ndone = { log = 'did it' }\n"
+POKED = "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
+
+
+def scanned(run_compare: Compare, folder: Path, values: str, poke: str = POKE) -> tuple[int, str]:
+    """The exit code of a scan of a worker that is poked, and what it says."""
+    poked = program(folder, "poked", 1)
+    poked.write_text(POKED)
+    options = ("--scan", values, "--rounds", "1")
+    done = run_compare(poked, "--worker", worker(folder, poke), *options)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
 def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) -> None:
-    poked = program(tmp_path, "poked", 1)
-    poked.write_text(
-        "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
-    )
-    options = ["--worker", worker(tmp_path, POKE), "--scan", "processes=1,2,3", "--rounds", "1"]
-    done = run_compare(poked, *options)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, said = scanned(run_compare, tmp_path, "processes=1,2,3")
+    assert (code, "not answered" in said) == (0, False), said
     scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
     assert scenarios[-1]["topology"] == "cluster, 3 processes"
     assert (tmp_path / "results/mine-processes-scan.png").exists()
-    assert "not answered" not in " ".join(done.stdout.split())
 
 
 def test_silences_are_windows_before_the_poke(run_compare: Compare, tmp_path: Path) -> None:
-    poked = program(tmp_path, "poked", 1)
-    poked.write_text(
-        "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
-    )
-    silence = ["--scan", "silence=0.2,0.4,0.6", "--rounds", "1"]
-    done = run_compare(poked, "--worker", worker(tmp_path, POKE), *silence)
-    assert done.returncode == 0, done.stdout + done.stderr
+    silences = "silence=0.2,0.4,0.6"
+    code, said = scanned(run_compare, tmp_path, silences, poke="")
+    assert (code, "takes a --worker with a [poke]" in said) == (2, True), said
+    code, said = scanned(run_compare, tmp_path, silences)
+    assert (code, "poked: after 0.2 s " in said) == (0, True), said
     scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
     windows = {one["scenario"]: one["parameters"]["window"] for one in scenarios}
     assert windows == {f"mine@silence={value}": value for value in (0.2, 0.4, 0.6)}
-    assert "poked: after 0.2 s " in done.stdout
     assert (tmp_path / "results/mine-silence-scan.png").exists()
-    unpoked = worker(tmp_path, name="unpoked")
-    done = run_compare(poked, "--worker", unpoked, *silence)
-    assert done.returncode == 2
-    assert "takes a --worker with a [poke]" in done.stderr

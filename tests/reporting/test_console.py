@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
+from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.records import make_record, outcome, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
@@ -22,7 +22,6 @@ from waitbench.reporting import history, idle, why
 from waitbench.reporting.answer import answer, details, findings, scenario
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
-from waitbench.reporting.progress import PreparationLog
 from waitbench.system.places import PACKAGE
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x9b2J\x7f\u202eb"
@@ -37,28 +36,12 @@ def record_names(console: Console) -> None:
     print_answer(answer(found), console)
 
 
-def cells(console: Console) -> None:
-    table = Table(HOSTILE, [(HOSTILE, [HOSTILE]), (HOSTILE, [HOSTILE])], (HOSTILE,))
-    print_tables([table], console)
-
-
-def verdict(console: Console) -> None:
-    record = counted(HOSTILE, cpu=1.5)
-    print_answer(answer(findings((), verdict_of(record, criteria=["cpu:10%"]))), console)
-
-
-def what_is_prepared(console: Console) -> None:
-    PreparationLog(console, quiet=False)(HOSTILE, HOSTILE)
-
-
 def plain_text(console: Console) -> None:
     console.print(HOSTILE, soft_wrap=True)
     console.print(Text(HOSTILE), style="bold")
 
 
-@pytest.mark.parametrize(
-    "show", [record_names, cells, verdict, what_is_prepared, plain_text], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("show", [record_names, plain_text], ids=lambda f: f.__name__)
 def test_no_text_commands_a_terminal(show: Callable[[Console], None]) -> None:
     shown = "\n".join(lines_of(show))
     assert "\ufffd" in shown
@@ -96,10 +79,6 @@ VERDICT = verdict_of(
     record_of(rounds(1, 0.5), scaled(rounds(1, 0.5), system=1.5)),
     criteria=["system:10%", "cpu:50%", "user:12.5%,20ms"],
 )
-MODES = Table(
-    "embedding",
-    [("", ["requests per second"]), ("direct", ["12,345"]), ("proxy-fixed", ["6,789"])],
-)
 Show = Callable[[Console], None]
 
 
@@ -136,7 +115,6 @@ SHOWN: dict[str, Show] = {
     "a limit that does not": limits(0.006),
     "gate": tables(details(findings((), VERDICT))),
     "questions": tables(details(findings((), many()))),
-    "cells": tables(MODES),
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
