@@ -91,8 +91,3 @@ def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
     assert measured(known, "e", [idle, other]) == set()
     longer = Series.of("i", "single", {"length_s": 20})
     assert measured(known, "e", [longer]) == set()
-
-
-def test_builds_of_different_compilers_are_measured_again() -> None:
-    record = make_record({"v1": [{STEADY: 1.0}] * 3}, mixed_origins=True)
-    assert list(tried(record.context, [record])) == []

@@ -59,15 +59,3 @@ def test_ending_it_leaves_no_worker_and_no_service(
     comparing.communicate(timeout=20)
     assert comparing.returncode in (130, -signal.SIGKILL)
     until(lambda: not processes_with(str(tmp_path)), each_s=0.05)
-
-
-def test_a_worker_that_ends_too_soon_is_said_with_its_last_words(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    path = tmp_path / "broken"
-    path.write_text("#!/bin/sh\necho 'Traceback' >&2\necho 'UnboundLocalError: x' >&2\nexit 1\n")
-    path.chmod(0o755)
-    done = run_compare(path, "--worker", worker(tmp_path), *QUICKLY)
-    assert done.returncode == 3
-    said = " ".join(done.stdout.split())
-    assert "it ended with exit code 1 before it was ready: UnboundLocalError: x" in said

@@ -83,13 +83,6 @@ def test_what_variants_do_not_have_is_refused(
     assert said in " ".join(done.stderr.split())
 
 
-def test_a_damaged_line_is_an_outcome_and_no_number(run_compare: Compare, tmp_path: Path) -> None:
-    path = worker(tmp_path, LOAD + "open(path, 'a').write('{')\n")
-    done = run_compare("slow", "--worker", path, "-s", "few", *QUICKLY)
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "line 4 of {metrics} is not a JSON object" in " ".join(done.stdout.split())
-
-
 def test_a_worker_says_which_pythons_it_takes(run_compare: Compare, tmp_path: Path) -> None:
     path = worker(tmp_path)
     path.write_text(f'python = "<3.0"\n{WORKER}')
