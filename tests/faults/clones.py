@@ -51,14 +51,13 @@ class Clone:
         *arguments: object,
         command: str = "compare",
         env: Mapping[str, str] | None = None,
-        stdout: int = subprocess.PIPE,
     ) -> "subprocess.Popen[str]":
         """Begins a command, as a user would, in the clone's folder."""
         # A shell has what it starts in the background ignore SIGINT, and that is inherited.
         program = ["env", "--default-signal=INT", str(self.root / "waitbench"), command]
         return subprocess.Popen(
             [*program, *map(str, arguments)],
-            stdout=stdout,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             errors="surrogateescape",
@@ -87,10 +86,6 @@ class Clone:
         while (found := self._running()) and time.monotonic() < end:
             time.sleep(0.02)
         return found
-
-    def halves(self) -> list[Path]:
-        """Files that are half written."""
-        return [path for path in self.root.rglob("*.part") if "site-packages" not in path.parts]
 
     def _running(self) -> list[str]:
         here = str(self.root)
