@@ -19,6 +19,7 @@ from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
+SAME = rounds(1, 0.5, 16)
 
 
 def defaults(*records: Record) -> gate.GateVerdict:
@@ -244,29 +245,23 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     assert len(verdict.of(Verdict.NOT_MEASURED)) == 1
 
 
-@pytest.mark.parametrize(("marked", "verdict"), [(8, "within margin"), (9, "inconclusive")])
-def test_rounds_most_of_which_were_disturbed_do_not_pass(marked: int, verdict: str) -> None:
-    # Up to the first look at which it passes.
-    base = rounds(1, 0.5, 16)
-    record = disturb(record_of(base, base[::-1]), *range(1, marked + 1))
-    found = gate.conclude([record], [CPU])
-    (judgement,) = found.judgements
-    assert (judgement.verdict.value, judgement.disturbed) == (verdict, marked)
-
-
-def test_disturbed_rounds_take_back_no_alarm_as_the_candidate_may_have_disturbed_them() -> None:
-    base = rounds(1, 0.5)
-    record = disturb(record_of(base, scaled(base, 2.0)), *range(1, 21))
-    (judgement,) = gate.conclude([record], [CPU]).judgements
-    assert (judgement.verdict, judgement.rounds) == (Verdict.SLOWER, 16)
-
-
-def test_nothing_is_excused_by_rounds_most_of_which_were_disturbed() -> None:
-    record = counted("s", wakeups=1.5, steady=0.5)
-    (judgement,) = gate.conclude(
-        [disturb(record, *range(1, 21))], parse(["wakeups:5%"], METRICS)
-    ).judgements
-    assert judgement.verdict is Verdict.INCONCLUSIVE
+@pytest.mark.parametrize(
+    ("record", "criterion", "marked", "verdict"),
+    [
+        # Up to the first look at which it passes.
+        (record_of(SAME, SAME[::-1]), "cpu:10%", 8, Verdict.WITHIN_MARGIN),
+        (record_of(SAME, SAME[::-1]), "cpu:10%", 9, Verdict.INCONCLUSIVE),
+        # They take back no alarm, as the candidate may have disturbed them, and excuse nothing.
+        (record_of(SAME, scaled(SAME, 2.0)), "cpu:10%", 16, Verdict.SLOWER),
+        (counted("s", wakeups=1.5, steady=0.5), "wakeups:5%", 16, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_rounds_most_of_which_were_disturbed_do_not_pass(
+    record: Record, criterion: str, marked: int, verdict: Verdict
+) -> None:
+    marks = disturb(structs.replace(record), *range(1, marked + 1))
+    (judgement,) = gate.conclude([marks], parse([criterion], METRICS)).judgements
+    assert (judgement.verdict, judgement.disturbed) == (verdict, marked)
 
 
 def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_them() -> None:
