@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tests.gate_runs import record_of, rounds, scaled, verdict_of
-from tests.records import make_record, outcome, times
+from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
 from tests.reporting.test_history import LENGTHY, TRENDS
@@ -25,27 +25,6 @@ from waitbench.reporting.document import Table
 from waitbench.system.places import PACKAGE
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x9b2J\x7f\u202eb"
-
-
-def record_names(console: Console) -> None:
-    runs = [times(1, 1, 1), times(1, 1, 2)]
-    record = make_record({f"base{HOSTILE}": runs, HOSTILE: runs}, scenario=f"waiting{HOSTILE}")
-    record.add(outcome(HOSTILE, 3, HOSTILE, message=HOSTILE))
-    found = findings([statistics.compare(record)])
-    print_tables([scenario(found, record.scenario)], console)
-    print_answer(answer(found), console)
-
-
-def plain_text(console: Console) -> None:
-    console.print(HOSTILE, soft_wrap=True)
-    console.print(Text(HOSTILE), style="bold")
-
-
-@pytest.mark.parametrize("show", [record_names, plain_text], ids=lambda f: f.__name__)
-def test_no_text_commands_a_terminal(show: Callable[[Console], None]) -> None:
-    shown = "\n".join(lines_of(show))
-    assert "\ufffd" in shown
-    assert [one for one in shown if not one.isprintable() and one != "\n"] == []
 
 
 def test_a_terminal_is_told_what_we_tell_it_and_nothing_else(

@@ -1,11 +1,15 @@
 """Every view shows the same results and the same notes: none has figures or words of its own."""
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from matplotlib.text import Text
+from msgspec import structs
 
+from tests.gate_runs import failing
 from tests.reporting.printing import lines_of
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import NEAR_FLOOR, Estimate, MetricResult
@@ -15,8 +19,8 @@ from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
-from waitbench.reporting.document import Page
-from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.document import Page, Table
+from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.notes import CHANGE, OUTCOME, PRICE
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
@@ -83,19 +87,21 @@ def in_markdown(found: Findings) -> str:
     return gate_formats.rendered(found)
 
 
-def on_page(found: Findings) -> str:
+def table(found: Findings) -> Table:
     colours = colours_of(found.labels)
-    table = costs(found, found.results, "costs", colours)
-    if found.judgements is not None:
-        table = gate_table(found, found.judgements, "asked", colours)
-    shown = Page(title=found.title, facts=(), notes=found.shown, tables=[table], sections=())
+    if found.judgements is None:
+        return costs(found, found.results, "costs", colours)
+    return gate_table(found, found.judgements, "asked", colours)
+
+
+def on_page(found: Findings) -> str:
+    tables = [table(found)]
+    shown = Page(title=found.title, facts=(), notes=found.shown, tables=tables, sections=())
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 
 
 def in_chart(found: Findings) -> str:
-    asked = found.results if found.judgements is None else found.judgements
-    columns = forest.COLUMNS if found.judgements is None else forest.GATE_COLUMNS
-    figure = drawing.draw(forest.tabulate("title", asked, columns, axis=Axis.of_ratios(100)))
+    figure = drawing.draw(table(found))
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
@@ -120,3 +126,29 @@ def test_every_view_has_every_note_in_the_same_words(view: str) -> None:
     shown = VIEWS[view](findings(has_gate=True))
     assert [one.text for one in NOTES if f"{one.level} {one.text}" not in " ".join(shown.split())
             and not (view != "console" and one.text in shown)] == []  # fmt: skip
+
+
+HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x00\x9b2J\x7f\u202eb"
+
+
+def hostile() -> Findings:
+    """Those of a gate whose names and notes are of anybody."""
+    found = findings(has_gate=True)
+    named = {"scenario": HOSTILE, "revision": HOSTILE}
+    return replace(
+        found,
+        labels=("old", HOSTILE),
+        judgements=[structs.replace(one, **named) for one in found.judgements or ()],
+        notes=[structs.replace(one, text=HOSTILE, **named) for one in found.notes],
+    )
+
+
+def in_junit(found: Findings) -> str:
+    return gate_formats.junit(found, failing())
+
+
+@pytest.mark.parametrize("view", [*VIEWS.values(), in_junit], ids=lambda view: view.__name__)
+def test_no_view_has_control_characters(view: Callable[[Findings], str]) -> None:
+    shown = view(hostile())
+    assert "\ufffd" in shown
+    assert [one for one in shown if not one.isprintable() and one not in "\n\u200b"] == []
