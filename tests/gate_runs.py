@@ -78,13 +78,9 @@ def working(record: Record) -> Record:
     return record
 
 
-def verdict_of(
-    *records: Record,
-    criteria: Sequence[str],
-    inconclusive_passes: bool = False,
-) -> GateVerdict:
+def verdict_of(*records: Record, criteria: Sequence[str]) -> GateVerdict:
     """What the gate says of some scenarios."""
-    return gate.conclude(records, parse(criteria, METRICS), inconclusive_passes=inconclusive_passes)
+    return gate.conclude(records, parse(criteria, METRICS))
 
 
 def failing() -> GateVerdict:
@@ -99,13 +95,9 @@ def forgiven() -> GateVerdict:
     return verdict_of(record, criteria=["wakeups:5%", "steady:10%"])
 
 
-def unclear(*, inconclusive_passes: bool = False) -> GateVerdict:
+def unclear() -> GateVerdict:
     """The last look answers nothing."""
-    return verdict_of(
-        record_of(rounds(1, 0.5), noisy(20)),
-        criteria=["system:10%"],
-        inconclusive_passes=inconclusive_passes,
-    )
+    return verdict_of(record_of(rounds(1, 0.5), noisy(20)), criteria=["system:10%"])
 
 
 def crashing() -> GateVerdict:

@@ -106,12 +106,11 @@ def refused(cost: Cost, **how: float) -> int:
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 5, 10])
-def test_a_line_is_seldom_refused_by_chance(rounds: int) -> None:
+def test_a_line_is_seldom_refused_by_chance_or_where_some_runs_cost_twice_as_much(
+    rounds: int,
+) -> None:
     assert refused(a_line, rounds=rounds) <= 2
     assert refused(a_line, rounds=rounds, noise=0.15) <= 2
-
-
-def test_a_line_is_seldom_refused_where_some_runs_cost_twice_as_much() -> None:
     assert refused(a_line, rare=0.1) <= 0.05 * TRIALS
 
 

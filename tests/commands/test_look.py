@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Compare, Said
+from tests.conftest import Compare
 from tests.running import line_of, python
 from waitbench.engines.worker import file
 
@@ -31,7 +31,9 @@ def worker() -> Iterator[int]:
 
 
 @pytest.mark.smoke
-def test_a_look_shows_a_process_and_its_busiest_threads(run_compare: Compare, worker: int) -> None:
+def test_a_look_shows_a_process_and_its_busiest_threads_and_a_worker_file_to_begin_with(
+    run_compare: Compare, worker: int, tmp_path: Path
+) -> None:
     done = run_compare(str(worker), "--for", "0.5", command="look")
     assert done.returncode == 0, done.stderr
     title, headings, whole, process, *threads = done.stdout.splitlines()
@@ -41,6 +43,11 @@ def test_a_look_shows_a_process_and_its_busiest_threads(run_compare: Compare, wo
     assert process.startswith(f"{worker} ")
     assert threads[3].startswith("  4 other threads ")
     os.kill(worker, 0)
+    said = done.stdout[done.stdout.index("# A worker file") :]
+    path = tmp_path / "mine.toml"
+    path.write_text(said)
+    assert file.read(path).command == ("{revision}", "-c", SLEEPS)
+    assert f"a={sys.executable} b=" in said
 
 
 def test_json_has_all_threads(run_compare: Compare, worker: int) -> None:
@@ -51,26 +58,3 @@ def test_json_has_all_threads(run_compare: Compare, worker: int) -> None:
     assert process["id"] == worker
     assert len(process["parts"]) == 7
     assert process["wakeups_per_s"] == found["wakeups_per_s"] > 0
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (["999999999"], "There is no process 999999999"),
-        (["1", "--for", "0"], "'--for': 0 must be above zero"),
-    ],
-)
-def test_what_cannot_be_looked_at_is_a_sentence(given: list[str], says: str, said: Said) -> None:
-    code, _, err = said("look", *given)
-    assert (code, says in err) == (2, True), err
-
-
-def test_a_look_ends_with_a_worker_file_to_begin_with(
-    run_compare: Compare, worker: int, tmp_path: Path
-) -> None:
-    done = run_compare(str(worker), "--for", "0.1", command="look")
-    said = done.stdout[done.stdout.index("# A worker file") :]
-    path = tmp_path / "mine.toml"
-    path.write_text(said)
-    assert file.read(path).command == ("{revision}", "-c", SLEEPS)
-    assert f"a={sys.executable} b=" in said

@@ -57,9 +57,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
         (["silent.toml"], "does not say which versions to measure"),
         (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
         (["a.toml", "--rounds", "0"], "'--rounds': 0 is not in the range"),
-        (["a.toml", "--set", "widow=1"], "no selected scenario has it. They have: window"),
         (["a.toml", "--results", "full"], "'full'"),
-        (["unknown.toml"], "unknown field `windows`"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
@@ -71,7 +69,6 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     (tmp_path / "ends.toml").write_text("command = '{revision}'\nwindow = 'until-exit'\n")
     (tmp_path / "silent.toml").write_text("command = '{revision}'\n")
     write(tmp_path, "a", 1)
-    write(tmp_path, "unknown", 1, "windows = 3\n")
     monkeypatch.chdir(tmp_path)
     code, out, err = said("workers", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1), err

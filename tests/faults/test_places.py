@@ -2,8 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,31 +33,6 @@ def test_a_verdict_that_cannot_be_written_somewhere_is_written_everywhere_else(
     assert "/dev/full cannot be added to: No space left on device" in sentence(done)
     for suffix, said in (("md", "PASS"), ("xml", "cpu:1000%"), ("json", "cpu:1000%")):
         assert said in (results / f"verdict.{suffix}").read_text()
-
-
-@contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """Makes a folder read-only, for root too; skips where that is not allowed."""
-    folder.mkdir(exist_ok=True)
-    here = ["mount", "--bind", str(folder), str(folder)]
-    if subprocess.run(here, capture_output=True, check=False).returncode != 0:
-        pytest.skip("only root may mount a folder")
-    try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@pytest.mark.parametrize("place", ["results", ".bench"])
-def test_a_folder_that_is_read_only_is_said_before_anything_is_measured(
-    place: str, shared_clone: Clone
-) -> None:
-    with read_only(shared_clone.root / place):
-        done = shared_clone.run(shared_clone.wheel("ok"), *QUICK, "--rounds", "1")
-    assert done.returncode in {2, 3}, done.stdout
-    assert "Read-only file system" in sentence(done)
-    assert "round 1" not in done.stdout
 
 
 HOSTILE = "a 'b' \"c\" $HOME `id` $(id) \\ é 雪 [x]* %s {y} -z\nnew line"
