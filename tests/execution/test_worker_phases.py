@@ -50,6 +50,16 @@ def test_a_message_that_is_not_handled_and_a_command_that_fails_are_failures(
     assert said in run(tmp_path, "never", phase, tables).failure
 
 
+@pytest.mark.parametrize("may_end", [False, True])
+def test_a_worker_that_ends_without_its_service_has_failed_unless_it_may(
+    may_end: bool, tmp_path: Path
+) -> None:
+    stops = 'stop = "other"\nmay_end = true' if may_end else 'stop = "other"'
+    found = run(tmp_path, "ends", "gone", TABLES.replace('stop = "other"', stops))
+    said = "it ended with exit code 7 before it was settled in its phase gone"
+    assert (found.failure, found.ended) == (("", said) if may_end else (said, ""))
+
+
 @pytest.mark.parametrize("where", ["mine-work", "mine-gone", "mine-back"])
 def test_what_spins_in_one_phase_fails_the_gate_and_its_twin_does_not(
     where: str, tmp_path: Path
