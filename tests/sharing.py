@@ -1,6 +1,5 @@
 """Folders of shares, made of one comparison by hand."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -25,8 +24,3 @@ def part(whole: Path, number: int) -> list[Path]:
         comparisons.finish(folder, records)
         folders.append(folder)
     return folders
-
-
-def scenario_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of what is exported of scenarios, by the file's name."""
-    return {name: (folder / f"{name}.json").read_bytes() for name in names}

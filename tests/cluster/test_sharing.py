@@ -49,23 +49,3 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
     assert settings["share"] is None
     assert "--shard" not in settings["argv"]
-
-
-def test_a_share_is_resumed_as_itself_only(
-    revisions: list[str], run_compare: Compare, tmp_path: Path
-) -> None:
-    options = [*NAMED, "--no-plot"]
-    refused = run_compare(*revisions, *options, "--shard", "1/4")
-    assert (refused.returncode, "there are only 3 scenarios" in refused.stderr) == (2, True)
-    assert not (tmp_path / "results").exists()
-    first = run_compare(*revisions, *options, "--rounds", "1", "--shard", "1/2")
-    assert first.returncode == 0, first.stdout + first.stderr
-    for other in (["--shard", "2/2"], []):
-        refused = run_compare(*revisions, *options, "--rounds", "1", "--resume", *other)
-        assert (refused.returncode, "other shares (--shard)" in refused.stderr) == (2, True), (
-            refused
-        )
-    more = run_compare(*revisions, *options, "--rounds", "2", "--resume", "--shard", "1/2")
-    assert more.returncode == 0, more.stdout + more.stderr
-    (measured,) = (p for p in (tmp_path / "results").glob("*.json") if p.stem in SCENARIOS)
-    assert len(json.loads(measured.read_text())["results"][0]["measurements"]) == 2

@@ -12,6 +12,7 @@ from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
+from waitbench.model.share import Share
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin, go_on, require_same
 from waitbench.store import comparisons
@@ -79,6 +80,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
 
+HALF = Share(scenarios=("one",), of=("one", "two"), index=1, number=2)
 GATE = {"criteria": [{"criterion": "cpu:5%", "scenarios": "every"}], "max_rounds": 30}
 
 
@@ -96,6 +98,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> Context:
     [
         (asked("one"), "other scenarios, so"),
         (asked(items=6), "other parameters of one"),
+        (replace(asked("one"), share=HALF), r"other shares \(--shard\)"),
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),
