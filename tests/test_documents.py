@@ -19,6 +19,11 @@ DOCUMENTS = sorted(
 WIDEST = 120
 LONGEST_README, LONGEST_SENTENCE, LONGEST_DOCUMENTS = 500, 30, 20_000
 """In words."""
+PRIVATE = re.compile(
+    r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"
+    r"is said|whoever|unsaid)\b"
+)
+"""Words that nobody but us uses so."""
 
 
 def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:
@@ -30,7 +35,9 @@ def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_names_only_files_that_exist_and_is_narrow(document: Path) -> None:
+def test_a_document_names_only_files_that_exist_is_narrow_and_has_the_words_of_its_readers(
+    document: Path,
+) -> None:
     text = document.read_text("utf-8")
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if "://" not in target:
@@ -38,6 +45,7 @@ def test_a_document_names_only_files_that_exist_and_is_narrow(document: Path) ->
     wide = [line for line in text.splitlines() if len(line) > WIDEST]
     assert wide == []
     assert "@@" not in text, "a placeholder"
+    assert PRIVATE.findall(re.sub(r"`[^`]*`|\(.*?\)", "", text)) == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
@@ -51,26 +59,11 @@ def test_no_sentence_at_the_front_door_is_long(name: str) -> None:
     assert [one for one in found if len(one.split()) > LONGEST_SENTENCE] == []
 
 
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text("utf-8").split()) <= LONGEST_README
-
-
-def test_the_documents_are_short() -> None:
+def test_the_readme_and_the_documents_are_short() -> None:
     """But for the reference that is made from the command line."""
+    assert len((ROOT / "README.md").read_text("utf-8").split()) <= LONGEST_README
     kept = [path for path in (ROOT / "docs").glob("*.md") if path.name != "command-line.md"]
     assert sum(len(path.read_text("utf-8").split()) for path in kept) <= LONGEST_DOCUMENTS
-
-
-PRIVATE = re.compile(
-    r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"
-    r"is said|whoever|unsaid)\b"
-)
-"""Words that nobody but us uses so."""
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_has_the_words_of_its_readers(document: Path) -> None:
-    assert PRIVATE.findall(re.sub(r"`[^`]*`|\(.*?\)", "", document.read_text("utf-8"))) == []
 
 
 def test_messages_have_the_words_of_their_readers() -> None:
