@@ -59,7 +59,7 @@ def counted(scenario: str, /, **ratios: Ratio) -> Record:
     return make_record({"base": base, "new": candidate}, scenario=scenario)
 
 
-_ASKED = (
+ASKED = (
     "steady", "wakeups", "syscalls", "steady_system", "cpu", "foreign_cpu", "startup", "shutdown",
     "latency", "latency_p50", "rss",
 )  # fmt: skip
@@ -68,14 +68,8 @@ _ASKED = (
 
 def waiting(name: str, **changes: Ratio) -> Record:
     """A scenario that waits, in which nothing changed but what is given."""
-    same: dict[str, Ratio] = dict.fromkeys(_ASKED, 1.0)
+    same: dict[str, Ratio] = dict.fromkeys(ASKED, 1.0)
     return counted(name, **{**same, **changes})
-
-
-def working(record: Record) -> Record:
-    """The same, of a scenario that does not wait."""
-    record.waits = False
-    return record
 
 
 def verdict_of(*records: Record, criteria: Sequence[str]) -> GateVerdict:

@@ -54,7 +54,6 @@ def test_before_the_first_look_nothing_is_known() -> None:
     assert judgement == Judgement(records=(record,), label="new", criterion=CPU, rounds=3)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert not judgement.settled
-    assert judgement.verdict is Verdict.INCONCLUSIVE
 
 
 def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate_runs import ASKED
 from tests.records import context, make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
@@ -100,23 +101,17 @@ def grow(record: Record, rounds: int, **ratios: float) -> None:
         record.add(measurement("new", number, metrics))
 
 
-SAME = dict.fromkeys(
-    ("steady", "foreign_cpu", "wakeups", "syscalls", "steady_system", "cpu", "startup", "shutdown",
-     "latency", "latency_p50", "rss"), 1.0
-)  # fmt: skip
-
-
 def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records = empty("one", "two", "busy")
     asking = GateGuide(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert [asking.wants_more(name) for name in records] == [True] * 3
     grow(records["busy"], 16, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
-    grow(records["one"], 22, **SAME)
+    grow(records["one"], 22, **dict.fromkeys(ASKED, 1.0))
     assert [asking.wants_more(name) for name in records] == [True, True, False], (
         "what is asked of both together is not settled"
     )
-    grow(records["two"], 22, **SAME)
+    grow(records["two"], 22, **dict.fromkeys(ASKED, 1.0))
     assert [asking.wants_more(name) for name in records] == [False] * 3
     # A round in which a run failed in an earlier session is made again.
     records["busy"].add(outcome("new", 17, FAILED))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 import runner
 from tests import gate_runs
@@ -27,6 +26,7 @@ from tests.reporting.test_console import SHOWN
 from tests.reporting.test_page import PAGES
 from tests.reporting.test_page import gate as asked
 from tests.reporting.test_views import findings as made_up
+from tests.reporting.test_views import on_console
 from tests.sharing import part
 from tests.store.keeping import finish
 from waitbench.analysis import gate
@@ -36,8 +36,8 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.criteria import parse
 from waitbench.reporting import bisection, gate_formats, html, markdown
-from waitbench.reporting.answer import Findings, answer, details, findings
-from waitbench.reporting.console import print_answer, print_tables
+from waitbench.reporting.answer import Findings, findings
+from waitbench.reporting.console import print_answer
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -159,18 +159,8 @@ def test_an_accepted_regression_is_no_failure_for_junit() -> None:
     check("gate/accepted.xml", gate_formats.junit(found, VERDICTS["accepted"]))
 
 
-def on_console(found: Findings) -> str:
-    """What a console shows of a gate."""
-
-    def show(to: Console) -> None:
-        print_tables([details(found)], to)
-        print_answer(answer(found), to)
-
-    return "\n".join([*lines_of(show), ""])
-
-
 FORMS: dict[str, Callable[[Findings], str]] = {
-    "console-80.txt": on_console,
+    "console-80.txt": lambda found: on_console(found, 80) + "\n",
     "markdown.md": gate_formats.rendered,
     "junit.xml": lambda found: gate_formats.junit(found, VERDICTS["fail"]),
 }

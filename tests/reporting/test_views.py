@@ -74,10 +74,10 @@ def findings(*, has_gate: bool) -> Findings:
     )
 
 
-def on_console(found: Findings) -> str:
-    lines = lines_of(lambda to: print_answer(answer(found), to), 200)
+def on_console(found: Findings, width: int = 200) -> str:
+    lines = lines_of(lambda to: print_answer(answer(found), to), width)
     if found.judgements is not None:
-        lines += lines_of(lambda to: print_tables([details(found)], to), 200)
+        lines += lines_of(lambda to: print_tables([details(found)], to), width)
     return "\n".join(lines)
 
 
