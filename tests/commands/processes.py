@@ -1,10 +1,7 @@
 """Comparisons in the background, and what they leave behind."""
 
 import subprocess
-from contextlib import suppress
 from pathlib import Path
-
-import psutil
 
 from tests.conftest import PROGRAM
 from tests.waiting import until
@@ -35,16 +32,3 @@ def records_in(folder: Path) -> list[Record]:
     """What a folder of results holds, however its comparison ended."""
     found = comparisons.resume(folder)
     return list(found.records) if found else []
-
-
-def orphans() -> list[int]:
-    """Processes of runs whose harness is gone: a run's folder names the harness's process."""
-    found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, ValueError):  # another test's folder may have any name
-            folder = process.environ().get("BENCH_PROBE_DIR")
-            if not folder or process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            if not psutil.pid_exists(int(Path(folder).parent.name.partition("-")[0])):
-                found.append(process.pid)
-    return found

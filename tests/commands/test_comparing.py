@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from tests.commands.processes import orphans, start, wait_for_runs
+from tests.commands.processes import start, wait_for_runs
 from tests.conftest import Compare
+from tests.running import processes_with
 from tests.waiting import until
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
@@ -80,7 +81,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     so_far = said.partition("Interrupted. What was")[2]
     assert ("RESULT   B against A, so far" in so_far) is (how != signal.SIGKILL)
     assert (results / "runs.csv").exists() is (how != signal.SIGKILL)
-    until(lambda: not orphans(), each_s=0.05)
+    until(lambda: not processes_with(f"/runs/{process.pid}-"), each_s=0.05)
     kept = measured(results)
     assert kept
     done = run_compare(*arguments, "--resume")
