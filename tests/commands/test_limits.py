@@ -146,14 +146,3 @@ def test_one_worker_fails_a_limit_of_its_file(run_compare: Compare, tmp_path: Pa
     assert judged["criterion"] == "limit wakeups:1/s"
     assert (judged["fails"], judged["limit"]["most"]) == (True, 1.0)
     assert judged["ratio"]["low"] > 1
-
-
-@pytest.mark.integration
-def test_limits_of_a_file_are_not_asked_of_a_plain_comparison(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    file = worker(tmp_path, '[limits]\nwakeups = "1/s"\n', window_s=0.5)
-    both = (program(tmp_path, name, 0.05) for name in ("a", "b"))
-    done = run_compare(*both, "--worker", file, "--no-plot", "--rounds", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not (tmp_path / "results" / "verdict.json").exists()

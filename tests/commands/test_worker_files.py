@@ -27,8 +27,10 @@ def runs_of(results: Path) -> Mapping[str, Mapping[str, Any]]:
 @pytest.mark.smoke
 def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: Path) -> None:
     slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.05)))
-    done = run_compare(f"before={slow}", f"after={fast}", "--worker", worker(tmp_path), *QUICKLY)
+    file = worker(tmp_path, '[limits]\nwakeups = "1/s"\n')
+    done = run_compare(f"before={slow}", f"after={fast}", "--worker", file, *QUICKLY)
     assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "results" / "verdict.json").exists(), "no gate: no limit is asked"
     runs = runs_of(tmp_path / "results")
     rises = [runs[label]["wakeups"]["value"] for label in ("before", "after")]
     assert rises[1] > rises[0]
