@@ -1,7 +1,6 @@
 """``accepted.toml``: how it is read, and kept with the results."""
 
 import json
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -28,25 +27,19 @@ READ = Acceptance(
 )
 
 
-@pytest.fixture
-def read(tmp_path: Path) -> Callable[[str], tuple[Acceptance, ...]]:
-    def read(text: str) -> tuple[Acceptance, ...]:
-        path = tmp_path / "accepted.toml"
-        path.write_text(text)
-        return gating.read_accepted(path, TODAY)
-
-    return read
+def read(folder: Path, text: str) -> tuple[Acceptance, ...]:
+    path = folder / "accepted.toml"
+    path.write_text(text)
+    return gating.read_accepted(path, TODAY)
 
 
-Read = Callable[[str], tuple[Acceptance, ...]]
-
-
-def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
-    assert read(ENTRY) == (READ,)
-    assert read("") == ()
+def test_an_entry_has_its_criterion_reason_and_end(tmp_path: Path) -> None:
+    assert read(tmp_path, ENTRY) == (READ,)
+    assert read(tmp_path, "") == ()
     for until, holds in (("2026-11-23", True), ("2026-11-22", False)):
-        assert bool(read(ENTRY.replace("2027-03-31", until))) is holds, "until the end of its day"
-    (metric,) = read(ENTRY.replace("system:10%", "rss"))
+        entries = read(tmp_path, ENTRY.replace("2027-03-31", until))
+        assert bool(entries) is holds, "until the end of its day"
+    (metric,) = read(tmp_path, ENTRY.replace("system:10%", "rss"))
     assert metric.criterion == "rss"
 
 
@@ -60,10 +53,10 @@ def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
     ],
 )
 def test_what_is_wrong_is_said_with_its_entry(
-    before: str, after: str, said: str, read: Read
+    before: str, after: str, said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        read(ENTRY.replace(before, after))
+        read(tmp_path, ENTRY.replace(before, after))
 
 
 def test_settings_carry_all_that_is_asked_to_other_machines_and_to_merge() -> None:

@@ -70,7 +70,6 @@ PASS = gate("system:50%", "cpu:20%", "user:90%")
 PAGES: dict[str, Callable[[], Page]] = {
     "too-few-rounds": lambda: page_of(record_of(FEW, scaled(FEW, system=3)), **gate("system:10%")),
     "risen-within": lambda: page_of(record_of(BASE, scaled(BASE, 1.01, 1.01)), **PASS),
-    "fallen": lambda: page_of(record_of(BASE, scaled(BASE, 1.01, 0.5)), **PASS),
     "plain": lambda: page_of(counted("one", steady=0.5, latency=3.0), counted("two", steady=1.0)),
     "alone": lambda: page_of(make_record({"a": [times(1, 1, 1)] * 3})),
     "failed": failed,
