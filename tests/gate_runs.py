@@ -42,6 +42,15 @@ def record_of(base: Rounds, candidate: Rounds, scenario: str = "waiting") -> Rec
     return make_record(runs, scenario=scenario)
 
 
+def sides(
+    metric: str, base: Sequence[float], new: Sequence[float], scenario: str = "waiting"
+) -> Record:
+    """Rounds of which nothing is known but the values of one metric."""
+    key = BY_NAME[metric].key
+    runs = {label: [{key: one} for one in of] for label, of in (("base", base), ("new", new))}
+    return make_record(runs, scenario=scenario)
+
+
 def counted(scenario: str, /, **ratios: Ratio) -> Record:
     """Twenty rounds with metrics of these names, by the ratio of the candidate to the baseline.
 

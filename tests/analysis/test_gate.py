@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of, waiting
+from tests.gate_runs import counted, record_of, rounds, scaled, sides, verdict_of, waiting
 from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
-from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
 from waitbench.pipeline.criteria import parse
@@ -209,20 +209,16 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
 
 def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
     (steady,) = parse(["steady:10%"], METRICS)
-    key = steady.metric.key
     records = []
-    for scenario in ("a", "b"):
-        runs = {
-            label: [{key: factor * (1 + number / 1000)} for number in range(9)]
-            for label, factor in (("base", 0.1), ("new", 0.12))
-        }
-        record = make_record(runs, scenario=scenario)
+    rising = [1 + number / 1000 for number in range(9)]
+    for name in "ab":
+        record = sides("steady", rising, [1.2 * one for one in rising], name)
         record.measurements = [run for run in record.measurements if run.round != 2]
         records.append(record)
     (before,) = gate.conclude(records, [steady]).judgements
     for record in records:
         for label in ("base", "new"):
-            again = measurement(label, 2, {key: 0.1})
+            again = measurement(label, 2, {steady.metric.key: 1.0})
             record.add(structs.replace(again, started_at="2026-01-02T00:00:00+00:00"))
     (after,) = gate.conclude(records, [steady]).judgements
     assert (before.verdict, before.rounds) == (Verdict.SLOWER, 8)
@@ -267,34 +263,23 @@ def test_rounds_most_of_which_were_disturbed_do_not_pass(
 def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_them() -> None:
     """A spin in one run of five, in two scenarios."""
     spin = [15.0 if number % 5 == 0 else 1.0 for number in range(30)]
-    verdict = gate.conclude([often("a", spin), often("b", spin)], DEFAULTS)
+    ones = [1.0] * 30
+    verdict = defaults(*(sides("steady", ones, spin, name) for name in "ab"))
     (failure,) = verdict.failures
     assert failure.by_dear_runs
     assert failure.dear is not None
     assert (failure.dear.candidate, failure.dear.baseline) == (12, 0)
     assert failure.means is not None
     assert failure.means > 3
-    both = gate.conclude([often("a", spin, spin), often("b", spin, spin)], DEFAULTS)
-    assert both.failures == ()
+    assert defaults(*(sides("steady", spin, spin, name) for name in "ab")).failures == ()
 
 
 @pytest.mark.parametrize("each", [5, 10])
 def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int) -> None:
-    key = BY_NAME["foreign-cpu"].key
-    runs = [{key: 10.0 if number % each == 3 else 0.05} for number in range(30)]
-    records = [
-        make_record({"base": [{key: 0.05}] * 30, "new": runs}, scenario=name) for name in ("a", "b")
-    ]
+    new = [10.0 if number % each == 3 else 0.05 for number in range(30)]
+    records = [sides("foreign-cpu", [0.05] * 30, new, name) for name in "ab"]
     foreign = [one for one in DEFAULTS if one.metric.name == "foreign-cpu"]
     assert gate.conclude(records, foreign).outcome is GateOutcome.INCONCLUSIVE
-
-
-def often(scenario: str, steady: list[float], base: list[float] | None = None) -> Record:
-    """Rounds with this steady CPU, and nothing else."""
-    sides = {"base": base or [1.0] * len(steady), "new": steady}
-    key = BY_NAME["steady"].key
-    runs = {label: [{key: value} for value in values] for label, values in sides.items()}
-    return make_record(runs, scenario=scenario)
 
 
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.gate_runs import counted, record_of, rounds, scaled
+from tests.gate_runs import counted, record_of, rounds, scaled, sides
 from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
@@ -31,21 +31,15 @@ def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[
     return tuple(judging.judge(question, asked) for question in asked)
 
 
-def of_ratios(logs: Sequence[float]) -> Record:
-    """Rounds in which CPU time, all of it system time, has these logarithms of its ratio."""
-    candidate = [times(1, 0, math.exp(log)) for log in logs]
-    return make_record({"a": [times(1, 0, 1)] * len(logs), "b": candidate})
-
-
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
-    (judgement,) = judge(of_ratios(logs), criteria=[CPU])
+    (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
     expected = hodges_lehmann(np.array(logs), ALARM, CLEAR)
     assert judgement.ratio == pytest.approx(math.exp(expected.centre))
     assert judgement.low == pytest.approx(math.exp(expected.low))
     assert judgement.high == pytest.approx(math.exp(expected.high))
     assert (judgement.place, judgement.scenarios) == ("waiting", ("waiting",))
-    assert (judgement.label, judgement.criterion, judgement.rounds) == ("b", CPU, FIRST)
+    assert (judgement.label, judgement.criterion, judgement.rounds) == ("new", CPU, FIRST)
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
@@ -65,13 +59,8 @@ def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:
 
 
 def test_all_pairs_of_several_scenarios_are_one_sample() -> None:
-    records = [
-        make_record(
-            {"a": [times(1, 1, 0)] * 8, "b": [times(1, 1.3 + 0.01 * n, 0) for n in range(8)]},
-            scenario=name,
-        )
-        for name in ("one", "two")
-    ]
+    risen = [1.3 + 0.01 * number for number in range(8)]
+    records = [sides("cpu", [1.0] * 8, risen, name) for name in ("one", "two")]
     each = replace(CPU, each=True)
     together, *single = judge(*records, criteria=[CPU, each])
     assert together.fails, "with sixteen pairs"

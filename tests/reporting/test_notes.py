@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.analysis.scanned import of_silence, scan_records
 from tests.frozen.checking import check
-from tests.gate_runs import failing, unclear, verdict_of
+from tests.gate_runs import failing, sides, unclear, verdict_of
 from tests.records import (
     contestant,
     disturb,
@@ -26,7 +26,6 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.scan import scans
 from waitbench.analysis.verdicts import Verdict
-from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
 from waitbench.reporting import notes
@@ -111,9 +110,7 @@ def failed_in_many() -> GateVerdict:
 
 
 def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float]) -> GateVerdict:
-    sides = {"a": base, "b": new}
-    runs_of = {of: [{BY_NAME[name].key: one} for one in sides[of]] for of in sides}
-    return verdict_of(make_record(runs_of), criteria=[f"{name}:{allowed}"])
+    return verdict_of(sides(name, base, new), criteria=[f"{name}:{allowed}"])
 
 
 DEAR = Dear(candidate=11, baseline=1, pairs=60)
