@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from waitbench.engines.selection import select
 from waitbench.execution import plan
 from waitbench.model.scan import ScanPoint
 from waitbench.model.scenario import Scenario
@@ -56,6 +57,14 @@ def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
     ]  # fmt: skip
     left = plan.schedule([ONE], ["a", "b"], 1, {("one", "a", 1)})
     assert [(run.label, run.round) for run in left] == [("b", 0), ("b", 1)]
+
+
+def test_a_warm_up_is_no_longer_than_that_of_the_gate() -> None:
+    (idle,) = select(["partitioned-idle"], ["idle=60"])
+    lasting = {run.round: run.scenario.expected_s for run in plan.schedule([idle], "ab", 2)}
+    assert lasting == {0: idle.shortened().expected_s, 1: idle.expected_s, 2: idle.expected_s}
+    (brief,) = select(["partitioned-idle"], ["idle=0.1"])
+    assert all(run.scenario is brief for run in plan.schedule([brief], "ab", 2))
 
 
 def test_the_values_of_a_scan_take_turns_within_each_round() -> None:
