@@ -66,8 +66,9 @@ class Trial:
 
     @property
     def reasons(self) -> list[str]:
-        """What keeps it from a pass."""
-        return [note["text"] for note in self.verdict["notes"] if note["level"] in ("✗", "?", "!")]
+        """What keeps it from a pass: how it ended, and the first of the reasons."""
+        notes = self.verdict["notes"]
+        return [note["text"] for note in notes if note["level"] in ("✗", "?", "!")][:2]
 
     @property
     def rounds(self) -> int:
