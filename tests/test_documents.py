@@ -11,6 +11,7 @@ import pytest
 
 import waitbench
 from tests.running import run
+from waitbench.analysis.rule import LOOKS
 from waitbench.system.places import ROOT
 
 DOCUMENTS = sorted(
@@ -74,6 +75,13 @@ def test_messages_have_the_words_of_their_readers() -> None:
         for text in texts:
             if isinstance(text.value, str) and id(text) not in alone:
                 assert not PRIVATE.search(text.value), (path, text.lineno)
+
+
+def test_the_looks_of_the_gate_are_those_of_its_rule() -> None:
+    looks = f"looks after {', '.join(map(str, LOOKS[:-1]))} and {LOOKS[-1]}"
+    shown = run(sys.executable, ROOT / "runner.py", "compare", "--help").stdout
+    for text in (shown, (ROOT / "docs" / "gate.md").read_text("utf-8")):
+        assert looks in " ".join(text.split())
 
 
 def test_the_index_of_trials_has_each_of_them() -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
+from waitbench.analysis.rule import LOOKS
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.scan import Scan
@@ -42,7 +43,8 @@ _OF_THE_WHOLE = (
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
 """What --on sees to itself: shares are given every other option as it was typed."""
-ROUNDS, GATE_ROUNDS = 5, 30
+ROUNDS, GATE_ROUNDS = 5, LOOKS[-1]
+_EARLIER_LOOKS = ", ".join(map(str, LOOKS[:-1]))
 
 
 @with_request_options
@@ -65,8 +67,8 @@ def compare(
             metavar="N",
             min=1,
             help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
-            "\n\nIn balanced order. The gate looks after 6, 10, 15, 20 and 30 of them, at a single "
-            "scenario after 11, 16, 22 and 30, and leaves open what is open at the end.",
+            f"\n\nIn balanced order. The gate looks after {_EARLIER_LOOKS} and {GATE_ROUNDS} of "
+            "them, and leaves open what is open at the end.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,
