@@ -134,6 +134,8 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
         launcher, port = server.process.pid, server.port
         for _ in range(2):
             environment_of(port)
+            (pid,) = trees.below(launcher)
+            assert os.sched_getscheduler(pid) == os.SCHED_BATCH, "it preempts no worker"
             before_s = found.cpu_s()
             os.kill(launcher, STOP)
             until(lambda: not trees.below(launcher))
