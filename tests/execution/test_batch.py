@@ -1,6 +1,7 @@
 """Runs of worker files that take place at once: their turns, their window, and who fails."""
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,13 +45,15 @@ while True: time.sleep(1)
 POKE = '[poke]\ncommand = "sleep 0.1"\n'
 
 
-def batch(folder: Path, codes: Sequence[str], more: str = CALM) -> list[Launched]:
+def batch(
+    folder: Path, codes: Sequence[str], more: str = CALM, ends_alone_s: float = math.inf
+) -> list[Launched]:
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
     together.mkdir()
 
     def run(number: int) -> Launched:
-        place = {"folder": str(together), "number": number, "count": len(codes)}
+        place = vars(Place(str(together), number, len(codes), ends_alone_s))
         found = worker(
             folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, place=place,
             scenario="mine-acted" if "[[phase]]" in more else "mine",
@@ -88,6 +91,24 @@ def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path:
     last = marks(found, "told", "exit")
     assert not overlap(last)
     assert max(end for _, end in windows) < min(begin for begin, _ in last)
+
+
+def test_who_takes_longer_to_end_than_it_has_the_turn_lets_the_next_end(tmp_path: Path) -> None:
+    """None ends before the end of each has begun."""
+    meets = f"""
+import signal, sys, time
+from pathlib import Path
+def end(*_):
+    Path("ends").touch()
+    while len(list(Path({str(tmp_path)!r}).rglob("ends"))) < 3:
+        time.sleep(0.01)
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+print("up", flush=True)
+while True: time.sleep(1)
+"""
+    found = batch(tmp_path, [meets] * 3, f"{CALM}{POKE}", ends_alone_s=0.05)
+    assert [(one.exit_code, one.failure) for one in found] == [(0, "")] * 3
 
 
 def test_phases_begin_when_all_have_settled_and_are_over_before_the_windows(

@@ -47,8 +47,10 @@ class Together(Made):
     """Writes down which runs were made at once."""
 
     at_once: list[list[tuple[int, str]]] = field(default_factory=list)
+    end_alone_s: list[float] = field(default_factory=list)
 
-    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+    def measure_together(self, planned: Sequence[PlannedRun], ends_alone_s: float) -> list[Result]:
+        self.end_alone_s.append(ends_alone_s)
         self.at_once.append([(run.round, run.label) for run in planned])
         return [self.measure(run) for run in planned]
 
@@ -209,6 +211,17 @@ def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores, and the last round would be alone.
     assert rounds_at_once(made) == [[2, 3, 4]]
+
+
+def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        used_s = {"a": 0.1 + 0.01 * planned.round, "b": 9.0}[planned.label]
+        metrics = {**QUIET, "cpu_share_steady": IDLE, "time_cpu_shutdown": used_s}
+        return measurement(planned.label, planned.round, metrics)
+
+    made = Together(run)
+    measured(made, guided=False)
+    assert made.end_alone_s == pytest.approx([0.1 + 2 * 0.11, 0.1 + 2 * 0.15])
 
 
 def fails_at(*those: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:

@@ -1,15 +1,18 @@
 """A batch: runs of worker files that take place at once, each with a launcher of its own.
 
 Start-ups come one after the other, then one window for all, then pokes and ends one after the
-other: where time is judged, no run shares the CPUs with another that starts or ends. What the
-launchers agree by are files in a folder of the batch. The standard library alone.
+other: where time is judged, no run shares the CPUs with another that starts or works. Who takes
+long to end, and waits meanwhile, lets the next begin. What the launchers agree by are files in a
+folder of the batch. The standard library alone.
 """
 
 import fcntl
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 SETTLED, PHASED, COUNTED, WATCHED = MEETINGS = ("settled", "phased", "counted", "watched")
@@ -27,27 +30,30 @@ class Place:
     folder: str = ""
     number: int = 0
     count: int = 1
+    ends_alone_s: float = math.inf
+    """How long it keeps its turn while it ends."""
     waited_s: float = 0.0
     """How long it waited for others."""
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """For the time of the block no other run of the batch has its turn.
+    def turn(self) -> Iterator[Callable[[], None]]:
+        """For the time of the block, or until it calls what it is given, no other has its turn.
 
         The kernel takes it back from a launcher that dies.
         """
         if not self.folder:
-            yield
+            yield lambda: None
             return
         begun = time.monotonic()
         with Path(self.folder, _TURN).open("w") as lock:
+            # Not by closing it: a child that has not begun its program has it open, too.
+            hand_over = partial(fcntl.flock, lock, fcntl.LOCK_UN)
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.waited_s += time.monotonic() - begun
             try:
-                yield
+                yield hand_over
             finally:
-                # Not by closing it: a child that has not begun its program has it open, too.
-                fcntl.flock(lock, fcntl.LOCK_UN)
+                hand_over()
 
     def meet(self, where: str, check: Callable[[], None]) -> None:
         """Returns when each run of the batch is here, or over; meanwhile calls ``check``."""

@@ -1,6 +1,7 @@
 """One planned run -> a Measurement, or an Outcome that says why there is none."""
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,17 +70,20 @@ class Measurer:
         (result,) = self.measure_together([planned])
         return result
 
-    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+    def measure_together(
+        self, planned: Sequence[PlannedRun], ends_alone_s: float = math.inf
+    ) -> list[Result]:
         """Makes several runs at once, which begin in this order when the services of all are up.
 
-        What each uses is not of others to its siblings, if it is measured: else nobody knows it.
+        So long after a worker was told to end, the next may be. What each uses is not of others to
+        its siblings, if it is measured: else nobody knows it.
         """
         with ExitStack() as stack:
             runs = [_Run(one) for one in planned]
             if planned[1:] and planned[0].scenario.is_command:
                 folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
                 for number, run in enumerate(runs):
-                    run.place = Place(str(folder), number, len(runs))
+                    run.place = Place(str(folder), number, len(runs), ends_alone_s)
             endings.side_by_side(partial(self._prepare, stack), runs)
             before, used_s = Reading.now(), time.process_time()
             endings.side_by_side(self._carry_out, runs)

@@ -102,11 +102,11 @@ class WorkerLaunch:
             totals |= {} if memory is None else {"memory_proportional": memory}
             # What ends takes its share of the memory of others with it.
             self._meet(WATCHED)
-        with self.place.turn():
+        with self.place.turn() as hand_over:
             waiting |= self._mark(TOLD)
             if self.plain["window_s"] is not None:
                 found |= {} if self._stopped else self._wake_up()
-                totals |= self._end("unanswered" in found)
+                totals |= self._end("unanswered" in found, hand_over)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
         more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s, **found}
         write_report(self.report, self.tree, started_ns, marks, **more)
@@ -166,12 +166,12 @@ class WorkerLaunch:
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
         return Command(program or words[0], words, own, folder)
 
-    def _end(self, is_unanswered: bool) -> dict[str, float]:
+    def _end(self, is_unanswered: bool, hand_over: Callable[[], None]) -> dict[str, float]:
         """How long it took to end."""
         self._require_alive("before it was told to end")
         told = time.monotonic()
         try:
-            self._stop()
+            self._stop(hand_over)
         except Failure:
             # Who is too busy to answer may be too busy to end.
             if not is_unanswered:
@@ -180,15 +180,17 @@ class WorkerLaunch:
             return {}
         return {"time_stop": time.monotonic() - told}
 
-    def _stop(self) -> None:
+    def _stop(self, hand_over: Callable[[], None]) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
         number = getattr(signal, f"SIG{self.plain['stop']}")
         self.tree.signal(number)
         within_s = self.plain["stop_within_s"]
-        end = time.monotonic() + within_s
-        while time.monotonic() < end:
+        told = time.monotonic()
+        while (passed_s := time.monotonic() - told) < within_s:
             if not self.tree.reap():
                 return
+            if passed_s > self.place.ends_alone_s:
+                hand_over()
             time.sleep(_LOOK_EVERY_S)
         if len(self.tree.codes) < len(self.copies):
             raise Failure(
