@@ -1,7 +1,9 @@
 """Runs of worker files that take place at once: their turns, their window, and who fails."""
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +19,7 @@ import pytest
 from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
 from waitbench.execution.accounting import metrics_of
-from waitbench.execution.batch import Place
+from waitbench.execution.batch import MEETINGS, Place
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
@@ -51,15 +53,18 @@ def batch(
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
     together.mkdir()
+    places = [Place(str(together), one, len(codes), ends_alone_s) for one in range(len(codes))]
+    for place in places:
+        place.enter()
 
     def run(number: int) -> Launched:
-        place = vars(Place(str(together), number, len(codes), ends_alone_s))
+        place = vars(places[number])
         found = worker(
             folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, place=place,
             scenario="mine-acted" if "[[phase]]" in more else "mine",
         )  # fmt: skip
         # What the harness does when a run is over.
-        Place(str(together), number, len(codes)).leave()
+        places[number].leave()
         return found
 
     with ThreadPoolExecutor(len(codes)) as pool:
@@ -150,6 +155,22 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
     found = batch(tmp_path, [STAMPS, killed, STAMPS, later, quits])
     assert [one.exit_code for one in found] == [0, -9, 0, -9, 1]
     assert "ended with exit code 0" in found[4].failure
+
+
+def test_who_leaves_on_a_full_disk_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = places = [Place(str(tmp_path), number, 2) for number in (0, 1)]
+    for place in places:
+        place.enter()
+
+    def fill(*_path: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "touch", fill)
+    first.leave()
+    for where in MEETINGS:
+        second.meet(where, lambda: pytest.fail("it waits"))
 
 
 class Service:

@@ -55,13 +55,21 @@ class Place:
             finally:
                 hand_over()
 
+    def enter(self) -> None:
+        """Has the others wait for this run, by files that it removes: a disk may be full by then.
+
+        All of a batch enter before the first begins.
+        """
+        for where in MEETINGS:
+            self._mark(where, self.number).touch()
+
     def meet(self, where: str, check: Callable[[], None]) -> None:
         """Returns when each run of the batch is here, or over; meanwhile calls ``check``."""
         if not self.folder:
             return
         begun = time.monotonic()
-        self._mark(where, self.number).touch()
-        while not all(self._mark(where, number).exists() for number in range(self.count)):
+        self._mark(where, self.number).unlink()
+        while any(self._mark(where, number).exists() for number in range(self.count)):
             check()
             time.sleep(_LOOK_EVERY_S)
         self.waited_s += time.monotonic() - begun
@@ -69,7 +77,7 @@ class Place:
     def leave(self) -> None:
         """Has nobody wait for this run any more: it is over."""
         for where in MEETINGS if self.folder else ():
-            self._mark(where, self.number).touch()
+            self._mark(where, self.number).unlink(missing_ok=True)
 
     def _mark(self, where: str, number: int) -> Path:
         return Path(self.folder, f"{where}-{number}")

@@ -84,6 +84,7 @@ class Measurer:
                 folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
                 for number, run in enumerate(runs):
                     run.place = Place(str(folder), number, len(runs), ends_alone_s)
+                    run.place.enter()
             endings.side_by_side(partial(self._prepare, stack), runs)
             before, used_s = Reading.now(), time.process_time()
             endings.side_by_side(self._carry_out, runs)
