@@ -249,6 +249,16 @@ def test_a_baseline_that_fails_beside_others_at_first_has_all_take_turns(guided:
         assert len(made_rounds) >= 8
 
 
+def test_what_fails_again_in_turns_counts() -> None:
+    def run(planned: PlannedRun, before: int) -> Result:
+        if (planned.round, planned.label) == (2, "b"):
+            return failing(FAILED)(planned, before)
+        return fails_at((3, "a"))(planned, before)
+
+    record = of_worker_file(Together(run), 9)
+    assert [(one.round, one.label) for one in record.failures] == [(2, "b")]
+
+
 @pytest.mark.parametrize(
     "failed", [(3, "b"), (7, "a")], ids=["a candidate", "in a later batch than the first"]
 )
