@@ -218,7 +218,8 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
         [
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
             for position, label in enumerate(("a", second))
-        ]
+        ],
+        math.inf,
     )
     foreign = [
         one.metrics["machine_foreign_cpu"] for one in results if isinstance(one, Measurement)

@@ -39,7 +39,7 @@ class Place:
     def turn(self) -> Iterator[Callable[[], None]]:
         """For the time of the block, or until it calls what it is given, no other has its turn.
 
-        The kernel takes it back from a launcher that dies.
+        The kernel takes it back from a launcher that fails or dies.
         """
         if not self.folder:
             yield lambda: None
@@ -50,10 +50,8 @@ class Place:
             hand_over = partial(fcntl.flock, lock, fcntl.LOCK_UN)
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.waited_s += time.monotonic() - begun
-            try:
-                yield hand_over
-            finally:
-                hand_over()
+            yield hand_over
+            hand_over()
 
     def enter(self) -> None:
         """Has the others wait for this run, by files that it removes: a disk may be full by then.

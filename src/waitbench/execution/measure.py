@@ -67,16 +67,13 @@ class Measurer:
 
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
-        (result,) = self.measure_together([planned])
+        (result,) = self.measure_together([planned], math.inf)
         return result
 
-    def measure_together(
-        self, planned: Sequence[PlannedRun], ends_alone_s: float = math.inf
-    ) -> list[Result]:
+    def measure_together(self, planned: Sequence[PlannedRun], ends_alone_s: float) -> list[Result]:
         """Makes several runs at once, which begin in this order when the services of all are up.
 
-        So long after a worker was told to end, the next may be. What each uses is not of others to
-        its siblings, if it is measured: else nobody knows it.
+        What each uses is not of others to its siblings, if it is measured: else nobody knows it.
         """
         with ExitStack() as stack:
             runs = [_Run(one) for one in planned]

@@ -45,7 +45,8 @@ ROUNDS_AT_ONCE = 4
 IDLE_SHARE = 0.25
 """Of all CPUs: what their runs may use in their windows, if each uses what the baseline does."""
 END_S = 0.1
-"""For which a worker file's run keeps the CPUs to itself while it ends, and for twice its CPU."""
+"""A worker file's run ends alone for so long and twice the CPU time of an end of the baseline. So
+ends that wait overlap. A candidate whose end works all the same fails by what it uses."""
 BUSY_AFTER = 3
 """Rounds that were disturbed in every attempt, until none is repeated any more."""
 
@@ -246,9 +247,6 @@ class Session:
         whole batch. If others used more CPU than is no regression whosever it is: that figure. A
         candidate can bring about either, and gains nothing: in turns it is asked everything that it
         would have been asked, and nothing at once had counted before the first batch.
-
-        Who is told to end has the CPUs for twice what an end of the baseline uses. So ends that
-        wait may overlap. One of a candidate that works all the same fails by what it uses.
         """
         baseline, is_command = record.context.labels[0], runs[0].scenario.is_command
         used_s = [one.metrics.get("time_cpu_shutdown", math.inf) for one in record.of(baseline)]
