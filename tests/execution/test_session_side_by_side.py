@@ -255,7 +255,7 @@ def test_what_fails_again_in_turns_counts() -> None:
             return failing(FAILED)(planned, before)
         return fails_at((3, "a"))(planned, before)
 
-    record = of_worker_file(Together(run), 9)
+    record = measured(Together(run), guided=False)
     assert [(one.round, one.label) for one in record.failures] == [(2, "b")]
 
 
