@@ -32,7 +32,7 @@ def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log_or_shown(
     assert runner.main() == 3
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "nobody foresaw" in said
+    assert "unexpected error" in said
     assert "IndexError: of https://***@host/repository" in said
     (log,) = (tmp_path / "logs").iterdir()
     assert str(log) in said

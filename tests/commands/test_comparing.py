@@ -42,7 +42,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
     assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
     assert "B against A" in done.stdout
-    assert "B is the same build as A: what differs is chance" in done.stdout
+    assert "B is the same build as A: any difference is chance" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200
     places = [*map(done.stdout.index, ("dynamic round 2", "partitioned · 1 process", "RESULT   B"))]
     assert places == sorted(places)
@@ -78,7 +78,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     process.send_signal(how)
     said, _ = process.communicate(timeout=10)
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
-    so_far = said.partition("Interrupted. What was")[2]
+    so_far = said.partition("Interrupted. The result so far:")[2]
     assert ("RESULT   B against A, so far" in so_far) is (how != signal.SIGKILL)
     assert (results / "runs.csv").exists() is (how != signal.SIGKILL)
     until(lambda: not processes_with(f"/runs/{process.pid}-"), each_s=0.05)
@@ -107,7 +107,7 @@ def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=10)
     assert process.returncode == 130
-    runs, so_far = said.split("Interrupted. What was measured so far says:")
+    runs, so_far = said.split("Interrupted. The result so far:")
     assert re.search(r"\(at most \d+ s left\)", runs)
     assert "INCONCLUSIVE" in so_far
     assert not (results / "verdict.json").exists()

@@ -44,8 +44,7 @@ def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
     assert set(GATE.criteria) - set(fitting.criteria) == left
     assert set(OWN) <= set(fitting.criteria)
     assert fitting.left_out == (
-        "syscalls:5%: not measured here: it is not mounted; ./waitbench doctor tells what would "
-        "mend it.",
+        "syscalls:5%: not measured here: it is not mounted; ./waitbench doctor says how to fix it.",
     )
     assert fitting.conclude([]).left_out == fitting.left_out
     assert fitting.as_settings()["left_out"] == list(fitting.left_out)

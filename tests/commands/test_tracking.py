@@ -57,10 +57,10 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     kept = json.loads((store / "acknowledged.json").read_text())
     assert kept["change_points"][0]["after"] == names[2]
     code, said = night(ids[2])
-    assert (code, said) == (0, ["The history lacks nothing of this."])
+    assert (code, said) == (0, ["Nothing is missing from the history."])
     # What is only asked for is said to nobody, and the next night says it.
     (store / "acknowledged.json").unlink()
-    assert night(ids[2], "--dry-run") == (0, ["The history lacks nothing of this."])
+    assert night(ids[2], "--dry-run") == (0, ["Nothing is missing from the history."])
     assert night(ids[2])[0] == 1
     # The same scenario at another length is another history, and lacks everything.
     _, said = night(ids[2], *anchored, "--full", "--dry-run")

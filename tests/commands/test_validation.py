@@ -160,7 +160,7 @@ def test_system_calls_that_cannot_be_counted_are_not_promised(
     lacking = Instruments(reason="it is not mounted", remedy="sudo mount it")
     monkeypatch.setattr("waitbench.pipeline.request.find_instruments", lambda: lacking)
     said = refused("v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%")
-    assert "cannot be counted here: it is not mounted. This would mend it: sudo mount it" in said
+    assert "cannot be counted here: it is not mounted. This would fix it: sudo mount it" in said
 
 
 @pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%"])
@@ -171,7 +171,7 @@ def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured
     own = ["--dataflow", tmp_path / "mine.py"]
     said = refused("v0.16.0", "v0.16.1", *own, "--fail-on", criterion)
     name = criterion.partition(":")[0]
-    assert f"{name}: no run of mine gives it. There are: real, user" in said
+    assert f"{name}: no run of mine measures it. There are: real, user" in said
 
 
 def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(

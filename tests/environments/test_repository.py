@@ -69,7 +69,7 @@ def test_a_repository_must_be_a_folder_of_gits_or_a_url(
     with pytest.raises(UsageError):
         Repository(location, cache)
     # Releases alone can be compared beside any folder.
-    with pytest.raises(UsageError, match=r"is no git repository to be read.* git says: "):
+    with pytest.raises(UsageError, match=r"is not a git repository that can be read.* git says: "):
         Repository(str(tmp_path), cache).find_commit("main")
 
 

@@ -211,4 +211,4 @@ time.sleep(0.4)
 """
     found = dataflow(tmp_path, code)
     assert (found.exit_code, found.report) == (1, {})
-    assert found.failure.startswith("its window was told to begin or to end")
+    assert found.failure.startswith("it marked the beginning or the end")

@@ -35,7 +35,7 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
         (
             "import os, time\nif os.fork() == 0: time.sleep(60)",
             CALM,
-            "what it started runs on: have it stay in the foreground",
+            "its processes go on: keep it in the foreground",
         ),
         (
             "import time; print('up'); time.sleep(1)",
@@ -62,7 +62,7 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
         (
             "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)",
             CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",
-            "it ended with exit code 0 before what it was poked with was done",
+            "it ended with exit code 0 before it had handled its poke",
         ),
         ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
         ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),

@@ -75,7 +75,7 @@ while True: time.sleep(1)
     stays = code.replace('os.kill(int(open("daemon").read()), 9)', "pass")
     found = worker(tmp_path / "stays", stays, CALM.replace("stop_within = 20", "stop_within = 1"))
     assert found.exit_code == 1
-    assert "1 process of it still ran 1 s after it was told to end; killed" in found.failure
+    assert "1 process of it still ran 1 s after its signal to end; killed" in found.failure
 
 
 def test_a_worker_begins_with_no_signal_blocked_or_ignored(tmp_path: Path) -> None:
@@ -148,11 +148,11 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
         ("command = 'ls nowhere'", "the poke ended with exit code 2: ls: cannot access"),
         (
             "command = 'true'\ndone = { log = 'no', within = 0.3 }",
-            "was not done within 0.3 s",
+            "did not handle its poke within 0.3 s",
         ),
         (
             "command = 'sleep 60'\ndone = { exit = true, within = 0.3 }",
-            "not done within 0.3 s",
+            "did not handle its poke within 0.3 s",
         ),
     ],
 )

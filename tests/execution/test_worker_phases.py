@@ -36,7 +36,10 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
 @pytest.mark.parametrize(
     ("phase", "old", "new", "said"),
     [
-        ("work", '"done"', '"never", within = 0.3', "not done within 0.3 s, in its phase work"),
+        (
+            "work", '"done"', '"never", within = 0.3',
+            "did not handle its poke within 0.3 s, in its phase work",
+        ),
         (
             "gone", 'stop = "other"', "run = ['sh', '-c', 'echo no; exit 3']",
             "the command in its phase gone ended with exit code 3: no",

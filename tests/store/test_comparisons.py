@@ -128,5 +128,5 @@ def test_without_what_holds_for_all_runs_none_of_them_counts_and_it_is_said_why(
     finish(tmp_path, record)
     path = tmp_path / "comparison.json"
     path.unlink() if content is None else path.write_text(content)
-    with pytest.raises(UsageError, match=r"none of them counts\. Put a copy of it back, or meas"):
+    with pytest.raises(UsageError, match=r"none of them counts\. Restore it from a copy, or meas"):
         comparisons.resume(tmp_path)

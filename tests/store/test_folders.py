@@ -61,7 +61,7 @@ def test_latest_leads_to_the_last_and_moves_with_the_store(tmp_path: Path) -> No
 
 def test_a_folder_of_somebody_elses_called_latest_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / LATEST).mkdir()
-    with pytest.raises(UsageError, match="latest' is not a link of waitbench's own"):
+    with pytest.raises(UsageError, match="latest' is not a link that waitbench made"):
         fresh(tmp_path, "a")
     assert [path.name for path in tmp_path.iterdir()] == [LATEST]
 
@@ -75,7 +75,7 @@ def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_p
         claimed(tmp_path, ["v1"]),
     ):
         pass
-    with pytest.raises(UsageError, match="does not hold what is to be resumed"):
+    with pytest.raises(UsageError, match="has nothing to resume"):
         resumed(tmp_path, tmp_path)
     assert contents(tmp_path) == before
 
@@ -112,7 +112,7 @@ def test_a_comparison_is_resumed_without_runs_too_and_what_another_command_left_
     folder = fresh(tmp_path)
     formats.write(folder, "load", {"modes": {}})
     for requested in (None, folder):
-        with pytest.raises(UsageError, match="does not hold what is to be resumed"):
+        with pytest.raises(UsageError, match="has nothing to resume"):
             resumed(requested, tmp_path)
     begin(folder, [make_record({"a": []})])
     assert resumed(folder, tmp_path) == resumed(None, tmp_path) == folder

@@ -79,7 +79,7 @@ def test_what_the_first_share_does_not_know_is_known_from_the_others_if_they_agr
 
 def test_a_scenario_is_taken_from_one_machine_and_none_is_missing(whole: Path) -> None:
     one, two, three = part(whole, 3)
-    with pytest.raises(UsageError, match="A share is missing: nobody measured two"):
+    with pytest.raises(UsageError, match="A share is missing: no folder has two"):
         merged(one, three)
     with pytest.raises(UsageError, match="two was measured in 2 of these"):
         merged(one, two, two, three)

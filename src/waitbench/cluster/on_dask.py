@@ -109,8 +109,8 @@ def _measured(
     told, path = json.dumps([*wanted.values(), *arguments]), place / "command.json"
     if path.exists() and path.read_text("utf-8") != told:
         raise UsageError(
-            f"{str(place.parent)!r} was begun by another command, or another waitbench. Repeat "
-            "the command as it was, or name another folder with --results."
+            f"{str(place.parent)!r} was started by another command, or another waitbench. "
+            "Repeat the command as it was, or name another folder with --results."
         )
     place.mkdir(exist_ok=True)
     files.write_text(path, told)

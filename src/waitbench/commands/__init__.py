@@ -149,7 +149,7 @@ def _run() -> tuple[int, str]:
         # Whoever reads has had enough, as head has: that is no news, but for what is unfinished.
         code, said = ExitCode.FAILED, ""
         if endings.has_note():
-            said = f"nobody reads the output any more. {endings.note()}"
+            said = f"the reader of the output went away. {endings.note()}"
     except Exception as error:
         code, said = ExitCode.FAILED, crashes.explain(error)
     if endings.was_ended() and code != ExitCode.INTERRUPTED:

@@ -56,23 +56,25 @@ def bisect(
         str,
         typer.Option(
             metavar="METRIC:PCT%",
-            help="What changed, and by how much it must have to matter, such as wakeups:5%.",
+            help="The metric that changed, and the change that matters, such as wakeups:5%.",
         ),
     ] = "steady:10%",
     find: Annotated[
         Literal["slower", "faster"],
-        typer.Option(help="Whether it rose, or fell: what mended something."),
+        typer.Option(help="Whether the cost rose, or fell, as after a fix."),
     ] = "slower",
     rounds: Annotated[
         int,
-        typer.Option(metavar="N", help="A step stays inconclusive after so many rounds."),
+        typer.Option(metavar="N", help="The most rounds of a step: then it stays inconclusive."),
     ] = 30,
     budget: options.Budget = 7200,
     full: options.Full = False,
     results: options.NewResults = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with a search: that of --results, or the latest."),
+        typer.Option(
+            "--resume", help="Continue an interrupted search: that of --results, or the latest."
+        ),
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -187,7 +189,7 @@ class Bisecting:
         if found.begins_at_fork:
             self.remarks.append(
                 f"{self.history.request.labels[0]} is on a branch of its own: the search begins "
-                f"where that left, at {search.labels[0]}."
+                f"where the branch left, at {search.labels[0]}."
             )
         home = self.folder / f"{len(self.searches)}-{search.grain}"
         home.mkdir(exist_ok=True)

@@ -75,7 +75,7 @@ def compare(
     dataflow: Annotated[
         Optional[str],
         typer.Option(
-            metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."
+            metavar="FILE.py:CALL", help="Measure your own dataflow instead of the scenarios."
         ),
     ] = None,
     gate: options.GateDefaults = False,
@@ -86,7 +86,7 @@ def compare(
         Literal["error", "pass"],
         typer.Option(
             help="The exit code where a question has no certain answer: error is 3, pass is 0."
-            "\n\nWhere no criterion of the gate failed."
+            "\n\nIf no criterion of the gate failed."
         ),
     ] = "error",
     accepted: Annotated[

@@ -40,7 +40,7 @@ class Finding:
 
 
 def doctor() -> None:
-    """Say what this machine can measure, what each lack costs, and what would mend it."""
+    """Check what this machine can measure, what is missing, and how to fix it."""
     console = make_console()
     helpless = False
     for finding in _findings(Cache()):
@@ -84,8 +84,8 @@ def _kernel() -> Iterator[Finding]:
         "system calls",
         None if counted.tracepoint is None else "counted",
         counted.reason,
-        "There is no metric syscalls, and the gate judges no rise of it: what waiting consists of "
-        "is known by wakeups and polls only.",
+        "The metric syscalls is missing, and the gate does not judge it; wakeups and polls still "
+        "explain a cost.",
         counted.remedy,
     )
     yield _found(
@@ -100,15 +100,15 @@ def _load() -> Iterator[Finding]:
     """What else changes figures."""
     reading = Reading.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
-    costs = "Others share this machine's CPUs: rounds are repeated, verdicts stay inconclusive."
+    costs = "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
     here = f"{share:.1%} of all busy time so far"
     yield Finding("steal time", here, costs if share > 0.01 else "")
     governor = machine.describe()["frequency_governor"]
     yield _found(
         "frequency governor",
-        str(governor or "none seen from here") if governor in (None, "performance") else None,
+        str(governor or "not visible from here") if governor in (None, "performance") else None,
         str(governor),
-        "The CPUs change their speed with the load, and figures with it.",
+        "The speed of the CPUs changes with the load, and figures change with it.",
         "sudo cpupower frequency-set -g performance",
     )
 

@@ -44,8 +44,7 @@ def look(
         str,
         typer.Argument(
             metavar="PID|CGROUP_FOLDER",
-            help="A process, with all below it; or all that are in a unit's or a container's "
-            "cgroup.",
+            help="A process with its descendants, or the cgroup folder of a unit or container.",
         ),
     ],
     seconds: Annotated[
@@ -58,7 +57,7 @@ def look(
         bool,
         typer.Option(
             "--why",
-            help="Then as long again: which thread wakes up, and in which line of code."
+            help="Then find which thread wakes up, in which line of code, for as long again."
             "\n\nTo read a stack, a process stands still for some milliseconds.",
         ),
     ] = False,
@@ -98,7 +97,7 @@ def _worker_file(pid: int) -> str:
         program = str(given)
     lines = [
         f"# A worker file to begin with: {called('compare')} --worker FILE.toml a={program} b=…",
-        f'# It ran in {folder}. What it reads there: files = ["…"], of the folder of FILE.toml.',
+        f'# It ran in {folder}. Copy what it reads there beside FILE.toml: files = ["…"]',
         f"command = {json.dumps(['{revision}', *words[1:]], ensure_ascii=False)}",
         "ready = { seconds = 5 }    # or { port = true }, where {port} stands for its own port",
     ]

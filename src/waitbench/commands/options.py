@@ -91,7 +91,7 @@ Budget = Annotated[
 Origin = Annotated[
     OriginChoice,
     typer.Option(
-        help="Of the index, built here, of the index if all have wheels, or both.",
+        help="Wheels if all have one, else builds; mixed allows both together.",
     ),
 ]
 Python = Annotated[
@@ -106,7 +106,7 @@ Repo = Annotated[
     Optional[str],
     typer.Option(
         metavar="URL|FOLDER",
-        help="Where commits, branches and tags are.",
+        help="The repository of commits, branches and tags.",
         show_default="BYTEWAX_REPO, or bytewax on GitHub",
     ),
 ]
@@ -149,9 +149,9 @@ FailOn = Annotated[
         "--fail-on",
         metavar="CRITERION",
         help="METRIC:PERCENT%[,FLOOR][,alone][,each]: the gate asks this; repeatable."
-        "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
-        "on top of the criteria of --gate, if that is given. 'alone' does not excuse a rise of "
-        "what explains CPU time where CPU time fell; 'each' judges every scenario by itself.",
+        "\n\nExit with 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. "
+        "With --gate, it is asked in addition to the default criteria. With 'alone', a rise of "
+        "what explains CPU fails even where CPU fell; 'each' judges every scenario by itself.",
     ),
 ]
 Limits = Annotated[
@@ -160,25 +160,25 @@ Limits = Annotated[
         "--limit",
         metavar="METRIC:VALUE",
         help="A budget, such as cpu:0.5%, wakeups:5/s or memory:80MB; repeatable."
-        "\n\nExit 1 if a candidate, or the only revision, certainly needs more, 0 if less, else 3. "
-        "With --gate, and for one revision, [limits] of a worker file come on top, but for those "
-        "of the same metrics.",
+        "\n\nExit with 1 if a candidate, or the only revision, certainly needs more, 0 if less, "
+        "else 3. [limits] of a worker file apply, too, with --gate or to one revision; this option "
+        "replaces those of its metric.",
     ),
 ]
 GateDefaults = Annotated[
     bool,
     typer.Option(
         "--gate",
-        help="The gate: exit 1 if a candidate costs more, 3 if that cannot be said.\n\n"
-        "0 if every question was answered and it does not. Rounds are added until every question "
-        f"is settled. {_defaults()}",
+        help="Gate: exit with 1 if a candidate costs more, with 3 if that stays open.\n\n"
+        "Exit with 0 if every question is answered, and no answer is a regression. Rounds are "
+        f"added until all are answered. {_defaults()}",
     ),
 ]
 Full = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="The gate and scans run scenarios of full length, not of a second of waiting or less.",
+        help="Run scenarios at full length, which the gate and scans shorten.",
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
@@ -188,15 +188,15 @@ Quiet = Annotated[
 Verbose = Annotated[
     bool,
     typer.Option(
-        "--verbose", "-v", help="All figures of each scenario, and all that a gate asked, too."
+        "--verbose", "-v", help="All figures of each scenario, and all questions of a gate."
     ),
 ]
-Metric = Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")]
+Metric = Annotated[str, typer.Option(metavar="METRIC", help="The cost that is followed.")]
 Anchor = Annotated[
     Optional[str],
     typer.Option(
         metavar="REVISION",
-        help="What all are relative to: a release or commit.",
+        help="The release or commit that all figures are relative to.",
         show_default="what most sessions hold",
     ),
 ]
@@ -205,7 +205,7 @@ CorePrice = Annotated[
     typer.Option(
         "--price",
         metavar="AMOUNT/core-hour",
-        help="What a core costs by the hour, such as 0.04/core-hour: idle cost in money, too.",
+        help="The price of a core-hour, such as 0.04/core-hour, to show idle cost in money.",
     ),
 ]
 Scanned = Annotated[
@@ -213,11 +213,10 @@ Scanned = Annotated[
     typer.Option(
         "--scan",
         metavar="NAME=LOW:HIGH",
-        help="Measure at each value of a parameter, LOW, doubled up to HIGH, or a list A,B,C."
-        "\n\nAny number that --set takes, processes, workers, what stands in braces in a worker "
-        "file (with a default in its [parameters]) or in the call of --dataflow; silence: the "
-        "seconds before a worker file's poke. The cost of an input has an interval, unless the "
-        "cost is not a line.",
+        help="Measure at several values of a parameter: LOW doubled up to HIGH, or a list A,B,C."
+        "\n\nThe parameter is a number that --set takes; processes; workers; a placeholder of a "
+        "worker file, with a default in its [parameters], or of the call of --dataflow; or "
+        "silence, the seconds before a worker file's poke.",
     ),
 ]
 

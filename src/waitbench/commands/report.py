@@ -33,7 +33,7 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results, those of workers too; for a page also folders with such.",
+            help="Folders of results, also of workers; for a page, also folders that contain some.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,
@@ -41,24 +41,24 @@ def report(
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="The answer, with tables that are of no single scenario, as Markdown.",
+            help="Write the answer, and the tables over all scenarios, as Markdown.",
         ),
     ] = None,
     html: Annotated[
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="Write a page instead, one file to be looked at in a browser.\n\n"
+            help="Write a page instead: one file for a browser.\n\n"
             "It has the verdict, every run, and the history of several comparisons.",
         ),
     ] = None,
     price: options.CorePrice = None,
     verbose: options.Verbose = False,
 ) -> None:
-    """Print what folders of results come to, or write a page of them."""
+    """Print the answer and tables of folders of results, or write a page of them."""
     output = Output(verbose=verbose, price=options.parsed_price(price))
     if html is not None and markdown is not None:
-        raise UsageError("--markdown is of what report prints: leave it out, or --html.")
+        raise UsageError("--markdown does not go with --html: leave it out, or --html.")
     if html is not None:
         paging.write(html, results or [folders.existing_folder(None)], output.price)
         output.answers.print(str(html), soft_wrap=True)

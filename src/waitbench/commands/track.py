@@ -49,7 +49,7 @@ def track(
     ] = None,
     anchor: options.Anchor = None,
     newest: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Only so many releases, or commits, back.")
+        int, typer.Option(metavar="N", min=1, help="How many releases, or commits, to go back.")
     ] = 10,
     budget: options.Budget = 3600,
     rounds: options.Rounds = 5,
@@ -66,7 +66,7 @@ def track(
         ),
     ] = RESULTS,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be measured, and measure nothing.")
+        bool, typer.Option("--dry-run", help="List what would be measured, and measure nothing.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -104,7 +104,7 @@ def track(
             output.print(str(error), soft_wrap=True)
             code = max(code, error.exit_code)
     if not queue:
-        output.print("The history lacks nothing of this.")
+        output.print("Nothing is missing from the history.")
     raise typer.Exit(ExitCode.OK if dry_run else max(code, night.announce(valid, name, output)))
 
 
@@ -121,7 +121,7 @@ class Night:
         found = history.commonest(one for one in sessions if one.engine == engine)
         if found is None:
             raise UsageError(
-                "There is no history yet. Name what all are to be measured beside, such as: "
+                "There is no history yet. Name the anchor, which each session measures, such as: "
                 "--anchor v0.21.1"
             )
         return found
@@ -178,7 +178,7 @@ def _name_of(anchor: Revision) -> str:
     """What the anchor is called in the history. Raises ``UsageError`` where it has no place."""
     if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
         return name_of(anchor.source)
-    raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")
+    raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
 def _series(valid: ValidRequest) -> list[Series]:

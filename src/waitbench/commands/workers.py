@@ -58,7 +58,7 @@ def workers(
         typer.Option(
             "--set",
             metavar="window=SECONDS",
-            help="How long each is judged, instead of what its file says.",
+            help="The window of each worker, instead of that of its file.",
         ),
     ] = [],
     python: options.Python = None,
@@ -76,7 +76,7 @@ def workers(
         bool, typer.Option("--quiet", "-q", help="No progress, only the table.")
     ] = False,
 ) -> None:
-    """Set workers side by side that are commands: what each costs while it waits.
+    """Show side by side what workers of worker files cost while they wait.
 
     One after the other, each in the versions that its file names.
     """

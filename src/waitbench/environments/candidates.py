@@ -117,6 +117,6 @@ def _require_order(good: Revision, bad: Revision) -> None:
 
 def _not_before(good: Revision, bad: Revision) -> UsageError:
     return UsageError(
-        f"{good.label} does not come before {bad.label}: name the older one first, also where the "
-        "newer one is the better."
+        f"{good.label} does not come before {bad.label}: name the older one first, even if the "
+        "newer one is better."
     )

@@ -44,6 +44,6 @@ def _newest(engine: Engine, specifier: str, python: Interpreter, *more: str) -> 
     if answer.returncode not in (0, 1) or "\nhint: An index" in answer.stderr:
         raise HarnessError(
             f"The package index does not answer for {engine.package}{specifier}: "
-            f"{uv.reason(answer)}. Is the network there, and the index that pip is set to?"
+            f"{uv.reason(answer)}. Check the network, and the index in pip's settings."
         )
     return answer.stdout.strip().partition("==")[2] or None

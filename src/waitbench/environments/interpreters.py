@@ -39,7 +39,7 @@ def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
     oldest = ".".join(map(str, OLDEST))
     raise UsageError(
         f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython: "
-        f"{oldest} is the oldest that will do."
+        f"{oldest} is the oldest that works."
     )
 
 

@@ -82,12 +82,12 @@ class Repository:
             )
         if is_shallow(Path(self.location)):
             return f", {SHALLOW_HINT}"
-        return ". A folder is taken as it is: git fetch --tags brings what its origin has."
+        return ". A folder is used as it is: git fetch --tags gets what its origin has."
 
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():
-            what = f"--repo {self.location!r} is no git repository to be read"
+            what = f"--repo {self.location!r} is not a git repository that can be read"
             require_git(what, Path(self.location), "rev-parse", "--git-dir")
             return Path(self.location)
         key = hashlib.sha256(self.location.encode()).hexdigest()[:16]

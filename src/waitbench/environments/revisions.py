@@ -75,7 +75,7 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Revisi
         own_label, source = name, _release_or_commit(name, engine, repository)
     label = label or own_label
     if not label.isprintable():  # a file's name may hold anything
-        raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
+        raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
     return Revision(label=label, text=name, engine=engine.name, source=source)
 
 
@@ -92,8 +92,8 @@ def _require_repository(engine: Engine, repository: Repository | None, named: st
     """Raises ``UsageError`` where an engine has no repository, naming what needs it."""
     if repository is None:
         raise UsageError(
-            f"{named!r}: no repository of {engine.name} is known here, so its releases and wheel "
-            "files can be compared, as they are, and nothing else."
+            f"{named!r}: no repository of {engine.name} is known, so only its releases and "
+            "wheel files can be compared."
         )
     return repository
 

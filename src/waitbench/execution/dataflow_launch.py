@@ -66,7 +66,7 @@ class DataflowLaunch:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise Failure(f"{processes} still ran after the dataflow's end; killed")
         if (BEGIN in self.marks) != (END in self.marks):
-            raise Failure("its window was told to begin or to end, but not both")
+            raise Failure("it marked the beginning or the end of its window, but not both")
         if END in self.marks and not self.threads[BEGIN] <= self.threads[END]:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)

@@ -262,7 +262,7 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
     for key in ("ident_sum_in", "ident_sum_out"):
         if sum(report[key] for report in reports) != due:
             raise _NoMeasurement(
-                LOST_ITEMS, f"{expected} items came out, but not the {expected} that were due"
+                LOST_ITEMS, f"{expected} items came out, but not the {expected} that were expected"
             )
 
 

@@ -168,7 +168,7 @@ class WorkerLaunch:
 
     def _end(self, is_unanswered: bool, hand_over: Callable[[], None]) -> dict[str, float]:
         """How long it took to end."""
-        self._require_alive("before it was told to end")
+        self._require_alive("before its signal to end")
         told = time.monotonic()
         try:
             self._stop(hand_over)
@@ -199,7 +199,7 @@ class WorkerLaunch:
         left = self.tree.kill_all()
         plural = "process" if left == 1 else "processes"
         raise Failure(
-            f"{left} {plural} of it still ran {within_s:g} s after it was told to end; killed"
+            f"{left} {plural} of it still ran {within_s:g} s after its signal to end; killed"
         )
 
     def _until_exit(self) -> None:
@@ -305,7 +305,7 @@ class WorkerLaunch:
             return
         hint = ""
         if len(self.copies) == 1 and code == 0 and self.tree.others():
-            hint = "; what it started runs on: have it stay in the foreground"
+            hint = "; its processes go on: keep it in the foreground"
         kind = HasEnded if self._may_end else Failure
         raise kind(f"it ended {_how(code)} {when}{hint}")
 
@@ -347,10 +347,10 @@ class WorkerLaunch:
                 raise Unanswered(f"the poke ended with exit code {code}")
             if code == 0 if done["exit"] else self._holds(done):
                 break
-            self._require_alive("before what it was poked with was done")
+            self._require_alive("before it had handled its poke")
             if time.monotonic() > end:
                 within = f"{done['within']:g} s"
-                raise Unanswered(f"what it was poked with was not done within {within}")
+                raise Unanswered(f"it did not handle its poke within {within}")
             time.sleep(0.001)
         done_ns = time.monotonic_ns()
         if self.tree.end_beside(process, 10.0) is None:

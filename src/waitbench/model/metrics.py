@@ -114,7 +114,7 @@ METRICS = (
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     # What else the machine did meanwhile.
-    Metric("foreign-cpu", FOREIGN_CPU, "second", "CPU of others"),
+    Metric("foreign-cpu", FOREIGN_CPU, "second", "CPU of other programs"),
     Metric("steal", "machine_steal", "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
@@ -132,7 +132,7 @@ SEEN_FROM_OUTSIDE = tuple(
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 """That of what is counted from outside."""
-STOP = Metric("stop", "time_stop", "second", "time to end when told")
+STOP = Metric("stop", "time_stop", "second", "time to end")
 """That of what ends only when it is told to."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -131,7 +131,7 @@ def say_so_far(contents: Contents, output: Output) -> None:
     """Says what an interrupted comparison shows. Nothing is written."""
     if not any(record.measurements for record in contents.records):
         return
-    output.progress.print("\nInterrupted. What was measured so far says:")
+    output.progress.print("\nInterrupted. The result so far:")
     shown = answer(conclusion_of(contents).findings)
     print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
 

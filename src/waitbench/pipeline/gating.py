@@ -58,7 +58,7 @@ class Gate:
             if criterion.metric.key in INSTRUMENTED - instruments.keys:
                 lacking[criterion] = (
                     f"{criterion}: not measured here: {instruments.reason}; {called('doctor')} "
-                    "tells what would mend it."
+                    "says how to fix it."
                 )
             remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):

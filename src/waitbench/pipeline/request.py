@@ -169,12 +169,12 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario], counted: I
         known = {metric.key: metric.name for metric in (*METRICS, MEMORY, STOP)}
         name = known.get(lacking[0], lacking[0])
         raise UsageError(
-            f"{name}: no run of {', '.join(one.name for one in scenarios)} gives it. "
+            f"{name}: no run of {', '.join(one.name for one in scenarios)} measures it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
     if SYSTEM_CALLS in request.required_metrics - counted.keys:
         raise UsageError(
-            f"System calls cannot be counted here: {counted.reason}. This would mend it: "
+            f"System calls cannot be counted here: {counted.reason}. This would fix it: "
             f"{counted.remedy}"
         )
 

@@ -241,7 +241,7 @@ def next_step(
         more, purpose = ["--why"], "which thread wakes up, and in which line of code"
     elif not is_open:
         more = ["--gate"] if verdicts and verdict is None else []
-        purpose = "exit code 1 as soon as it costs more, for CI"
+        purpose = "for CI: exit code 1 if it costs more"
     same = sum(one.kind == notes.SAME_BUILD for one in found.notes)
     # More rounds find nothing between what is the same.
     is_futile = is_open and same == len(found.labels) - 1

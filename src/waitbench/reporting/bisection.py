@@ -72,7 +72,7 @@ def _notes(searched: Searched) -> Iterator[Note]:
         yield _note("culprit", text)
     if searched.proven:
         chance = f"{ALPHA * 100:g} % at most, over all steps together"
-        yield _note("error", f"the chance that what is named here is wrong is {chance}")
+        yield _note("error", f"the chance of a wrong answer is {chance}")
 
 
 def _note(kind: str, text: str) -> Note:

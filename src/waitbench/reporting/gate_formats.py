@@ -22,7 +22,7 @@ _ERRORS = ("failed-runs", "lost")
 """The kinds of notes besides those of answers that keep a gate from a pass."""
 _EXPLANATION = (
     "Lower bounds hold for all questions and all looks together, upper ones for all looks, each "
-    f"with {ALPHA * 100:g} % error. With a floor, a ratio is that to the most that is allowed."
+    f"with {ALPHA * 100:g} % error. With a floor, a ratio is to the most that is allowed."
 )
 
 

@@ -61,11 +61,11 @@ _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
     LOST: "the baseline supports it, this candidate does not",
     UNSUPPORTED: "not asked, as the baseline does not support it",
-    ENDED: "not asked, as it ends there, which it may",
+    ENDED: "not asked, as it ends there and may do so",
 }
 _ODD = {
-    RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
-    BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
+    RESTARTED: "it started processes while it should wait: keep it from doing that",
+    BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
 }
 """What to do about runs with a mark."""
 
@@ -163,9 +163,9 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     for context in (one.record.context for one in comparisons[:1]):
         if others := other_packages(context):
             text = f"other packages differ, too: {'; '.join(others)}"
-            yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all anew")
+            yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all again")
         if context.mixed_origins:
-            text = "different compilers built these, and a difference may be theirs"
+            text = "different compilers built these, and may explain a difference"
             yield _note("mixed-origins", f"{text}: leave out --origin mixed")
     yield from _machines(one.record for one in comparisons)
 
@@ -196,7 +196,7 @@ def _oddities(label: str, rows: Sequence[Row], twin: str | None) -> Iterator[Not
         )
         said.append(("counted-dearly", text, 0))
     if twin is not None:
-        said.append((SAME_BUILD, f" is the same build as {twin}: what differs is chance", 0))
+        said.append((SAME_BUILD, f" is the same build as {twin}: any difference is chance", 0))
     for kind, text, count in said:
         yield _note(kind, f"{label}{text}", revision=label, count=count)
 
@@ -243,8 +243,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             )  # fmt: skip
     if verdict.failures and (left := verdict.of(Verdict.INCONCLUSIVE)):
         text = (
-            f"{len(left)} of {total} questions have no certain answer: where a candidate "
-            "has failed, little more is measured of it"
+            f"{len(left)} of {total} questions have no certain answer: little more is measured of "
+            "a candidate that has failed"
         )
         yield _note("unfinished", text, "?", count=len(left))
     holding = sum(one.verdict in _HOLDS for one in asked)
@@ -325,7 +325,7 @@ def _why_open(found: Judgement) -> str:
     if is_within and found.means is not None:
         means = format_share(found.means) if floor else format_change(found.means)
         allowed = " of allowed" if floor else ""
-        reasons.append(f"{means}{allowed} by the means, as some runs cost much more")
+        reasons.append(f"{means}{allowed} between the means, as some runs cost much more")
     elif is_within and found.apart and len(found.scenarios) > 1:
         reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
     elif found.high is not None and found.high < most and found.dear is not None:

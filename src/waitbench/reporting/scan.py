@@ -106,7 +106,7 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
         where = f"{format_value(curve.off_at)} {scanned.parameter}"
         return (
             WARNING,
-            f"not a line: the cost at {where} is more than {TOLERANCE * 100:g} % off the best one",
+            f"not a line: the cost at {where} is more than {TOLERANCE * 100:g} % off the best line",
         )
     if curve.slope is None:
         return WARNING, "too few values were measured for a line"

@@ -25,10 +25,12 @@ RUNS_NAME = "runs.jsonl"
 MEASURE_FIRST = f"Measure first: {called('compare')} v0.16.0 v0.16.1"
 
 _NOTHING_WITHOUT = (
-    f"{COMPARISON_NAME} says which revisions, machine and settings the runs of a folder are of, so "
-    "without it none of them counts. Put a copy of it back, or measure into another folder."
+    f"{COMPARISON_NAME} has the revisions, machine and settings of all runs in the folder: without "
+    "it none of them counts. Restore it from a copy, or measure into another folder."
 )
-_WITHOUT_THE_LINE = "Put a copy back, or delete the line: --resume measures its round anew."
+_WITHOUT_THE_LINE = (
+    "Restore the file from a copy, or delete the line: --resume measures its round again."
+)
 
 
 @dataclass(frozen=True, kw_only=True)

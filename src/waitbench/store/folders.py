@@ -55,7 +55,7 @@ def claimed(
                     "Wait for it, or name another folder with --results."
                 )
             if not is_empty and not (resumable and resumable(folder)):
-                why = "is not empty" if resumable is None else "does not hold what is to be resumed"
+                why = "is not empty" if resumable is None else "has nothing to resume"
                 raise UsageError(
                     f"--results {str(folder)!r} {why}, and nothing in it is overwritten. Name a "
                     "folder that is empty or not there yet, or with --resume one that the same "
@@ -91,7 +91,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
     """A folder that nobody else has, named after the time and labels; ``latest`` leads to it."""
     latest = store / LATEST
     if latest.exists() and not latest.is_symlink():
-        raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
+        raise UsageError(f"{str(latest)!r} is not a link that waitbench made: move it away.")
     name = _name(labels)
     with _explained(store):
         store.mkdir(parents=True, exist_ok=True)

@@ -128,9 +128,9 @@ def _require_whole(shares: Sequence[Share]) -> None:
     for name, number in measured.items():
         if number > 1:
             raise UsageError(
-                f"{name} was measured in {number} of these folders, and no round is made of two "
-                "machines'. Name each share once."
+                f"{name} was measured in {number} of these folders, and runs of two machines make "
+                "no round. Name each share once."
             )
     missing = [name for name in shares[0].of if name not in measured]
     if missing:
-        raise UsageError(f"A share is missing: nobody measured {', '.join(missing)}.")
+        raise UsageError(f"A share is missing: no folder has {', '.join(missing)}.")

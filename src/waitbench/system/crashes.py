@@ -24,12 +24,12 @@ def explain(error: Exception) -> str:
     """Writes the traceback to a log, unless the system refuses something; what to tell the user."""
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         what = f"{error.filename}: " if error.filename else ""
-        return masked(f"the system refuses to go on: {what}{error.strerror}.")
+        return masked(f"the system reports an error: {what}{error.strerror}.")
     if isinstance(error, ImportError):
-        return f"{error}. In a clone, remove .bench/venv: the next start installs it anew."
+        return f"{error}. In a clone, remove .bench/venv: the next start installs it again."
     text = masked("".join(traceback.format_exception(error)))
     what = masked(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
-    said = f"something that nobody foresaw went wrong ({what})."
+    said = f"an unexpected error: {what}."
     path = Cache().root / "logs" / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -64,7 +64,7 @@ def run(
     the next step.
     """
     if endings.was_ended():
-        raise HarnessError(f"{arguments[0]} was not started any more.")
+        raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
     with _begins:
         process = subprocess.Popen(
             list(arguments),

@@ -61,11 +61,11 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "[services.a]\ncommand = '{revision}'\n", "nothing fills {revision}"),
         (SERVICE + "ready = { log = 'up' }\n", "a service is ready by port or by command"),
         (SERVICE + "ready = { command = '{folder}/x' }\n", "nothing fills {folder}"),
-        (SHORTEST + "[parameters]\nport = 1\n", "parameters.port: has a meaning already"),
-        (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: has a meaning already"),
+        (SHORTEST + "[parameters]\nport = 1\n", "parameters.port: is a placeholder already"),
+        (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: is a placeholder already"),
         (SHORTEST + "[parameters]\nA = 1\n", "at `key` in `$.parameters`"),
         (SHORTEST + "[scenarios.big]\nsize = 1\n", "scenarios.big.size: is not one of the param"),
-        (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the kind"),
+        (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the type"),
         (SHORTEST + "variants = ['A b']\n", "at `$.variants[0]`"),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
@@ -109,7 +109,7 @@ def test_what_only_a_shell_understands_is_refused(command: str, tmp_path: Path) 
     ):
         with pytest.raises(UsageError) as caught:
             read(tmp_path, text)
-        assert f": {SIGNS[command]} is for a shell, and there is none" in str(caught.value)
+        assert f": {SIGNS[command]} needs a shell, such as" in str(caught.value)
         assert f"at `$.{key}`" in str(caught.value)
         assert '["sh", "-c", "…"]' in str(caught.value)
 
@@ -134,7 +134,7 @@ def test_quoted_and_listed_signs_are_arguments(command: str, tmp_path: Path) -> 
         (b"command = ", "mine.toml", "is not TOML"),
         (b"\xff", "mine.toml", "is not TOML"),
         (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
-        (SHORTEST.encode(), "Mine of old.toml", "Call the file otherwise"),
+        (SHORTEST.encode(), "Mine of old.toml", "Rename the file"),
     ],
 )
 def test_what_is_no_worker_file_is_refused(

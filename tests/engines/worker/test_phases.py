@@ -58,7 +58,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("phases", "said"),
     [
-        (WORK + WORK, "phase.work: there are two of this name"),
+        (WORK + WORK, "phase.work: its name is used twice"),
         (GONE.replace("'a'", "'c'"), "phase.gone.stop: no service 'c' runs then"),
         (GONE + GONE.replace("gone", "again"), "phase.again.stop: no service 'a' runs then"),
         (BACK, "phase.back.start: no phase before it has stopped a service 'a'"),
@@ -70,7 +70,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
         ("window = 'until-exit'\n" + CLEAN, "phase: does not go with [scenarios.NAME], or with"),
         ("settled = { log = 'x' }\n" + WORK, "phase.work.seconds: is needed, as settled is a line"),
-        ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: has a meaning already"),
+        ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: is a placeholder already"),
     ],
 )
 def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_path: Path) -> None:
@@ -82,5 +82,5 @@ def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_
 
 
 def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"phase\.work\.poke: there is no table \[poke\]"):
+    with pytest.raises(UsageError, match=r"phase\.work\.poke: the file has no table \[poke\]"):
         read(tmp_path, SHORTEST + WORK)

@@ -55,7 +55,7 @@ def users_dataflow(text: str) -> UsersDataflow:
     if is_observed and (DATAFLOWS / path.name).exists():
         raise UsageError(
             f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
-            "import in its place. Call yours otherwise."
+            "import in its place. Rename yours."
         )
     is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
     return UsersDataflow(

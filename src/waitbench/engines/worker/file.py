@@ -60,7 +60,7 @@ def read(path: Path) -> WorkerFile:
         raise UsageError(f"{shown} is not TOML: {error or 'it is nested too deeply'}.") from error
     if not _NAME.fullmatch(path.stem):
         raise UsageError(
-            f"{shown}: results are named after {path.stem!r}. Call the file otherwise: lower-case "
+            f"{shown}: results are named after {path.stem!r}. Rename the file: lower-case "
             "letters, digits and dashes, beginning with a letter."
         )
     try:
@@ -106,9 +106,7 @@ def _words(kind: type, given: object) -> object:
     if isinstance(given, str):
         sign = _SHELL.search(_QUOTED.sub("_", given))
         if sign is not None:
-            raise ValueError(
-                f'{sign[0]} is for a shell, and there is none. With one: ["sh", "-c", "…"]'
-            )
+            raise ValueError(f'{sign[0]} needs a shell, such as ["sh", "-c", "…"]')
         try:
             words = shlex.split(given)
         except ValueError as error:
@@ -181,9 +179,9 @@ def _require_phases(table: WorkerTable) -> None:
         key, before = f"{PHASE}.{phase.name}", table.phases[:place]
         gone = stopped_after(before)
         if phase.name in (one.name for one in before):
-            _wrong(key, "there are two of this name")
+            _wrong(key, "its name is used twice")
         if phase.poke and table.poke is None:
-            _wrong(f"{key}.poke", "there is no table [poke] that says how")
+            _wrong(f"{key}.poke", "the file has no table [poke]")
         if phase.stop is not None and phase.stop not in {*table.services} - gone:
             _wrong(f"{key}.stop", f"no service {phase.stop!r} runs then")
         if phase.start is not None and phase.start not in gone:
@@ -235,7 +233,7 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
 def _require_parameters(table: WorkerTable) -> None:
     for name in table.parameters:
         if name in _TAKEN:
-            _wrong(f"parameters.{name}", "has a meaning already: call it otherwise")
+            _wrong(f"parameters.{name}", "is a placeholder already: rename it")
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
@@ -243,7 +241,7 @@ def _require_parameters(table: WorkerTable) -> None:
                 there = ", ".join(table.parameters) or "none"
                 _wrong(key, f"is not one of the parameters, which are: {there}")
             if isinstance(value, str) != isinstance(default, str):
-                _wrong(key, f"{value!r} is not of the kind of the default, {default!r}")
+                _wrong(key, f"{value!r} is not of the type of the default, {default!r}")
 
 
 def _require_pins(table: WorkerTable) -> None:

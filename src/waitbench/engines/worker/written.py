@@ -82,8 +82,8 @@ def _statistic(name: str, values: Sequence[float], shown: str) -> float:
         raise ValueError(f"it wrote no numbers of {name} to {{metrics}}")
     if not shown and len(values) > 1:
         raise ValueError(
-            f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is due: say in "
-            "show what is shown of them"
+            f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is expected. "
+            "For several, add the key show"
         )
     if shown in ("min", "max"):
         return float(min(values) if shown == "min" else max(values))
