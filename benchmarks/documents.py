@@ -79,11 +79,15 @@ TESTED: Mapping[str, str] = {
     "--limit memory:80MB": (
         "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
     ),
-    "./compare.sh --worker workers/servers/cheroot.toml 8.6.0 8.5.2 --gate": _EXAMPLE,
+    "./compare.sh --worker jobs.toml polls waits": (
+        "tests/real/test_worker_examples.py::test_the_worker_of_the_readme_is_whole"
+    ),
     "./compare.sh --worker load.toml blocking nonblocking": _VARIANTS,
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
     "./waitbench workers": _EXAMPLE,
+    "./waitbench workers --price 0.04/core-hour": _EXAMPLE,
+    "TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py": _EXAMPLE,
     "./compare.sh --worker workers/embedding/load.toml direct proxied": _STUDIES,
     "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
@@ -122,6 +126,7 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
 """What a command needs that is not here, by its pattern, and the test of what it does."""
 
 FAILING: Mapping[str, int] = {
+    "./compare.sh --worker workers/servers/cheroot.toml 8.6.0 8.5.2 --gate": 1,
     "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": 1,
 }
 """Commands that are to fail, as their candidate is the worse one, with their exit codes."""
@@ -145,7 +150,11 @@ op.output("out", op.map("wait", items, lambda item: time.sleep(0.1)), TestingSin
 
 
 def documents(root: Path = ROOT) -> list[Path]:
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    return [
+        root / "README.md",
+        root / "workers" / "README.md",
+        *sorted((root / "docs").glob("*.md")),
+    ]
 
 
 def commands(document: Path) -> list[str]:
