@@ -1,7 +1,7 @@
 """Runs one worker that is a command: waits beside it, wakes it up, and ends it.
 
 Nothing is needed in the worker. While it is judged, this program blocks until a child has ended, or
-a half of the window is over: it counts the wake-ups of each half.
+the window is over.
 """
 
 import math
