@@ -15,7 +15,6 @@ from typing import cast
 from tests.execution.made_runs import Made
 from tests.records import context, measurement
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.verdicts import GateOutcome
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution.measure import Measurer
@@ -23,6 +22,7 @@ from waitbench.execution.session import Session
 from waitbench.model.metrics import Instruments
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
+from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline.gating import Gate, last_look
 from waitbench.pipeline.measuring import GateGuide
 from waitbench.pipeline.preparation import new_record

@@ -6,10 +6,10 @@ import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis import gate
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
+from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)

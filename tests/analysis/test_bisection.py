@@ -13,7 +13,7 @@ from tests.analysis.searched import begun, history, judged, search
 from waitbench.analysis import bisection, rule
 from waitbench.analysis.bisection import End, Search, Step, judge
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 
 
 def ended(search: Search) -> tuple[End, tuple[int, int]]:

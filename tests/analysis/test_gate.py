@@ -10,11 +10,11 @@ from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
+from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)

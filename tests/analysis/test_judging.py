@@ -14,9 +14,9 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
 from waitbench.analysis.rule import ALARM, CLEAR, LOOKS
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.criteria import parse
 
 FIRST = LOOKS[-2]

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from tests.records import make_record, times
 from waitbench.analysis import gate, limits, rule
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
 from waitbench.analysis.rule import LOOKS, Finding
-from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
+from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.criteria import parse
 
 HALF_PERCENT = "limit cpu:0.5%"

@@ -13,7 +13,7 @@ from scipy.stats import multinomial, wilcoxon
 from waitbench.analysis import rule
 from waitbench.analysis.rule import LOOKS, Dear, Finding
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 
 DISTINCT = some.lists(
     some.floats(0.001, 10), min_size=1, max_size=20, unique_by=lambda x: round(x, 6)

@@ -9,9 +9,9 @@ from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
 from waitbench.analysis.scan import off_line, scans
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import METRICS
 from waitbench.model.run import TIMED_OUT
+from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.criteria import parse
 
 COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}

@@ -1,23 +1,17 @@
-"""Estimates, paired ratios, what builds have in common, and what all that says."""
+"""Estimates, paired ratios, and what they say."""
 
 import math
 from random import Random
 
 import pytest
 
-from tests.records import (
-    contestant,
-    facts,
-    make_record,
-    measurement,
-    times,
-)
+from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Verdict
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""
@@ -183,12 +177,3 @@ def test_a_count_of_nothing_against_one_is_no_rise(
     key = BY_NAME[name].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
     assert ratios_of(record)[name].value == pytest.approx(ratio)
-
-
-def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
-    digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
-    known = [contestant(label, facts=facts(package_sha256=one)) for label, one in digests.items()]
-    revisions = (*known, contestant("g", facts=None))
-    record = make_record({one.label: [] for one in revisions}, revisions=revisions)
-    twins = [statistics.identical_to(one.label, record.context) for one in revisions]
-    assert twins == [None, None, "a", "a", None, None, None]

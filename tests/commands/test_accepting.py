@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import parse

@@ -13,7 +13,6 @@ from tests.execution.made_runs import Made, disturbed
 from tests.execution.made_runs import scenario as made_scenario
 from tests.records import context, measurement, times
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.verdicts import GateOutcome
 from waitbench.engines.worker.file import read
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
@@ -21,6 +20,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
+from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.pipeline.gating import Gate

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker_gates import Behaviour, gates_of
-from waitbench.analysis.verdicts import GateOutcome
+from waitbench.model.verdicts import GateOutcome
 
 
 @pytest.mark.parametrize(

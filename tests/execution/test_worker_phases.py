@@ -7,7 +7,7 @@ import pytest
 from tests.execution.launches import CALM, Launched, worker
 from tests.phased import CODE, PHASES, TABLES
 from tests.worker_gates import Behaviour, gates_of
-from waitbench.analysis.verdicts import GateOutcome
+from waitbench.model.verdicts import GateOutcome
 
 
 def run(folder: Path, spins: str, phase: str = "", tables: str = TABLES) -> Launched:

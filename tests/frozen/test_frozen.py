@@ -30,9 +30,9 @@ from tests.reporting.test_views import on_console
 from tests.sharing import part
 from tests.store.keeping import finish
 from waitbench.analysis import gate
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.criteria import parse
 from waitbench.reporting import bisection, gate_formats, html, markdown

@@ -1,8 +1,8 @@
-"""What a record says of its runs: who is given up, which rounds are whole."""
+"""What a record says of its runs (who is given up, which rounds are whole), and its context."""
 
 import pytest
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import contestant, facts, make_record, measurement, outcome, times
 from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
 from waitbench.model.run import (
     DISTURBED,
@@ -66,3 +66,12 @@ def test_a_round_is_whole_when_every_revision_that_can_be_was_measured_in_it() -
         record = make_record({"a": [RUN] * 3, "b": []})
         record.add(outcome("b", 0, reason))
         assert record.is_whole(3) is whole, reason
+
+
+def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
+    digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
+    known = [contestant(label, facts=facts(package_sha256=one)) for label, one in digests.items()]
+    revisions = (*known, contestant("g", facts=None))
+    record = make_record({one.label: [] for one in revisions}, revisions=revisions)
+    twins = [record.context.identical_to(one.label) for one in revisions]
+    assert twins == [None, None, "a", "a", None, None, None]

@@ -8,9 +8,9 @@ from tests.analysis.searched import history, search
 from tests.reporting.printing import lines_of
 from waitbench.analysis.bisection import Search, Step
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting import bisection
 from waitbench.reporting.bisection import Searched
 

@@ -11,7 +11,7 @@ import pytest
 from tests.gate_runs import crashing, failing, forgiven, unclear
 from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
-from waitbench.analysis.verdicts import GateOutcome
+from waitbench.model.verdicts import GateOutcome
 from waitbench.reporting.answer import findings
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.gate_formats import junit, plain, rendered

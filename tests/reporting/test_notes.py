@@ -25,9 +25,9 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.scan import scans
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting import notes
 from waitbench.reporting.answer import findings
 

@@ -13,8 +13,8 @@ from tests.gate_runs import failing
 from tests.reporting.printing import lines_of
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import NEAR_FLOOR, Estimate, MetricResult
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import forest as drawing

@@ -31,8 +31,8 @@ from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.revision import LoggedCommit, Point, Revision
+from waitbench.model.verdicts import Verdict
 
 if TYPE_CHECKING:
     from waitbench.analysis.signed_rank import Floats

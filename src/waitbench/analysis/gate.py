@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement, ask, judge
 from waitbench.analysis.rounds import mostly_disturbed
-from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, HARMLESS
+from waitbench.model.verdicts import GateOutcome, Verdict
 
 LOST, UNSUPPORTED = "lost", "unsupported"
 """The baseline supports a scenario, and the candidate does not; or the baseline does not either."""
@@ -106,7 +106,7 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     if not judgement.fails or judgement.criterion.limit is not None:
         return judgement
     asked, where = judgement.criterion, judgement.scenarios
-    found = (one for one in acceptances if one.accepts(asked, where))
+    found = (one for one in acceptances if one.accepts(str(asked), asked.metric.name, where))
     return replace(judgement, accepted=next(found, None))
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis import limits, rule
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
 from waitbench.analysis.rule import Finding, Pairs
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Verdict
 
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""

@@ -20,9 +20,9 @@ from functools import lru_cache
 
 from waitbench.analysis.rule import CLEAR, DEAR, RARE, Dear, Finding, Pairs
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Verdict
 
 _NOTHING = 1e-9
 """The share that 0 counts as, where it needs a logarithm."""

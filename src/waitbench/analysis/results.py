@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.statistics import Comparison, Estimate, MetricResult
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
 _URGENCY = (Verdict.SLOWER, Verdict.EXPLAINED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)

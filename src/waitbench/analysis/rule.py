@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,10 +21,10 @@ from msgspec import Struct
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import all_rounds, by_round
 from waitbench.analysis.rule import Dear
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context, Record
+from waitbench.model.record import Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED, Measurement
+from waitbench.model.verdicts import Verdict
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -209,22 +209,6 @@ def t_quantile(share: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, share))
 
 
-def other_packages(context: Context) -> tuple[str, ...]:
-    """Packages besides the engine whose versions differ, with these: ``json 3.0.1, 3.0.2``."""
-    installed = [one.facts for one in context.revisions if one.facts]
-    versions: dict[str, list[str]] = {}
-    for facts in installed:
-        for name, _, version in (text.partition("==") for text in facts.requirements):
-            versions.setdefault(name, []).append(version)
-    # What is compared is what has each revision's version.
-    own = [facts.package_version for facts in installed]
-    return tuple(
-        f"{name} {', '.join(dict.fromkeys(of))}"
-        for name, of in sorted(versions.items())
-        if len(set(of)) > 1 and of != own
-    )
-
-
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
     """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
     is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
@@ -290,10 +274,3 @@ def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], lis
         return [cost for number, (cost,) in of.items() if number in rounds]
 
     return costs(theirs), costs(ours)
-
-
-def identical_to(label: str, context: Context) -> str | None:
-    """The first revision with the same package, if that is known and another one."""
-    digests = {one.label: one.facts.package_sha256 for one in context.revisions if one.facts}
-    first = next((one for one in digests if digests[one] == digests.get(label)), label)
-    return first if first != label and digests[first] else None

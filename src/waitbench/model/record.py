@@ -157,6 +157,28 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         """The engine whose revisions these are."""
         return self.revisions[0].engine if self.revisions else ""
 
+    @property
+    def other_packages(self) -> tuple[str, ...]:
+        """Packages besides the engine whose versions differ, with these: ``json 3.0.1, 3.0.2``."""
+        installed = [one.facts for one in self.revisions if one.facts]
+        versions: dict[str, list[str]] = {}
+        for facts in installed:
+            for name, _, version in (text.partition("==") for text in facts.requirements):
+                versions.setdefault(name, []).append(version)
+        # What is compared is what has each revision's version.
+        own = [facts.package_version for facts in installed]
+        return tuple(
+            f"{name} {', '.join(dict.fromkeys(of))}"
+            for name, of in sorted(versions.items())
+            if len(set(of)) > 1 and of != own
+        )
+
+    def identical_to(self, label: str) -> str | None:
+        """The first revision with the same package, if that is known and another one."""
+        digests = {one.label: one.facts.package_sha256 for one in self.revisions if one.facts}
+        first = next((one for one in digests if digests[one] == digests.get(label)), label)
+        return first if first != label and digests[first] else None
+
     def in_common(self, others: Sequence[RevisionRecord]) -> dict[str, Any]:
         """What its parts have in common, whenever and wherever measured, by what it is called.
 

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import msgspec
 
 from waitbench.analysis import gate, rule
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.engines import METRICS
 from waitbench.engines.worker.metrics import metrics_of
+from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record

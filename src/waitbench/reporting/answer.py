@@ -13,7 +13,7 @@ from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison, MetricResult
-from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Answer, Table
 from waitbench.reporting.forest import COLUMNS

@@ -9,7 +9,7 @@ from waitbench.analysis.bisection import COMMITS, Change, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Answer, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME

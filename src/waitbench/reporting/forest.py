@@ -14,7 +14,7 @@ from waitbench.analysis.statistics import (
     Estimate,
     MetricResult,
 )
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (

@@ -12,17 +12,10 @@ from waitbench.analysis import results
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import (
-    NEAR_FLOOR,
-    Comparison,
-    MetricResult,
-    Row,
-    identical_to,
-    other_packages,
-)
-from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.analysis.statistics import NEAR_FLOOR, Comparison, MetricResult, Row
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, RESTARTED
+from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
     NOTHING,
@@ -159,9 +152,9 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
     for label, rows in by_label.items():
-        yield from _oddities(label, rows, identical_to(label, comparisons[0].record.context))
+        yield from _oddities(label, rows, comparisons[0].record.context.identical_to(label))
     for context in (one.record.context for one in comparisons[:1]):
-        if others := other_packages(context):
+        if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
             yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all again")
         if context.mixed_origins:

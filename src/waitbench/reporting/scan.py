@@ -7,8 +7,8 @@ from typing import Any
 from waitbench.analysis.results import Note
 from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.scan import SILENCE
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Table, Word
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import (

@@ -1,6 +1,6 @@
 """The marks of figures and notes: what tells them apart without colours, and how they look."""
 
-from waitbench.analysis.verdicts import Verdict
+from waitbench.model.verdicts import Verdict
 
 HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"
 """There can be no figure; something failed; what to be wary of; within its limit."""

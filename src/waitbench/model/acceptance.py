@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from waitbench.analysis.criteria import Criterion
-
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
@@ -19,8 +17,8 @@ class Acceptance:
     until: str
     """The last day, in ISO 8601."""
 
-    def accepts(self, criterion: Criterion, scenarios: Sequence[str]) -> bool:
-        """Whether it accepts that a criterion fails in these scenarios."""
-        is_meant = self.criterion in (str(criterion), criterion.metric.name)
+    def accepts(self, criterion: str, metric: str, scenarios: Sequence[str]) -> bool:
+        """Whether it accepts that a criterion of a metric fails in these scenarios."""
+        is_meant = self.criterion in (criterion, metric)
         is_there = all(fnmatchcase(one, self.scenario) for one in scenarios)
         return is_meant and is_there
