@@ -19,7 +19,7 @@ T_2 = 4.302652729911275
 
 def ratios_of(record: Record, scenarios: int = 1) -> dict[str, Estimate]:
     """Those of the first candidate, by the metric's name."""
-    figures = statistics.compare(record, scenarios=scenarios).rows[1].figures
+    figures = statistics.compare(record, scenarios=scenarios).figures[record.context.labels[1]]
     return {one.metric.name: one.ratio for one in figures if one.ratio is not None}
 
 
@@ -129,7 +129,7 @@ def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
     record = make_record({"a": base, "b": []})
     for number in (1, 2, 4):
         record.add(measurement("b", number, times(1, 0.15, 0)))
-    (cpu,) = (one for one in statistics.compare(record).rows[1].figures if one.metric.name == "cpu")
+    (cpu,) = (one for one in statistics.compare(record).figures["b"] if one.metric.name == "cpu")
     assert cpu.before is not None
     assert cpu.after is not None
     assert cpu.ratio is not None
@@ -141,14 +141,14 @@ def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
 def test_a_revision_with_few_rounds_takes_none_from_the_others() -> None:
     of_five = [times(1, 1, 0)] * 5
     record = make_record({"a": of_five, "b": of_five, "c": of_five[:2]})
-    rows = statistics.compare(record).rows
-    assert [row.means["cpu"].count for row in rows] == [5, 5, 2]
+    compared = statistics.compare(record)
+    assert [compared.means(label)["cpu"].count for label in "abc"] == [5, 5, 2]
 
 
 def test_a_metric_of_some_rounds_only_is_of_those_that_both_have_it_in() -> None:
     base = [{**times(1, 1, 0), "wakeups": count} for count in (900.0, 100.0, 100.0)]
     new = [times(1, 1, 0), *({**times(1, 1, 0), "wakeups": 100.0} for _ in range(2))]
-    figures = statistics.compare(make_record({"a": base, "b": new})).rows[1].figures
+    figures = statistics.compare(make_record({"a": base, "b": new})).figures["b"]
     before = {one.metric.name: one.before for one in figures if one.before}
     assert before["wakeups"].value == pytest.approx(100)
     assert before["cpu"].count == 3
@@ -157,9 +157,9 @@ def test_a_metric_of_some_rounds_only_is_of_those_that_both_have_it_in() -> None
 def test_without_a_round_in_common_there_are_no_figures_but_no_error() -> None:
     record = make_record({"a": [times(1, 1, 1)], "b": []})
     record.add(measurement("b", 2, times(1, 1, 1)))
-    of_b = statistics.compare(record).rows[1]
-    assert of_b.means == {}
-    assert {one.why_not for one in of_b.figures} == {"not measured"}
+    compared = statistics.compare(record)
+    assert compared.means("b") == {}
+    assert {one.why_not for one in compared.figures["b"]} == {"not measured"}
 
 
 @pytest.mark.parametrize(

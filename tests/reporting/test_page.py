@@ -117,8 +117,8 @@ def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     )
     whole = contents_of(record)
     part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
-    alone, of_two = (conclusion_of(one).compared[0].rows[1] for one in (whole, part))
-    assert of_two == statistics.compare(record, scenarios=2).rows[1]
+    alone, of_two = (conclusion_of(one).compared[0].figures["b"] for one in (whole, part))
+    assert of_two == statistics.compare(record, scenarios=2).figures["b"]
     assert alone != of_two
 
 

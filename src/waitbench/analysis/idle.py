@@ -7,7 +7,7 @@ it. Their quotient is how long the phase was, by which counts become counts a se
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from waitbench.analysis.statistics import Estimate, Row
+from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.model.metrics import BY_SECOND
 
 
@@ -23,9 +23,10 @@ class IdleCost:
     """By the metric's name; what is counted is by the second."""
 
 
-def idle_cost(row: Row) -> IdleCost | None:
+def idle_cost(of: Comparison, label: str) -> IdleCost | None:
     """What a revision costs; ``None`` where nobody knows when its workers waited."""
-    known = {name: estimate.value for name, estimate in row.means.items()}
+    means = of.means(label)
+    known = {name: estimate.value for name, estimate in means.items()}
     if not {"share", "steady"} <= known.keys():
         return None
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
@@ -36,4 +37,4 @@ def idle_cost(row: Row) -> IdleCost | None:
         for name, value in known.items()
         if name not in unknown
     }
-    return IdleCost(cores=row.means["share"], window_s=window_s, figures=figures)
+    return IdleCost(cores=means["share"], window_s=window_s, figures=figures)

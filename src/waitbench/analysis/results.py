@@ -31,7 +31,10 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
     """Every figure of every candidate; of a revision that is compared with none, its own."""
     return [
-        figure for of in comparisons for row in of.rows[1:] or of.rows for figure in row.figures
+        figure
+        for of in comparisons
+        for label in of.record.context.labels[1:] or of.figures
+        for figure in of.figures[label]
     ]
 
 

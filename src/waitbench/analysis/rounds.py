@@ -39,8 +39,3 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
     both = by_round([(record, record.context.labels[0]), (record, label)], metric)
     return {number: (one, two) for number, (one, two) in both.items()}
-
-
-def all_rounds(record: Record) -> frozenset[int]:
-    """The rounds in which anything was measured."""
-    return frozenset(run.round for run in record.measurements)

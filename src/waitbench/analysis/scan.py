@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis.rounds import all_rounds, by_round
+from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import (
     CONFIDENCE,
     Estimate,
@@ -105,7 +105,7 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
         scenario=scenario,
         parameter=parameter,
         values=tuple(records),
-        rounds=max(len(all_rounds(record)) for record in records.values()),
+        rounds=max(len(record.rounds) for record in records.values()),
         curves=tuple(curves),
     )
 

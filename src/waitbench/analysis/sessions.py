@@ -10,7 +10,7 @@ from itertools import product
 import msgspec
 from packaging.version import InvalidVersion, Version
 
-from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
+from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord, Series
 from waitbench.model.revision import Origin, Source
@@ -78,7 +78,7 @@ def sessions_of(
     entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
     for record, metric in product(records, metrics):
         # One that failed in most rounds does not take them from the others.
-        fewest = len(all_rounds(record)) / 2
+        fewest = len(record.rounds) / 2
         labels = [one for one in entries if len(by_round([(record, one)], metric)) >= fewest]
         rounds = by_round([(record, label) for label in labels], metric)
         if mostly_disturbed(len(record.disturbed_rounds & rounds.keys()), len(rounds)):

@@ -19,11 +19,11 @@ from statistics import stdev
 from msgspec import Struct
 
 from waitbench.analysis.limits import Limit
-from waitbench.analysis.rounds import all_rounds, by_round
+from waitbench.analysis.rounds import by_round
 from waitbench.analysis.rule import Dear
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import ENDED, NOT_SUPPORTED, Measurement
+from waitbench.model.run import ENDED, NOT_SUPPORTED
 from waitbench.model.verdicts import Verdict
 
 CONFIDENCE = 0.95
@@ -127,49 +127,27 @@ class MetricResult(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """One revision in one scenario."""
-
-    label: str
-    runs: tuple[Measurement, ...]
-    figures: tuple[MetricResult, ...]
-    """Beside those of the baseline; of the baseline, its own."""
-
-    @property
-    def means(self) -> dict[str, Estimate]:
-        """By the metric's name."""
-        return {one.metric.name: one.after for one in self.figures if one.after}
-
-
-@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """All revisions in one scenario."""
 
     record: Record
-    rows: tuple[Row, ...]
-    """The baseline first."""
+    figures: Mapping[str, tuple[MetricResult, ...]]
+    """Of each revision beside those of the baseline; of the baseline, which is first, its own."""
+
+    def means(self, label: str) -> dict[str, Estimate]:
+        """Those of a revision, by the metric's name."""
+        return {one.metric.name: one.after for one in self.figures[label] if one.after}
 
     @property
     def rounds(self) -> int:
-        return len(all_rounds(self.record))
-
-    @property
-    def disturbed(self) -> int:
-        """Rounds that count although the machine did something else in every attempt."""
-        return len(self.record.disturbed_rounds & all_rounds(self.record))
+        return len(self.record.rounds)
 
 
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     """Compares every revision of a scenario, which is one of so many, with the first."""
-    rows = tuple(
-        Row(
-            label=label,
-            runs=tuple(record.of(label)),
-            figures=tuple(_figures(record, label, scenarios)),
-        )
-        for label in record.context.labels
-    )
-    return Comparison(record=record, rows=rows)
+    labels = record.context.labels
+    figures = {label: tuple(_figures(record, label, scenarios)) for label in labels}
+    return Comparison(record=record, figures=figures)
 
 
 def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDENCE) -> Estimate:

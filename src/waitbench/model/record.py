@@ -261,6 +261,11 @@ class Record(ScenarioFacts, kw_only=True):
             return None
         return f"{label} failed {len(failed)} times in a row: {failed[-1].message}"
 
+    @property
+    def rounds(self) -> frozenset[int]:
+        """The rounds in which anything was measured."""
+        return frozenset(run.round for run in self.measurements)
+
     def is_whole(self, number: int) -> bool:
         """Whether every revision was measured in a round, but for those that never can be.
 

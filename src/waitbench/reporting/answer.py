@@ -87,7 +87,7 @@ def findings(
         outcome, *others = notes.of_verdict(verdict)
         said = [outcome, *prices, *others]
     return Findings(
-        labels=tuple(row.label for row in comparisons[0].rows) if comparisons else (),
+        labels=tuple(comparisons[0].figures) if comparisons else (),
         basis=_basis(comparisons),
         results=results,
         judgements=None if verdict is None else of_analysis.of_verdict(verdict),

@@ -55,7 +55,7 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 
 def costs_of(worker: Comparison) -> Costs:
     """What each revision of a worker costs."""
-    return [(worker.record.scenario, row.label, idle_cost(row)) for row in worker.rows]
+    return [(worker.record.scenario, label, idle_cost(worker, label)) for label in worker.figures]
 
 
 def tables(

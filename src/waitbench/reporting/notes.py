@@ -12,7 +12,7 @@ from waitbench.analysis import results
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import NEAR_FLOOR, Comparison, MetricResult, Row
+from waitbench.analysis.statistics import NEAR_FLOOR, Comparison, MetricResult
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, RESTARTED
 from waitbench.model.verdicts import GateOutcome, Verdict
@@ -139,20 +139,18 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
 
 def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     """What to be wary of, each in a line that says what to do."""
-    by_label: dict[str, list[Row]] = {}
-    for row in (row for one in comparisons for row in one.rows):
-        by_label.setdefault(row.label, []).append(row)
+    labels = dict.fromkeys(label for one in comparisons for label in one.figures)
     rounds = sum(one.rounds for one in comparisons)
-    disturbed = sum(one.disturbed for one in comparisons)
+    disturbed = sum(len(one.record.disturbed_rounds) for one in comparisons)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note("disturbed", f"{text}: repeat on an idle machine", count=disturbed)
-    if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
+    if len(labels) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
-    for label, rows in by_label.items():
-        yield from _oddities(label, rows, comparisons[0].record.context.identical_to(label))
+    for label in labels:
+        yield from _oddities(label, comparisons)
     for context in (one.record.context for one in comparisons[:1]):
         if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
@@ -176,27 +174,28 @@ def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
         yield _note("failed-runs", text, BROKEN, revision=label, scenario=place, count=count)
 
 
-def _oddities(label: str, rows: Sequence[Row], twin: str | None) -> Iterator[Note]:
-    runs = [run for row in rows for run in row.runs]
+def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
+    runs = [run for one in comparisons for run in one.record.of(label)]
     counts = {mark: sum(mark in run.marks for run in runs) for mark in _ODD}
     said = [
         ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
     ]
-    if any(map(_is_counted_dearly, rows)):
+    if any(_is_counted_dearly(one, label) for one in comparisons):
         text = (
             f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
             "raise its CPU by a third"
         )
         said.append(("counted-dearly", text, 0))
+    twin = comparisons[0].record.context.identical_to(label)
     if twin is not None:
         said.append((SAME_BUILD, f" is the same build as {twin}: any difference is chance", 0))
     for kind, text, count in said:
         yield _note(kind, f"{label}{text}", revision=label, count=count)
 
 
-def _is_counted_dearly(row: Row) -> bool:
-    means = row.means
-    if any(BY_PROC in run.marks for run in row.runs) or not {"steady", "wakeups"} <= means.keys():
+def _is_counted_dearly(of: Comparison, label: str) -> bool:
+    means, runs = of.means(label), of.record.of(label)
+    if any(BY_PROC in run.marks for run in runs) or not {"steady", "wakeups"} <= means.keys():
         return False
     steady_s, wakeups = means["steady"].value, means["wakeups"].value
     return 0 < steady_s < COUNTED_DEARLY_S * wakeups
