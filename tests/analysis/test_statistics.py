@@ -8,7 +8,7 @@ import pytest
 from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.statistics import Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict

@@ -19,8 +19,9 @@ from tests.records import Runs, make_record, waits
 from tests.reporting.made_up import many
 from waitbench.analysis import results, statistics
 from waitbench.analysis.scan import scans
-from waitbench.analysis.statistics import Comparison, Estimate, MetricResult
+from waitbench.analysis.statistics import Comparison, MetricResult
 from waitbench.model.errors import HarnessError
+from waitbench.model.estimate import Estimate
 from waitbench.reporting import charts, scan
 from waitbench.reporting.answer import findings, gate_table
 from waitbench.reporting.charts import forest

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from waitbench.analysis.statistics import Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.reporting import svg
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis

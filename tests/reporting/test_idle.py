@@ -5,9 +5,9 @@ import pytest
 from tests.records import make_record, times
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost
-from waitbench.analysis.statistics import Estimate
 from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import idle, markdown

@@ -12,7 +12,8 @@ from msgspec import structs
 from tests.gate_runs import failing
 from tests.reporting.printing import lines_of
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import NEAR_FLOOR, Estimate, MetricResult
+from waitbench.analysis.statistics import NEAR_FLOOR, MetricResult
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import forest, gate_formats, html, markdown

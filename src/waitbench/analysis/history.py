@@ -24,8 +24,9 @@ from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.sessions import Entry, Session, independent
-from waitbench.analysis.statistics import CONFIDENCE, Estimate, t_quantile
+from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.model.errors import HarnessError
+from waitbench.model.estimate import Estimate
 from waitbench.model.record import Announced, Series
 
 MARGIN = 0.05

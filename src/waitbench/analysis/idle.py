@@ -7,7 +7,8 @@ it. Their quotient is how long the phase was, by which counts become counts a se
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_SECOND
 
 

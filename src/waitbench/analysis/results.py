@@ -7,7 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.statistics import Comparison, Estimate, MetricResult
+from waitbench.analysis.statistics import Comparison, MetricResult
+from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)

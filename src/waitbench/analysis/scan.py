@@ -12,14 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.rounds import by_round
-from waitbench.analysis.statistics import (
-    CONFIDENCE,
-    Estimate,
-    geometric_mean,
-    log_ratios,
-    mean,
-    t_quantile,
-)
+from waitbench.analysis.statistics import CONFIDENCE, geometric_mean, log_ratios, mean, t_quantile
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.scan import SILENCE

@@ -21,6 +21,7 @@ from msgspec import Struct
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.rule import Dear
+from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED
@@ -29,8 +30,6 @@ from waitbench.model.verdicts import Verdict
 CONFIDENCE = 0.95
 ERROR = 0.05
 """The chance that words claim any change where there is none."""
-MARGIN = 0.05
-"""Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
 WIDEST = 1000.0
 """The factor by which an interval reaches to either side of its ratio at most."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
@@ -44,29 +43,6 @@ FIRST = (
 """The metrics that are looked at before all others, in this order."""
 SPOKEN_OF = ("system", "cpu", "real", "steady", "latency")
 """The metrics that sentences are about."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its confidence interval; ``low`` and ``high`` are ``None`` for too few runs."""
-
-    value: float
-    low: float | None
-    high: float | None
-    count: int
-    is_bound: bool = False
-    """Whether one side of a ratio was next to nothing: it is at least so far from 1."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What a ratio to the baseline says."""
-        if self.low is None or self.high is None:
-            return Verdict.INCONCLUSIVE
-        if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
-            return Verdict.WITHIN_MARGIN
-        if self.low <= 1 <= self.high:
-            return Verdict.INCONCLUSIVE
-        return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
 
 
 class MetricResult(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.reporting.drawing import Axis
 
 

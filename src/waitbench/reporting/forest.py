@@ -8,12 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
-from waitbench.analysis.statistics import (
-    NEAR_FLOOR,
-    UNABLE,
-    Estimate,
-    MetricResult,
-)
+from waitbench.analysis.statistics import NEAR_FLOOR, UNABLE, MetricResult
+from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from waitbench.analysis.limits import Limit
-from waitbench.analysis.statistics import Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
 
 NOTHING = "–"

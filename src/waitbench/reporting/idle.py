@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.idle import IdleCost, idle_cost
-from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
+from waitbench.model.estimate import Estimate
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity

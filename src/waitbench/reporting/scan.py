@@ -6,7 +6,7 @@ from typing import Any
 
 from waitbench.analysis.results import Note
 from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
-from waitbench.analysis.statistics import Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.model.scan import SILENCE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Table, Word
