@@ -35,9 +35,10 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
     expected = hodges_lehmann(np.array(logs), ALARM, CLEAR)
-    assert judgement.ratio == pytest.approx(math.exp(expected.centre))
-    assert judgement.low == pytest.approx(math.exp(expected.low))
-    assert judgement.high == pytest.approx(math.exp(expected.high))
+    assert judgement.ratio is not None
+    assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
+    assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
+    assert judgement.ratio.high == pytest.approx(math.exp(expected.high))
     assert (judgement.place, judgement.scenarios) == ("waiting", ("waiting",))
     assert (judgement.label, judgement.criterion, judgement.rounds) == ("new", CPU, FIRST)
 
@@ -72,7 +73,8 @@ def test_an_explanation_that_rose_fails_where_its_cost_did_not_fall_by_a_tenth()
     for cost, wakeups in ((0.95, 1.2), (0.98, 10.0), (1.0, 1.2), (1.02, 1.2), (2.0, 1.2)):
         (judgement,) = judge(counted("s", wakeups=wakeups, steady=cost), criteria=[WAKEUPS])
         assert (judgement.fails, judgement.settled) == (True, True)
-        assert judgement.cost_ratio == pytest.approx(cost, rel=0.01)
+        assert judgement.cost_ratio is not None
+        assert judgement.cost_ratio.value == pytest.approx(cost, rel=0.01)
     fell = counted("s", wakeups=300.0, steady=0.06)
     (strict,) = judge(fell, criteria=[replace(WAKEUPS, alone=True)])
     assert (strict.fails, strict.cost_ratio) == (True, None)
@@ -93,7 +95,7 @@ def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(steady: flo
     ]
     (judgement,) = judge(*records, criteria=[WAKEUPS])
     assert judgement.cost_ratio is not None
-    assert judgement.cost_ratio < 0.85, "of both together"
+    assert judgement.cost_ratio.value < 0.85, "of both together"
     assert judgement.verdict is not Verdict.EXPLAINED
 
 
@@ -111,7 +113,8 @@ def test_a_floor_is_added_to_what_is_allowed() -> None:
     assert judge(record_of(base, scaled(base, system=2)))[0].fails
     (judgement,) = judge(record_of(base, scaled(base, system=2)), criteria=[FLOOR])
     assert judgement.verdict is Verdict.WITHIN_MARGIN
-    assert judgement.ratio == pytest.approx(20 / 31, rel=0.05), "of what is allowed"
+    assert judgement.ratio is not None
+    assert judgement.ratio.value == pytest.approx(20 / 31, rel=0.05), "of what is allowed"
     base = rounds(1, 0.030)
     assert judge(record_of(base, scaled(base, system=2)), criteria=[FLOOR])[0].fails
 

@@ -25,6 +25,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.scan import scans
+from waitbench.model.estimate import Estimate
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Verdict
@@ -114,6 +115,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
 
 
 DEAR = Dear(candidate=11, baseline=1, pairs=60)
+NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Said]] = {
     "nothing odd": lambda: [pair()],
@@ -162,14 +164,13 @@ CASES: dict[str, Callable[[], Said]] = {
     "a question that disturbed rounds keep open": lambda: answered(
         verdict=Verdict.INCONCLUSIVE, disturbed=15
     ),
-    "dear runs": lambda: answered(dear=DEAR, by_dear_runs=True, ratio=1.02, means=2.4),
+    "dear runs": lambda: answered(dear=DEAR, by_dear_runs=True, ratio=NEARLY, means=2.4),
     "dear runs that let nothing pass": lambda: answered(
-        dear=DEAR, ratio=1.02, high=1.02, verdict=Verdict.INCONCLUSIVE, means=None
+        dear=DEAR, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, means=None
     ),
     "runs that are too few to let anything pass": lambda: answered(
         dear=Dear(candidate=0, baseline=0, pairs=8),
-        ratio=1.02,
-        high=1.02,
+        ratio=NEARLY,
         means=None,
         verdict=Verdict.INCONCLUSIVE,
     ),

@@ -13,6 +13,7 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
 from waitbench.analysis.rule import Finding, Pairs
 from waitbench.model.acceptance import Acceptance
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict
@@ -37,7 +38,7 @@ class Judgement(Finding):
     """Those of the scenarios."""
     is_partial: bool = False
     """Whether it is about more scenarios, which are measured elsewhere, so that it only guides."""
-    cost_ratio: float | None = None
+    cost_ratio: Estimate | None = None
     """That of the cost which the criterion's metric explains, where it was measured and counts."""
     disturbed: int = 0
     """How many of its rounds count although other programs disturbed them: by the scenario."""

@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from waitbench.analysis.rule import CLEAR, DEAR, RARE, Dear, Finding, Pairs
 from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict
@@ -84,12 +85,11 @@ def judge(pairs: Pairs, *, alarm: float) -> Finding:
         verdict = Verdict.SLOWER
     elif found.high < 1 and means <= 1 and dear.chance_of_so_few(RARE) <= CLEAR:
         verdict = Verdict.WITHIN_MARGIN
+    high = found.high if math.isfinite(found.high) else None
     return Finding(
         verdict=verdict,
         rounds=len(pairs),
-        ratio=found.centre,
-        low=low or None,
-        high=None if math.isinf(found.high) else found.high,
+        ratio=Estimate(found.centre, low or None, high, len(pairs)),
         means=means if means > 1 else None,
         dear=dear,
     )

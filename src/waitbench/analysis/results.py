@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.statistics import Comparison, MetricResult
-from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
@@ -47,9 +46,7 @@ def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
             scenarios=found.scenarios,
             revision=found.label,
             metric=found.criterion.metric,
-            ratio=None
-            if found.ratio is None
-            else Estimate(found.ratio, found.low, found.high, found.rounds),
+            ratio=found.ratio,
             rounds=found.rounds,
             verdict=found.verdict,
             judged=True,

@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -93,17 +94,15 @@ class Dear:
 class Finding:
     """What is known after some rounds.
 
-    Ratios are to the baseline; with a floor, to what is allowed. They are ``None`` before the first
-    look, and bounds where so few pairs allow none.
+    The ratio is to the baseline; with a floor, to what is allowed. It is ``None`` before the first
+    look, and a bound where so few pairs allow none.
     """
 
     verdict: Verdict = Verdict.INCONCLUSIVE
     rounds: int = 0
     """Those of the look that it is of."""
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    """Bounds that hold over all looks together; the lower one over all questions too."""
+    ratio: Estimate | None = None
+    """With bounds that hold over all looks together; the lower one over all questions too."""
     means: float | None = None
     """The same ratio of the plain means, where that keeps it from being within its margin."""
     dear: Dear | None = None
@@ -153,9 +152,9 @@ def judge(
     # the candidate's, so that the test of the others is exact, too.
     others = logs[sides == 0]
     if 0 < others.size < logs.size:
-        high = hodges_lehmann(others, alarm, CLEAR).high
-        if found.low <= high < 0:
-            found = replace(found, centre=min(found.centre, high), high=high)
+        most = hodges_lehmann(others, alarm, CLEAR).high
+        if found.low <= most < 0:
+            found = replace(found, centre=min(found.centre, most), high=most)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
     apart = [
         place
@@ -174,12 +173,13 @@ def judge(
         verdict = Verdict.FASTER if has_fallen else Verdict.WITHIN_MARGIN
     # To the baseline, without a floor.
     shown = 0.0 if floor else math.log1p(margin)
+    low, high = (
+        math.exp(end + shown) if math.isfinite(end) else None for end in (found.low, found.high)
+    )
     return Finding(
         verdict=verdict,
         rounds=len(pairs),
-        ratio=math.exp(found.centre + shown),
-        low=None if math.isinf(found.low) else math.exp(found.low + shown),
-        high=None if math.isinf(found.high) else math.exp(found.high + shown),
+        ratio=Estimate(math.exp(found.centre + shown), low, high, len(pairs)),
         means=means * math.exp(shown) if means > beyond else None,
         dear=dear,
         by_dear_runs=is_dear_worse and found.low <= 0,

@@ -311,7 +311,8 @@ def _why_open(found: Judgement) -> str:
     floor = 1.0 if found.criterion.limit else found.criterion.floor
     reasons = [found.why_given_up or ""]
     most = 1 if floor else 1 + found.criterion.margin
-    is_within = found.ratio is not None and found.ratio < most
+    ratio = found.ratio
+    is_within = ratio is not None and ratio.value < most
     if found.is_disturbed:
         return ""
     if is_within and found.means is not None:
@@ -320,7 +321,7 @@ def _why_open(found: Judgement) -> str:
         reasons.append(f"{means}{allowed} between the means, as some runs cost much more")
     elif is_within and found.apart and len(found.scenarios) > 1:
         reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
-    elif found.high is not None and found.high < most and found.dear is not None:
+    elif ratio and ratio.high is not None and ratio.high < most and found.dear is not None:
         dear, pairs = found.dear.candidate, found.dear.pairs
         reasons.append(
             f"{dear} of {pairs} runs cost more than twice what is usually allowed"
