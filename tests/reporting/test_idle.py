@@ -4,7 +4,7 @@ import pytest
 
 from tests.records import make_record, times
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost
+from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
 from waitbench.model.estimate import Estimate
@@ -72,3 +72,13 @@ def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
     busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
     for one in (working, busy, make_record({"a": [times(1, 1, 1)]})):
         assert idle.tables([statistics.compare(one)]) == []
+
+
+def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> None:
+    unused = {"time_cpu_steady": 0.0, "cpu_share_steady": 0.0}
+    slept = make_record({"v1": runs("v1", **unused)})
+    for parameters, a_second in (({}, None), ({"window": WINDOW_S}, 4000 / WINDOW_S)):
+        slept.parameters = parameters
+        cost = idle_cost(statistics.compare(slept), "v1")
+        assert cost is not None
+        assert cost.figures.get("wakeups") == a_second

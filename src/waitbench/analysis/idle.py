@@ -1,11 +1,8 @@
-"""What a worker costs while it waits, by the second. Pure, and derived from what runs say anyway.
-
-Two metrics say all of it: the CPU that the workers used in the steady phase, and that per second of
-it. Their quotient is how long the phase was, by which counts become counts a second.
-"""
+"""What a worker costs while it waits, by the second."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.estimate import Estimate
@@ -27,15 +24,14 @@ class IdleCost:
 def idle_cost(of: Comparison, label: str) -> IdleCost | None:
     """What a revision costs; ``None`` where nobody knows when its workers waited."""
     means = of.means(label)
-    known = {name: estimate.value for name, estimate in means.items()}
-    if not {"share", "steady"} <= known.keys():
+    if "share" not in means:
         return None
-    window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
-    # Without any CPU nobody knows how long it took to count something.
-    unknown = {name for name in BY_SECOND if not window_s and known.get(name)}
+    found = (of.record.window_s(run) for run in of.record.of(label))
+    windows = [window_s for window_s in found if window_s is not None]
+    window_s = fmean(windows) if windows else 0.0
     figures = {
-        name: value / (window_s or 1.0) if name in BY_SECOND else value
-        for name, value in known.items()
-        if name not in unknown
+        name: one.value / window_s if name in BY_SECOND else one.value
+        for name, one in means.items()
+        if window_s or name not in BY_SECOND
     }
     return IdleCost(cores=means["share"], window_s=window_s, figures=figures)

@@ -49,19 +49,10 @@ class Limit:
         found = {}
         for run in record.of(label):
             value = run.metrics.get(metric.key)
-            steady_s, cores = (
-                run.metrics.get(key, 0.0) for key in ("time_cpu_steady", "cpu_share_steady")
-            )
-            # What used no CPU does not tell how long its window was; that was planned. Nor does 0
-            # need it. Its services may have worked all the same.
+            # What did nothing needs no window.
             if value and self.by_second:
-                planned_s = record.parameters.get("window")
-                if steady_s:
-                    value = value * cores / steady_s
-                elif isinstance(planned_s, int | float) and planned_s > 0:
-                    value = value / planned_s
-                else:
-                    value = None
+                window_s = record.window_s(run)
+                value = value / window_s if window_s else None
             if value is not None:
                 found[run.round] = (self.most, value)
         return found

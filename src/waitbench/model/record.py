@@ -246,6 +246,15 @@ class Record(ScenarioFacts, kw_only=True):
         """The measurements of one revision, in order of rounds."""
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
 
+    def window_s(self, run: Measurement) -> float | None:
+        """How long the window of a run was; ``None`` where nobody knows."""
+        steady_s, cores = (run.metrics.get(key) for key in ("time_cpu_steady", "cpu_share_steady"))
+        if steady_s and cores:
+            return steady_s / cores
+        # A run that used no CPU does not tell. Its services may have worked all the same.
+        planned_s = self.parameters.get("window")
+        return planned_s if isinstance(planned_s, int | float) and planned_s > 0 else None
+
     def why_given_up(self, label: str) -> str | None:
         """Why no run of a revision is worth to be tried any more; ``None`` while one is.
 
