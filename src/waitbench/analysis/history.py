@@ -26,11 +26,9 @@ from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.sessions import Entry, Session, independent
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.model.errors import HarnessError
-from waitbench.model.estimate import Estimate
+from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.record import Announced, Series
 
-MARGIN = 0.05
-"""What a change point must exceed to be claimed, as a share."""
 _ASSUMED = 0.03**2
 """The variance between sessions, as long as they are too few to tell."""
 _ASSUMED_COUNT = 4

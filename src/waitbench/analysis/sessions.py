@@ -95,7 +95,7 @@ def sessions_of(
             folder=folder,
             started=min(run.started_at for run in record.measurements),
             engine=context.engine,
-            series=series_of(record),
+            series=record.series,
             machine=machine_of(record, [r for r in context.revisions if r.label in labels]),
             metric=metric.name,
             logs=logs,
@@ -109,11 +109,6 @@ def independent(sessions: Iterable[Session]) -> list[Session]:
         for one in sorted(sessions, key=lambda one: (one.rounds, len(one.logs)))
     }
     return sorted(found.values(), key=lambda one: one.folder)
-
-
-def series_of(record: Record) -> Series:
-    """What its runs are of."""
-    return Series.of(record.scenario, record.topology, record.parameters)
 
 
 def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:

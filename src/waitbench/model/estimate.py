@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from waitbench.model.verdicts import Verdict
 
 MARGIN = 0.05
-"""Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
+"""Ratios within 1 / 1.05 … 1.05 count as the same; the gate has margins of its own.
+
+A change point of a history must certainly exceed it.
+"""
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,11 @@ class Record(ScenarioFacts, kw_only=True):
         return self.own_topology or self.context.topology
 
     @property
+    def series(self) -> Series:
+        """What its runs are of."""
+        return Series.of(self.scenario, self.topology, self.parameters)
+
+    @property
     def results(self) -> list[Result]:
         """What came of each run: first the measurements."""
         return [*self.measurements, *self.outcomes]

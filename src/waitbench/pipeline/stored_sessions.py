@@ -8,7 +8,7 @@ from pathlib import Path
 
 from waitbench.analysis import sessions
 from waitbench.analysis.history import Trend
-from waitbench.analysis.sessions import FEWEST_ROUNDS, Session, entry_of, series_of
+from waitbench.analysis.sessions import FEWEST_ROUNDS, Session, entry_of
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, Series
@@ -108,7 +108,7 @@ def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
         if context.mixed_origins:
             continue
         if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
-            yield context.engine, series_of(record), entry.name
+            yield context.engine, record.series, entry.name
 
 
 def due(
