@@ -49,10 +49,11 @@ def test_what_idles_is_measured_at_once_after_its_first_round(
     assert page.read_text().count(SIDE_BY_SIDE) == 4
 
 
+@pytest.mark.parametrize("baseline", [FIXED_PORT, FIXED_PORT.replace("27431", "0")])
 def test_workers_with_a_fixed_port_take_turns_and_none_fails(
-    run_compare: Compare, tmp_path: Path
+    run_compare: Compare, tmp_path: Path, baseline: str
 ) -> None:
-    both = (python(tmp_path, name, FIXED_PORT) for name in "ab")
+    both = (python(tmp_path, name, code) for name, code in (("a", baseline), ("b", FIXED_PORT)))
     file = worker(tmp_path, window_s=0.3)
     done = run_compare(*both, "--worker", file, "--rounds", 3, "--no-plot")
     assert done.returncode == 0, done.stdout + done.stderr

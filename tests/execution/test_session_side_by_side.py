@@ -235,9 +235,12 @@ def fails_at(*those: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
     return run
 
 
+@pytest.mark.parametrize("failed", [[(3, "a"), (2, "b")], [(3, "b")]])
 @pytest.mark.parametrize("guided", [True, False])
-def test_a_baseline_that_fails_beside_others_at_first_has_all_take_turns(guided: bool) -> None:
-    made = Together(fails_at((3, "a"), (2, "b")))
+def test_what_fails_beside_others_at_first_has_all_take_turns(
+    guided: bool, failed: list[tuple[int, str]]
+) -> None:
+    made = Together(fails_at(*failed))
     record = measured(made, guided=guided)
     assert rounds_at_once(made) == [[2, 3, 4, 5]]
     crowded = [(one.round, one.label) for one in record.outcomes if one.reason == CROWDED]
@@ -259,14 +262,11 @@ def test_what_fails_again_in_turns_counts() -> None:
     assert [(one.round, one.label) for one in record.failures] == [(2, "b")]
 
 
-@pytest.mark.parametrize(
-    "failed", [(3, "b"), (7, "a")], ids=["a candidate", "in a later batch than the first"]
-)
-def test_what_fails_beside_others_else_counts_as_ever(failed: tuple[int, str]) -> None:
-    made = Together(fails_at(failed))
+def test_what_fails_in_a_later_batch_than_the_first_counts() -> None:
+    made = Together(fails_at((7, "a")))
     record = measured(made, guided=False)
     assert rounds_at_once(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
-    assert [(one.round, one.label) for one in record.failures] == [failed]
+    assert [(one.round, one.label) for one in record.failures] == [(7, "a")]
 
 
 @pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])

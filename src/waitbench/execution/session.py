@@ -185,7 +185,7 @@ class Session:
         where the only revision is the one that limits judge; nor where they took place at once:
         others disturb all of them alike, and may do so for one.
         """
-        # Of a worker file several: what no two runs can share makes one of the baseline fail then.
+        # Of a worker file several: what no two runs can share makes one of them fail then.
         fewest = 2 if runs and runs[0].scenario.is_command else 1
         may_be = len(runs) > 1 and len(_rounds(runs)) >= fewest
         if may_be and self._rounds_at_once(runs[0].scenario):
@@ -242,19 +242,19 @@ class Session:
     def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> list[Result]:
         """Has runs take place at once; what counts of them.
 
-        Two things are set aside of worker files, whose runs take turns from then on. If a run of
-        the baseline fails in the first batch, runs are in each other's way, as by a fixed port: the
-        whole batch. If others used more CPU than is no regression whosever it is: that figure. A
-        candidate can bring about either, and gains nothing: in turns it is asked everything that it
-        would have been asked, and nothing at once had counted before the first batch.
+        Two things are set aside of worker files, whose runs take turns from then on. If a run fails
+        in the first batch, runs may be in each other's way, as by a fixed port: the whole batch. If
+        others used more CPU than is no regression whosever it is: that figure. A candidate can
+        bring about either, and gains nothing: in turns it is asked everything that it would have
+        been asked, and nothing at once had counted before the first batch.
         """
         baseline, is_command = record.context.labels[0], runs[0].scenario.is_command
         used_s = [one.metrics.get("time_cpu_shutdown", math.inf) for one in record.of(baseline)]
         results = self.measurer.measure_together(runs, END_S + 2 * max(used_s, default=math.inf))
-        failed = [o for o in results if isinstance(o, Outcome) and o.label == baseline]
+        failed = [one for one in results if isinstance(one, Outcome)]
         is_first = not any(SIDE_BY_SIDE in one.marks for one in record.measurements)
         if failed and is_first and is_command:
-            why = f"a run of {baseline} failed beside others: {failed[0].message}"
+            why = f"a run of {failed[0].label} failed beside others: {failed[0].message}"
             return [set_aside(one, CROWDED, why) for one in results]
         rounds = len(_rounds(runs)) if is_command else math.inf
         return [one if isinstance(one, Outcome) else _beside(one, rounds) for one in results]

@@ -29,7 +29,7 @@ DISTURBED = "disturbed"
 REPEATED = "repeated"
 """The outcome of a run of an earlier session that a resumed one makes anew, with its round."""
 CROWDED = "crowded"
-"""The outcome of a run at once with others, where these were in the baseline's way."""
+"""The outcome of a run at once with others, where these were in each other's way."""
 HARMLESS = UNABLE | {DISTURBED, REPEATED, CROWDED}
 """Outcomes that do not make a comparison fail."""
 
