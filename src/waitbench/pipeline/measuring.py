@@ -8,7 +8,7 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.metrics import MEMORY, SYSTEM_CALLS
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario
@@ -33,13 +33,13 @@ def side_by_side(
 
     But not where a criterion of the user's asks what else the machine did: nobody knows for which
     revision. What the default one allows is known beside all (``execution.session``). Nor where
-    memory has a limit: copies share pages, and would stay below it together.
+    anything but a number has a limit: copies share pages, and find caches warm.
     """
     alone = [
         one
         for one in criteria
         if (one.metric.key.startswith("machine_") and one not in DEFAULTS)
-        or (one.metric == MEMORY and one.limit is not None)
+        or (one.metric.unit != "count" and one.limit is not None)
     ]
     return frozenset(
         one.name
