@@ -175,6 +175,7 @@ def test_of_dataflows_silence_alone_is_measured_side_by_side_unless_others_are_a
         ("2", [], True),
         ('"until-exit"', [], False),
         ("2", ["foreign-cpu:25%"], False),
+        ("2\nside_by_side = false", [], False),
         ("2", [f"{LIMIT}wakeups:5/s"], True),
         # Beside copies, which share pages and warm caches, a worker would stay below its limit.
         ("2", [f"{LIMIT}memory:80MiB"], False),

@@ -148,6 +148,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     """What is judged; longer than the longest period of what it does while it waits."""
     gate_window_s: Seconds | None = None
     """The same for the gate, unless ``--full`` is given; by default at most 2 s."""
+    side_by_side: bool = True
+    """Whether runs of it may take place at once, if it idles."""
     install: str = ""
     """The command that installs the program that is a revision."""
     parameters: Values = {}

@@ -45,7 +45,7 @@ class WorkerScenario(Scenario):
 
     @property
     def idles(self) -> bool:
-        return not self.works
+        return self.worker.side_by_side and not self.works
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
