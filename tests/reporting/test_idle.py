@@ -3,6 +3,7 @@
 import pytest
 
 from tests.records import make_record, times
+from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.engines.worker.metrics import WAITING
@@ -82,3 +83,17 @@ def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> No
         cost = idle_cost(statistics.compare(slept), "v1")
         assert cost is not None
         assert cost.figures.get("wakeups") == a_second
+
+
+@pytest.mark.parametrize(
+    ("width", "price", "has_dots"), [(80, None, True), (80, PRICE, False), (100, PRICE, True)]
+)
+def test_names_stay_whole_and_dots_give_way_to_a_price(
+    width: int, price: Price | None, has_dots: bool
+) -> None:
+    name = ("dask-scheduler", "2026.8.0", cost_of(0.024))
+    table = idle.side_by_side([*COSTS, name], 3, price)
+    lines = lines_of_table(table, width)
+    assert any(line.startswith("dask-scheduler 2026.8.0 ") for line in lines)
+    assert max(map(len, lines)) <= width
+    assert any("●" in line for line in lines) is has_dots

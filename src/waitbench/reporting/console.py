@@ -122,7 +122,9 @@ def print_cells(table: Table, console: Console) -> None:
     """
     table = table.without(lambda heading: heading.axis is not None and not heading.axis.characters)
     if _total(_widths(table)) > console.width:
-        table = table.without(lambda heading: heading.gives_way)
+        table = table.without(lambda heading: heading.gives_way == 1)
+    if _total(_widths(table)) > console.width:
+        table = table.without(lambda heading: heading.gives_way == 2)
     headings, widths = table.headings, _widths(table)
     names = [place for place, one in enumerate(headings) if one.is_left and not one.axis]
     while _total(widths) > console.width and any(widths[place] > _LEAST for place in names):

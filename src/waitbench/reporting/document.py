@@ -59,8 +59,8 @@ class Heading:
     """Whether the column is aligned to the left, as names are."""
     axis: Axis | None = None
     """Of a column of dots: on a page, and on a console where it has a width there."""
-    gives_way: bool = False
-    """Whether a console leaves the column out where names do not fit beside it."""
+    gives_way: int = 0
+    """Where names do not fit beside it, a console leaves out columns of 1, and then of 2."""
 
 
 Column = tuple[str | Heading, Sequence[Cell]]

@@ -173,7 +173,7 @@ def tabulate(
         for heading, name in shown
     ]
     for text, of in columns:
-        heading = Heading(text, is_left=False, gives_way=of in sides)
+        heading = Heading(text, is_left=False, gives_way=1 if of in sides else 0)
         made.append((heading, [_figure(one, of) for one in results]))
     if axis is not None:
         dots = [dot_of(one, colours.get(one.revision, "")) or "" for one in results]

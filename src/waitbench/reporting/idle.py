@@ -93,7 +93,7 @@ def side_by_side(
     columns: list[Column] = [
         (Heading("worker"), names),
         column("% core", shares, "core"),
-        (Heading("% of a core, logarithmic", axis=axis), dots),
+        (Heading("% of a core, logarithmic", axis=axis, gives_way=0 if price is None else 2), dots),
     ]
     if price is not None:
         prices = [None if cost is None else price.of(cost) for cost in known]
@@ -107,7 +107,7 @@ def side_by_side(
 
 def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
     """What is counted in this unit, as it is written."""
-    gives_way = text == "calls/s" or "\n" in text
+    gives_way = 1 if text == "calls/s" or "\n" in text else 0
     cells = [NOTHING if it is None else Word(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
