@@ -108,4 +108,5 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
     again = run_compare(tmp_path / "results", command="report").stdout.splitlines()
+    assert "short: true, 2 runs of short failed" in " ".join(again)
     assert [line.split()[:3] for line in again[2:4]] == [eager.split()[:3], calm.split()[:3]]

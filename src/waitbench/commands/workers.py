@@ -22,12 +22,11 @@ from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.reporting import idle
-from waitbench.reporting.answer import findings
+from waitbench.reporting.answer import remarks
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
-from waitbench.reporting.notes import HEADLINES
 from waitbench.store import folders
 from waitbench.system import endings, files
 from waitbench.system.installation import called
@@ -146,11 +145,7 @@ class WorkersSession:
 
     def _add(self, comparison: Comparison) -> None:
         self.rows += idle.costs_of(comparison)
-        self.remarks += (
-            f"{comparison.record.scenario}: {note.text}."
-            for note in findings([comparison]).notes
-            if note.revision and note.kind not in HEADLINES
-        )
+        self.remarks += remarks(comparison)
 
     def table(self) -> Table:
         """All of them so far."""

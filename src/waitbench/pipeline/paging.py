@@ -8,12 +8,12 @@ from pathlib import Path
 from waitbench.analysis import history, statistics
 from waitbench.analysis.results import Note
 from waitbench.analysis.sessions import Session
-from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.reporting import html, idle
+from waitbench.reporting.answer import remarks
 from waitbench.reporting.document import Page, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
@@ -57,21 +57,23 @@ def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
     if files.is_there(folder / COMPARISON_NAME):
         return []
     found = [*stored_sessions.each(stored_sessions.folders_in([folder]), [])]
-    return idle.tables(workers_of(found), price, grouped=False)
+    return _of_workers(found, price)
 
 
-def workers_of(found: Sequence[Contents]) -> list[Comparison]:
-    """Workers to be set side by side; none unless each comparison is of a worker of its own."""
+def _of_workers(found: Sequence[Contents], price: Price | None) -> list[Table]:
+    """Workers side by side; nothing unless each comparison is of a worker of its own."""
     if len({one.comparison.engine for one in found}) < len(found):
         return []
-    return [statistics.compare(record) for one in found for record in one.records]
+    workers = [statistics.compare(record) for one in found for record in one.records]
+    notes = [remark for one in workers for remark in remarks(one)]
+    made = idle.tables(workers, price, grouped=False)
+    return [replace(one, notes=(*one.notes, *notes)) for one in made]
 
 
 def page_of_several(found: Sequence[Contents], price: Price | None = None) -> Page:
     """The page of workers side by side, or of the history of all that was measured."""
-    workers = workers_of(found) if len(found) > 1 else []
-    if workers:
-        tables = idle.tables(workers, price, grouped=False)
+    tables = _of_workers(found, price) if len(found) > 1 else []
+    if tables:
         return replace(compose_history(found, {}, 0), tables=tables)
     costs = [BY_NAME[name] for name in COSTS]
     told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]

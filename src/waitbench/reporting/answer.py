@@ -95,6 +95,15 @@ def findings(
     )
 
 
+def remarks(comparison: Comparison) -> list[str]:
+    """What to know of a worker in a table of several."""
+    return [
+        f"{comparison.record.scenario}: {note.text}."
+        for note in findings([comparison]).notes
+        if note.revision and note.kind not in notes.HEADLINES
+    ]
+
+
 def _basis(comparisons: Sequence[Comparison]) -> str:
     topologies = {one.record.topology for one in comparisons}
     processes = topologies.pop() if len(topologies) == 1 else ""
