@@ -61,7 +61,7 @@ def test_a_process_that_is_stopped_stays_so() -> None:
         os.kill(pid, signal.SIGSTOP)
         until(lambda: tasks.is_stopped(pid, pid))
         assert pid in stacks.read(pid)
-        # The kernel wakes what it lets go, and stops it again: a process that went on would never be.
+        # The kernel wakes what it lets go, and stops it again; what went on would never be.
         until(lambda: tasks.is_stopped(pid, pid))
 
 
