@@ -149,6 +149,9 @@ CASES: dict[str, Callable[[], Said]] = {
         }
     ),
     "a scan of silences": lambda: of_silence({"v0": lambda n: 0.02 / n}),
+    "a scan of one round": lambda: scan_records(
+        {"v0": lambda n: 0.02 + 0.0002 * n, "v1": lambda n: 0.02 + 0.0004 * n}, rounds=1
+    ),
     "a scan of one revision": lambda: scan_records({"v0": lambda n: 0.02 + 0.0002 * n}),
     "a gate that failed in many scenarios": failed_in_many,
     "a gate that failed with a question open": lambda: replace(

@@ -110,7 +110,7 @@ def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_al
     change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
     interval = format_range(ratios[0])
     if is_all and not interval:
-        return f"{what} {change}, one round: no interval"
+        return f"{what} {change}, {forest.TOO_FEW} for an interval"
     how_sure = f" (95 %: {interval})" if is_all else ""
     if verdict in _WORDS:
         return f"{_WORDS[verdict]}: {what}{how_sure}"

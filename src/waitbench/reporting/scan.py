@@ -11,6 +11,7 @@ from waitbench.model.scan import SILENCE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Table, Word
 from waitbench.reporting.drawing import colours_of
+from waitbench.reporting.forest import TOO_FEW
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
@@ -99,9 +100,10 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
         return "", _after(curve)
     one, ratio = _one(scanned.parameter), curve.slope_ratio
     if ratio is not None:
-        is_open = ratio.verdict is Verdict.INCONCLUSIVE
-        cost = "inconclusive: CPU" if is_open else f"{format_change(ratio)} CPU"
-        return MARKS[ratio.verdict], f"{cost} for each {one} (95 %: {format_range(ratio)})"
+        interval, is_open = format_range(ratio), ratio.verdict is Verdict.INCONCLUSIVE
+        change = "inconclusive:" if interval and is_open else format_change(ratio)
+        how_sure = f" (95 %: {interval})" if interval else f", {TOO_FEW} for an interval"
+        return MARKS[ratio.verdict], f"{change} CPU for each {one}{how_sure}"
     if curve.off_at is not None:
         where = f"{format_value(curve.off_at)} {scanned.parameter}"
         return (
