@@ -33,13 +33,8 @@ _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_miss
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
 _STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_gives_every_metric"
-_UNWATCHED = "BENCH_UNWATCHED=1 .bench/venv/bin/python tests/runner_with_standin.py compare"
-"""``./compare.sh`` where rounds count whatever else the machine does: else a gate stays open."""
 
 SHORTENED: Mapping[str, str] = {
-    "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": (
-        f"{_UNWATCHED} v0.16.1 v0.16.0 {_ONE} --gate"
-    ),
     "./compare.sh v0.16.0 v0.16.1": f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF}",
     "./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why": (
         f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF} --why"
