@@ -115,8 +115,9 @@ while True: time.sleep(1)
     [
         (POKED, 'command = "touch poked"\ndone = { log = "handled" }', None),
         (SLEEPS, 'command = ["sh", "-c", "echo lateness 0.25"]', 250_000_000),
+        (SLEEPS, 'command = ["sh", "-c", "echo lateness 5e-05"]', 50_000),
     ],
-    ids=["by its log", "by itself"],
+    ids=["by its log", "by itself", "as Python prints it"],
 )
 def test_a_poke_tells_how_late_it_is_handled(
     code: str, poke: str, lateness_ns: int | None, tmp_path: Path
@@ -145,6 +146,8 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
 @pytest.mark.parametrize(
     ("poke", "said"),
     [
+        ("command = 'echo lateness 1.2.3'", "the poke printed a lateness of '1.2.3'"),
+        ("command = 'echo lateness inf'", "the poke printed a lateness of 'inf'"),
         ("command = 'ls nowhere'", "the poke ended with exit code 2: ls: cannot access"),
         (
             "command = 'true'\ndone = { log = 'no', within = 0.3 }",

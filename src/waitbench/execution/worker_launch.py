@@ -45,6 +45,8 @@ _ACTION_WITHIN_S = 2 * ENDS_WITHIN_S
 """How long a command of a phase may take, or a service to end."""
 _MOST_SAID = 200
 """Characters of what a command printed that failed."""
+_LATEST_S = 1e6
+"""What is no lateness, of which an integer of nanoseconds still is one."""
 
 
 class Unanswered(Failure):
@@ -355,8 +357,8 @@ class WorkerLaunch:
         done_ns = time.monotonic_ns()
         if self.tree.end_beside(process, 10.0) is None:
             raise Unanswered("the poke did not end")
-        told = re.search(rb"^lateness ([0-9.]+)$", output.read_bytes(), re.MULTILINE)
-        return int(float(told[1]) * 1e9) if told else max(0, done_ns - sent_ns)
+        told = re.search(rb"^lateness (\S+)$", output.read_bytes(), re.MULTILINE)
+        return _ns_of(told[1]) if told else max(0, done_ns - sent_ns)
 
     def _holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
         """Whether so many lines are there, ports are listened to, or a command exits with 0."""
@@ -424,6 +426,14 @@ def _counts(said: str) -> Iterator[tuple[str, float]]:
         with suppress(ValueError):
             if len(parts) == 2:
                 yield parts[0], float(parts[1])
+
+
+def _ns_of(told: bytes) -> int:
+    """The lateness that a poke printed, in seconds. Raises ``Unanswered``."""
+    with suppress(ValueError):
+        if 0 <= (seconds := float(told)) < _LATEST_S:
+            return int(seconds * 1e9)
+    raise Unanswered(f"the poke printed a lateness of {told.decode('utf-8', 'replace')!r}")
 
 
 def _how(code: int) -> str:

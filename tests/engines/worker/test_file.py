@@ -45,6 +45,7 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         ('command = "sleep 1"\n', "command: there is no package, so it needs {revision}"),
         (SHORTEST + 'comand = "x"\n', "unknown field `comand`."),
         (SHORTEST + 'stop = "END"\n', "stop: 'END' is not a signal"),
+        (SHORTEST + 'stop = "_DFL"\n', "stop: '_DFL' is not a signal"),
         (SHORTEST + 'files = ["no.py"]\n', "files: there is no file 'no.py' beside it"),
         (SHORTEST + 'files = ["../x"]\n', "files: there is no file '../x' beside it"),
         (SHORTEST + 'with = ["redis==5.2.1"]\n', "with: is for a package or variants"),
@@ -75,6 +76,7 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (UNTIL_EXIT + "settled = { seconds = 1 }\n", "settled: does not go with a window until"),
         (UNTIL_EXIT + "gate_window = 1\n", "gate_window: does not go with a window until exit"),
         (UNTIL_EXIT + "[poke]\ncommand = 'true'\n", "poke: does not go with a window until exit"),
+        (SHORTEST + "[metrics.steady]\n", "metrics.steady: there is a metric steady already"),
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),
     ],
 )

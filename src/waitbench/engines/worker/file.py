@@ -14,7 +14,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
+from waitbench.engines.worker import metrics
+from waitbench.engines.worker.written import metrics_of
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import BY_NAME
 from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import SILENCE, TOPOLOGY
 from waitbench.model.worker import (
@@ -158,9 +161,10 @@ def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
 
 def _require_sense(table: WorkerTable) -> None:
     """Raises ``_WrongError`` for what each key may say, and all of them together may not."""
-    if not hasattr(signal, f"SIG{table.stop.removeprefix('SIG')}"):
+    if f"SIG{table.stop.removeprefix('SIG')}" not in signal.Signals.__members__:
         _wrong("stop", f"{table.stop!r} is not a signal, such as TERM or INT")
     _require_parameters(table)
+    _require_metrics(table)
     _require_pins(table)
     if table.variants and table.package is not None:
         _wrong("variants", "a revision is either a variant or of a package")
@@ -242,6 +246,15 @@ def _require_parameters(table: WorkerTable) -> None:
                 _wrong(key, f"is not one of the parameters, which are: {there}")
             if isinstance(value, str) != isinstance(default, str):
                 _wrong(key, f"{value!r} is not of the type of the default, {default!r}")
+
+
+def _require_metrics(table: WorkerTable) -> None:
+    taken = {*BY_NAME, *(one.name for one in (*metrics.WAITING, *metrics.UNTIL_EXIT))}
+    for name, file in table.metrics.items():
+        for metric in metrics_of(name, file):
+            if metric.name in taken:
+                _wrong(f"metrics.{name}", f"there is a metric {metric.name} already: rename it")
+            taken.add(metric.name)
 
 
 def _require_pins(table: WorkerTable) -> None:
