@@ -166,3 +166,10 @@ def test_a_file_that_was_not_written_and_several_numbers_to_show_are_said(tmp_pa
         written.read([tmp_path / "metrics-0.jsonl"], TIMES)
     with pytest.raises(ValueError, match=r"it wrote 2 numbers of dropped to \{metrics\}"):
         found(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
+
+
+def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_path: Path) -> None:
+    text = "command = '{revision}'\nready = { seconds = 300 }\n"
+    (scenario,) = scenarios_of(read(tmp_path, text))
+    assert scenario.expected_s > 300
+    assert scenario.time_limit_s > 330

@@ -92,9 +92,9 @@ class WorkerScenario(Scenario):
     @property
     def _others_s(self) -> float:
         """How long it may take to start and to end, which nobody knows before."""
-        settles_s = self.worker.settled.seconds or 1.0
+        starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
         of_phases = (settles_s if one.seconds is None else one.seconds for one in self.phases)
-        return settles_s + sum(of_phases) + (1.0 if self.worker.poke else 0.0) + 1.5
+        return starts_s + settles_s + sum(of_phases) + (1.0 if self.worker.poke else 0.0) + 1.5
 
     def _watched_for(self, seconds: float) -> WorkerScenario:
         return replace(self, parameters={**self.parameters, WINDOW: seconds})
