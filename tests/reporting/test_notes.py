@@ -30,7 +30,7 @@ from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import notes
-from waitbench.reporting.answer import findings
+from waitbench.reporting.answer import findings, remarks
 
 Said = Sequence[Record] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
@@ -200,3 +200,8 @@ def lines(said: Said) -> list[str]:
 def test_each_fact_is_said_once_and_with_what_to_do() -> None:
     said = ["\n".join([f"# {name}", *lines(made()), ""]) for name, made in CASES.items()]
     check("notes.txt", "\n".join(said))
+
+
+def test_a_table_of_workers_says_that_rounds_were_disturbed() -> None:
+    said = [one for record in disturbed() for one in remarks(statistics.compare(record))]
+    assert any("disturbed by other programs" in one for one in said), said

@@ -127,7 +127,7 @@ def _rows(cost: Cost) -> Iterator[tuple[str, Cost]]:
         yield shorten(" ".join(f"{process.id or ''} {process.name}".split()), _WIDTH), process
         if len(process.parts) > 1 and process.id:
             for thread in _shown(process, _MOST_THREADS, "threads"):
-                yield f"  {thread.name}", thread
+                yield f"  {' '.join(thread.name.split())}", thread
 
 
 def _shown(cost: Cost, most: int, what: str) -> Iterator[Cost]:

@@ -79,7 +79,7 @@ def workers(
 
     One after the other, each in the versions that its file names.
     """
-    given = _read(of or [FOLDER])
+    given, core_price = _read(of or [FOLDER]), options.parsed_price(price)
     for one in given:
         selection.select((), settings, worker=one)
     with folders.claimed(results, (NAME,)) as folder:
@@ -93,7 +93,7 @@ def workers(
             ),
             output=Output(quiet=quiet, progress_only=True),
             folder=folder,
-            price=options.parsed_price(price),
+            price=core_price,
         )
         try:
             for one in given:

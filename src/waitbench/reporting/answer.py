@@ -100,7 +100,7 @@ def remarks(comparison: Comparison) -> list[str]:
     return [
         f"{comparison.record.scenario}: {note.text}."
         for note in findings([comparison]).notes
-        if note.revision and note.kind not in notes.HEADLINES
+        if (note.revision or note.kind == notes.DISTURBED) and note.kind not in notes.HEADLINES
     ]
 
 
@@ -253,7 +253,7 @@ def next_step(
         purpose = "for CI: exit code 1 if it costs more"
     same = sum(one.kind == notes.SAME_BUILD for one in found.notes)
     # More rounds find nothing between what is the same.
-    is_futile = is_open and same == len(found.labels) - 1
+    is_futile = is_open and 0 < same == len(found.labels) - 1
     if list(argv[:1]) != ["compare"] or is_futile or not more or more in ([one] for one in argv):
         return []
     return [("Next", f"{purpose}:"), ("", again(argv, *more))]

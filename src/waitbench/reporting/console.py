@@ -101,7 +101,7 @@ def _lines(text: str, width: int) -> list[str]:
     return [
         line
         for each in text.split("\n")
-        for line in wrap(each, width, break_long_words=False, break_on_hyphens=False)
+        for line in wrap(each, max(1, width), break_long_words=False, break_on_hyphens=False)
     ]
 
 

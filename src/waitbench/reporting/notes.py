@@ -31,6 +31,7 @@ OUTCOME, CHANGE, PRICE = "outcome", "change", "price"
 HEADLINES = (OUTCOME, CHANGE, PRICE)
 """What a report begins with: the kinds of what it comes to."""
 SAME_BUILD = "same-build"
+DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COUNTED_DEARLY_S = 10e-6
@@ -145,7 +146,7 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
-        yield _note("disturbed", f"{text}: repeat on an idle machine", count=disturbed)
+        yield _note(DISTURBED, f"{text}: repeat on an idle machine", count=disturbed)
     if len(labels) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
