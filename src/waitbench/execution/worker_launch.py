@@ -46,7 +46,7 @@ _ACTION_WITHIN_S = 2 * ENDS_WITHIN_S
 _MOST_SAID = 200
 """Characters of what a command printed that failed."""
 _LATEST_S = 1e6
-"""What is no lateness, of which an integer of nanoseconds still is one."""
+"""A lateness from this on, 11 days, is a mistake."""
 
 
 class Unanswered(Failure):
