@@ -70,7 +70,7 @@ SHORTENED: Mapping[str, str] = {
 TESTED: Mapping[str, str] = {
     "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
     "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
-    "./compare.sh --worker rq.toml 2.2.0 --limit cpu:0.5% --limit wakeups:5/s "
+    "./compare.sh --worker rq.toml 2.2.0 --limit idle:0.5% --limit wakeups:5/s "
     "--limit memory:80MB": (
         "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
     ),

@@ -44,13 +44,13 @@ AT = "2026-01-01T00:00:00+00:00"
 REAL_S = 1.5
 
 CENTRES = {
-    "cpu": 0.25, "steady": 0.06, "steady-system": 0.02,
+    "cpu": 0.25, "idle": 0.06, "idle-system": 0.02,
     "startup": 0.2, "shutdown": 0.03, "latency": 0.002, "latency-p50": 0.0006, "rss": 36e6,
     "wakeups": 900.0, "syscalls": 900.0,
 }  # fmt: skip
 """What a run of a scenario that waits measures, by metric; others 1."""
 SPREADS = {
-    "cpu": 0.05, "steady": 0.10, "steady-system": 0.12,
+    "cpu": 0.05, "idle": 0.10, "idle-system": 0.12,
     "startup": 0.05, "shutdown": 0.2, "latency": 0.2, "latency-p50": 0.2, "rss": 0.01,
     "wakeups": 0.01, "syscalls": 0.01,
 }  # fmt: skip
@@ -115,12 +115,12 @@ class Change:
 
 CHANGES = {
     "nothing": Change(),
-    "steady+9%": Change(factors={"steady": 1.09}),
-    "steady+11%": Change(factors={"steady": 1.11}),
-    "steady+25%": Change(factors={"steady": 1.25}),
+    "idle+9%": Change(factors={"idle": 1.09}),
+    "idle+11%": Change(factors={"idle": 1.11}),
+    "idle+25%": Change(factors={"idle": 1.25}),
     "wakeups+10%": Change(factors={"wakeups": 1.10}),
     "syscalls+10%": Change(factors={"syscalls": 1.10}),
-    "steady x15 in 20%": Change(factors={"steady": 15.0}, share=0.2),
+    "idle x15 in 20%": Change(factors={"idle": 15.0}, share=0.2),
     "cpu x10 in 12.5%": Change(factors={"cpu": 10.0}, share=1 / 8),
 }
 
@@ -213,10 +213,10 @@ class MadeUp:
             return
         if self.random.random() >= change.share:
             return
-        steady = metrics["time_cpu_steady"]
+        idle = metrics["time_cpu_idle"]
         for name, factor in change.factors.items():
             metrics[BY_NAME[name].key] *= factor
-        metrics["time_cpu"] += metrics["time_cpu_steady"] - steady
+        metrics["time_cpu"] += metrics["time_cpu_idle"] - idle
 
 
 class _Nobody:
@@ -226,7 +226,7 @@ class _Nobody:
         return lambda *_arguments: None
 
 
-ASKED = {criterion.metric.name for criterion in criteria.DEFAULTS} | {"cpu", "steady"}
+ASKED = {criterion.metric.name for criterion in criteria.DEFAULTS} | {"cpu", "idle"}
 SCENARIOS = selection.select((), (), quick=True, for_gate=True)
 
 

@@ -67,7 +67,7 @@ def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int
     rounds = [[log + noise(chance, 1) for log in off.values()] for _ in range(ROUNDS)]
     return Session(
         folder=f"{number:04}", started=f"{number:04}", engine="", series=SERIES, machine="m",
-        metric="steady",
+        metric="idle",
         logs=dict(zip(map(entry, logs), zip(*rounds, strict=True), strict=True)),
     )  # fmt: skip
 
@@ -91,9 +91,9 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
         for one in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):
             measure([int(name[1:]) for name in one.revisions])
         after = sum(any(int(e.name[1:]) >= at for e in one.logs) for one in sessions)
-        for trend, step in unannounced(history(), "steady", known):
+        for trend, step in unannounced(history(), "idle", known):
             known.append(
-                Announced(series=trend.series, metric="steady", after=step.after, rose=step.is_rise)
+                Announced(series=trend.series, metric="idle", after=step.after, rose=step.is_rise)
             )
             is_right = rise > 0 and step.is_rise and abs(int(step.after[1:]) - at) <= 1
             is_found |= is_right and after <= 3

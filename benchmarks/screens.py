@@ -58,7 +58,7 @@ def draw_cores(contents: Contents, scenario: str = "partitioned-long-input") -> 
     """How many cores a thousand runs of each revision keep busy, by their mean."""
     (record,) = (one for one in contents.records if one.scenario == scenario)
     labels = record.context.labels[::-1]
-    shares = [fmean(run.metrics["cpu_share_steady"] for run in record.of(one)) for one in labels]
+    shares = [fmean(run.metrics["cpu_share_idle"] for run in record.of(one)) for one in labels]
     figure = Figure(figsize=(8, 1.6), layout="constrained")
     axes = figure.add_subplot(title="CPU cores that 1,000 waiting runs of bytewax keep busy")
     bars = axes.barh(labels, [1000 * share for share in shares], color=[COLOURS[1], COLOURS[0]])

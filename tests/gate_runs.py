@@ -69,7 +69,7 @@ def counted(scenario: str, /, **ratios: Ratio) -> Record:
 
 
 ASKED = (
-    "steady", "wakeups", "syscalls", "steady_system", "cpu", "foreign_cpu", "startup", "shutdown",
+    "idle", "wakeups", "syscalls", "idle_system", "cpu", "foreign_cpu", "startup", "shutdown",
     "latency", "latency_p50", "rss",
 )  # fmt: skip
 """What the defaults ask of a scenario that waits."""
@@ -94,8 +94,8 @@ def failing() -> GateVerdict:
 
 def forgiven() -> GateVerdict:
     """Wake-ups rose, and the cost that they explain fell."""
-    record = counted("waiting", wakeups=12.3, steady=0.06)
-    return verdict_of(record, criteria=["wakeups:5%", "steady:10%"])
+    record = counted("waiting", wakeups=12.3, idle=0.06)
+    return verdict_of(record, criteria=["wakeups:5%", "idle:10%"])
 
 
 def unclear() -> GateVerdict:

@@ -201,9 +201,9 @@ def test_the_action_says_fail_and_not_measured_and_what_went_wrong(tmp_path: Pat
 
     code, printed, summary = judge(slow)
     assert code == 1, printed
-    assert "✗ FAIL: new: CPU in all " in printed
+    assert "✗ FAIL: new: total CPU " in printed
     assert re.search(
-        r"FAIL: new: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary.splitlines()[0]
+        r"FAIL: new: total CPU (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary.splitlines()[0]
     )
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()

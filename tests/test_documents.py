@@ -145,6 +145,6 @@ def test_the_readme_has_the_figures_of_workers_that_their_document_has() -> None
 def test_the_readme_has_the_cores_of_its_sample() -> None:
     runs = waitbench.read(ROOT / "docs" / "samples" / "input")
     waiting = runs[runs["scenario"] == "partitioned-long-input"]
-    cores = 1000 * waiting.groupby("revision")["cpu_share_steady"].mean()
+    cores = 1000 * waiting.groupby("revision")["cpu_share_idle"].mean()
     said = f"{cores['v0.16.0']:,.0f} cores busy before, {cores['v0.16.1']:,.0f} after"
     assert said in (ROOT / "README.md").read_text("utf-8")

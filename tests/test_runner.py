@@ -102,6 +102,7 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
 def test_an_interrupt_before_anything_is_imported_ends_it_silently(
     imported: str, tmp_path: Path
 ) -> None:
+    run(ROOT / "waitbench", "--version")  # sets up what a fresh clone lacks, and says so
     strike = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
     (tmp_path / f"{imported}.py").write_text(strike)
     # As from a terminal, whatever started these tests has it ignore.

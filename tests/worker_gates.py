@@ -65,15 +65,15 @@ class Behaviour:
         burns_s = self.burns_at_its_end_s if is_dear else 0.0
         ended_s = max(ENDS_WITHIN_S, burns_s)
         startup_s = self.used_s(SETTLED_AFTER_S)
-        steady_s = self.used_s(ends_s) - startup_s
+        idle_s = self.used_s(ends_s) - startup_s
         shutdown_s = self.used_s(told_s) - self.used_s(ends_s) + burns_s
         found = {
             "time_wall_clock": told_s + ended_s,
-            "time_cpu": startup_s + steady_s + shutdown_s,
+            "time_cpu": startup_s + idle_s + shutdown_s,
             "time_cpu_startup": startup_s,
-            "time_cpu_steady": steady_s,
+            "time_cpu_idle": idle_s,
             "time_cpu_shutdown": shutdown_s,
-            "time_cpu_running": steady_s + shutdown_s,
+            "time_cpu_running": idle_s + shutdown_s,
             "time_startup": SETTLED_AFTER_S,
             "time_stop": ended_s,
             "time_shutdown": late_s + ended_s,

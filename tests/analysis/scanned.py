@@ -47,8 +47,8 @@ def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:
             runs[label].append(
                 {
                     **times(WINDOW_S + 0.2, 0.1, 0.05),
-                    "cpu_share_steady": cores,
-                    "time_cpu_steady": cores * WINDOW_S,
+                    "cpu_share_idle": cores,
+                    "time_cpu_idle": cores * WINDOW_S,
                     "wakeups": 1000.0 * WINDOW_S,
                 }
             )

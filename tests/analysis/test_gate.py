@@ -30,10 +30,10 @@ def defaults(*records: Record) -> gate.GateVerdict:
 def test_a_quarter_more_cpu_while_waiting_is_found_though_start_up_hides_it_in_the_total() -> None:
     # 0.081 to 0.101 s of a run's 0.29 s: the whole run's CPU rose by 7 %.
     names = ("partitioned-long-input", "dynamic-long-input")
-    records = [waiting(name, steady=1.25, cpu=1.07) for name in names]
+    records = [waiting(name, idle=1.25, cpu=1.07) for name in names]
     assert not verdict_of(*records, criteria=["cpu:10%"]).failures
     failure = defaults(*records).failures[0]
-    assert (failure.criterion.metric.name, failure.scenarios) == ("steady", names)
+    assert (failure.criterion.metric.name, failure.scenarios) == ("idle", names)
     # So is a rise of one tenth in what waiting consists of.
     for metric in ("wakeups", "syscalls"):
         records = [waiting(name, **{metric: 1.1}) for name in ("a", "b")]
@@ -45,28 +45,28 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
     # v0.16.0 to v0.16.1: a few wake-ups become thousands while CPU time falls twentyfold.
     names = ("partitioned-long-input", "dynamic-long-input")
     fixed = defaults(*(
-        waiting(name, wakeups=300.0, syscalls=200.0, steady=0.05, steady_system=4.0, cpu=0.1)
+        waiting(name, wakeups=300.0, syscalls=200.0, idle=0.05, idle_system=4.0, cpu=0.1)
         for name in names
     ))  # fmt: skip
     assert not fixed.failures
     assert not fixed.of(Verdict.INCONCLUSIVE)
     excused = {j.criterion.metric.name for j in fixed.judgements if j.verdict is Verdict.EXPLAINED}
-    assert excused == {"wakeups", "syscalls", "steady-system"}
+    assert excused == {"wakeups", "syscalls", "idle-system"}
     undone = defaults(*(
-        waiting(name, wakeups=1 / 300, syscalls=1 / 200, steady=20.0, steady_system=0.25, cpu=10.0)
+        waiting(name, wakeups=1 / 300, syscalls=1 / 200, idle=20.0, idle_system=0.25, cpu=10.0)
         for name in names
     ))  # fmt: skip
-    assert {j.criterion.metric.name for j in undone.failures} == {"steady", "cpu"}
+    assert {j.criterion.metric.name for j in undone.failures} == {"idle", "cpu"}
     assert undone.exit_code is ExitCode.REGRESSION
 
 
 @pytest.mark.parametrize(
-    ("steady", "outcome"), [(2.0, GateOutcome.FAIL), (1.0, GateOutcome.NOT_MEASURED)]
+    ("idle", "outcome"), [(2.0, GateOutcome.FAIL), (1.0, GateOutcome.NOT_MEASURED)]
 )
 def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_never_passes(
-    steady: float, outcome: GateOutcome
+    idle: float, outcome: GateOutcome
 ) -> None:
-    record = waiting("a", steady=steady)
+    record = waiting("a", idle=idle)
     for place in (3, 5):
         run = record.of("new")[place]
         lacking = {key: v for key, v in run.metrics.items() if not key.startswith("item_latency")}
@@ -210,19 +210,19 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
 
 
 def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
-    (steady,) = parse(["steady:10%"], METRICS)
+    (idle,) = parse(["idle:10%"], METRICS)
     records = []
     rising = [1 + number / 1000 for number in range(9)]
     for name in "ab":
-        record = sides("steady", rising, [1.2 * one for one in rising], name)
+        record = sides("idle", rising, [1.2 * one for one in rising], name)
         record.measurements = [run for run in record.measurements if run.round != 2]
         records.append(record)
-    (before,) = gate.conclude(records, [steady]).judgements
+    (before,) = gate.conclude(records, [idle]).judgements
     for record in records:
         for label in ("base", "new"):
-            again = measurement(label, 2, {steady.metric.key: 1.0})
+            again = measurement(label, 2, {idle.metric.key: 1.0})
             record.add(structs.replace(again, started_at="2026-01-02T00:00:00+00:00"))
-    (after,) = gate.conclude(records, [steady]).judgements
+    (after,) = gate.conclude(records, [idle]).judgements
     assert (before.verdict, before.rounds) == (Verdict.SLOWER, 8)
     assert after == before
 
@@ -251,7 +251,7 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
         (record_of(SAME, SAME[::-1]), "cpu:10%", 9, Verdict.INCONCLUSIVE),
         # They take back no alarm, as the candidate may have disturbed them, and excuse nothing.
         (record_of(SAME, scaled(SAME, 2.0)), "cpu:10%", 16, Verdict.SLOWER),
-        (counted("s", wakeups=1.5, steady=0.5), "wakeups:5%", 16, Verdict.INCONCLUSIVE),
+        (counted("s", wakeups=1.5, idle=0.5), "wakeups:5%", 16, Verdict.INCONCLUSIVE),
     ],
 )
 def test_rounds_most_of_which_were_disturbed_do_not_pass(
@@ -266,14 +266,14 @@ def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_th
     """A spin in one run of five, in two scenarios."""
     spin = [15.0 if number % 5 == 0 else 1.0 for number in range(30)]
     ones = [1.0] * 30
-    verdict = defaults(*(sides("steady", ones, spin, name) for name in "ab"))
+    verdict = defaults(*(sides("idle", ones, spin, name) for name in "ab"))
     (failure,) = verdict.failures
     assert failure.by_dear_runs
     assert failure.dear is not None
     assert (failure.dear.candidate, failure.dear.baseline) == (12, 0)
     assert failure.means is not None
     assert failure.means > 3
-    assert defaults(*(sides("steady", spin, spin, name) for name in "ab")).failures == ()
+    assert defaults(*(sides("idle", spin, spin, name) for name in "ab")).failures == ()
 
 
 @pytest.mark.parametrize("each", [5, 10])

@@ -13,16 +13,16 @@ from waitbench.analysis.sessions import Session, entry_of, sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
-STEADY = BY_NAME["steady"].key
+STEADY = BY_NAME["idle"].key
 
 
 def told_by(record: Record, folder: str) -> list[Session]:
-    """What it tells of their steady CPU, kept in a folder."""
-    return list(sessions_of(folder, record.context, [record], [BY_NAME["steady"]]))
+    """What it tells of their idle CPU, kept in a folder."""
+    return list(sessions_of(folder, record.context, [record], [BY_NAME["idle"]]))
 
 
 def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
-    """What a comparison of some releases tells of their steady CPU, in a session of its own."""
+    """What a comparison of some releases tells of their idle CPU, in a session of its own."""
     return told_by(released(costs, session=name, **changes), name)
 
 
@@ -137,7 +137,7 @@ def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> No
     costs = {"v1": 1.0, "v2": 1.0}
     one, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
     other.machine = BOX
-    found = [*sessions_of("1", one.context, [one, other], [BY_NAME["steady"]])]
+    found = [*sessions_of("1", one.context, [one, other], [BY_NAME["idle"]])]
     assert ["EPYC 7763" in each.machine for each in found] == [False, True]
 
 
@@ -170,26 +170,26 @@ ONCE = told("1", {"v1": 1, "v2": 2})
 
 
 def test_a_confirmed_change_point_is_announced_once() -> None:
-    assert unannounced(trends(ONCE, "v1"), "steady", ()) == []
+    assert unannounced(trends(ONCE, "v1"), "idle", ()) == []
     known = trends(CONFIRMED, "v1")
-    ((trend, step),) = unannounced(known, "steady", ())
-    before = trend.announced("steady", step)
-    assert unannounced(known, "steady", {before}) == []
+    ((trend, step),) = unannounced(known, "idle", ())
+    before = trend.announced("idle", step)
+    assert unannounced(known, "idle", {before}) == []
     assert len(unannounced(known, "cpu", {before})) == 1
-    assert len(unannounced(known, "steady", {msgspec.structs.replace(before, rose=False)})) == 1
+    assert len(unannounced(known, "idle", {msgspec.structs.replace(before, rose=False)})) == 1
 
 
 def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> None:
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
     here = [one for name in "ab" for one in told(name, costs, machine=BOX)]
     (trend,) = trends(here, "v1")
-    known = {trend.announced("steady", step) for step in trend.change_points}
+    known = {trend.announced("idle", step) for step in trend.change_points}
     assert [one.after for one in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
     there = [one for name in "cd" for one in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]
-    assert unannounced(trends(here + there, "v1"), "steady", known) == []
+    assert unannounced(trends(here + there, "v1"), "idle", known) == []
     more = [one for name in "ef" for one in told(name, {"v1": 1.0, "v5": 4.0}, machine=other)]
-    ((_, step),) = unannounced(trends(here + there + more, "v1"), "steady", known)
+    ((_, step),) = unannounced(trends(here + there + more, "v1"), "idle", known)
     assert step.after == "v5"
 
 

@@ -71,27 +71,27 @@ def test_all_pairs_of_several_scenarios_are_one_sample() -> None:
 
 def test_an_explanation_that_rose_fails_where_its_cost_did_not_fall_by_a_tenth() -> None:
     for cost, wakeups in ((0.95, 1.2), (0.98, 10.0), (1.0, 1.2), (1.02, 1.2), (2.0, 1.2)):
-        (judgement,) = judge(counted("s", wakeups=wakeups, steady=cost), criteria=[WAKEUPS])
+        (judgement,) = judge(counted("s", wakeups=wakeups, idle=cost), criteria=[WAKEUPS])
         assert (judgement.fails, judgement.settled) == (True, True)
         assert judgement.cost_ratio is not None
         assert judgement.cost_ratio.value == pytest.approx(cost, rel=0.01)
-    fell = counted("s", wakeups=300.0, steady=0.06)
+    fell = counted("s", wakeups=300.0, idle=0.06)
     (strict,) = judge(fell, criteria=[replace(WAKEUPS, alone=True)])
     assert (strict.fails, strict.cost_ratio) == (True, None)
 
 
 def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> None:
-    steady = [0.5] * 11 + [2.0] * 19
+    idle = [0.5] * 11 + [2.0] * 19
     rising = [1.0 + number / 1000 for number in range(11)] + [1.4] * 19
-    (judgement,) = judge(counted("s", wakeups=rising, steady=steady), criteria=[WAKEUPS])
+    (judgement,) = judge(counted("s", wakeups=rising, idle=idle), criteria=[WAKEUPS])
     assert judgement.verdict is not Verdict.EXPLAINED
 
 
-@pytest.mark.parametrize("steady", [0.92, 1.08])
-def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(steady: float) -> None:
+@pytest.mark.parametrize("idle", [0.92, 1.08])
+def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(idle: float) -> None:
     records = [
-        counted("fell", wakeups=1.0, steady=0.6),
-        counted("rose", wakeups=100.0, steady=steady),
+        counted("fell", wakeups=1.0, idle=0.6),
+        counted("rose", wakeups=100.0, idle=idle),
     ]
     (judgement,) = judge(*records, criteria=[WAKEUPS])
     assert judgement.cost_ratio is not None
@@ -101,7 +101,7 @@ def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(steady: flo
 
 def test_a_cost_is_excused_by_no_other_and_an_explanation_by_none_that_was_not_measured() -> None:
     for record, criterion in (
-        (counted("s", cpu=1.5, steady=0.1, real=0.5), CPU),
+        (counted("s", cpu=1.5, idle=0.1, real=0.5), CPU),
         (counted("s", wakeups=1.2), WAKEUPS),
     ):
         (judgement,) = judge(record, criteria=[criterion])
@@ -130,21 +130,21 @@ def test_a_candidate_that_slows_its_own_cpu_is_not_within_the_margin() -> None:
     random = np.random.default_rng(3)
     runs = {
         label: [
-            {"time_cpu_steady": cost * math.exp(noise), "machine_pace": pace * math.exp(noise)}
+            {"time_cpu_idle": cost * math.exp(noise), "machine_pace": pace * math.exp(noise)}
             for noise in random.normal(0, 0.05, 30)
         ]
         for label, cost, pace in (("a", 1.0, 1.0), ("b", 1.19, 1.08))
     }
-    steady = replace(CPU, metric=BY_NAME["steady"])
-    assert judge(make_record(runs), criteria=[steady])[0].verdict is Verdict.SLOWER
+    idle = replace(CPU, metric=BY_NAME["idle"])
+    assert judge(make_record(runs), criteria=[idle])[0].verdict is Verdict.SLOWER
 
 
-STEADY = BY_NAME["steady"]
-TOGETHER, EACH = parse(["steady:10%", "steady:25%,each"], METRICS)
+STEADY = BY_NAME["idle"]
+TOGETHER, EACH = parse(["idle:10%", "idle:25%,each"], METRICS)
 
 
 def record(name: str = "one", *values: tuple[float, float], waits: bool = True) -> Record:
-    """Rounds of a baseline and a candidate, in seconds of steady CPU."""
+    """Rounds of a baseline and a candidate, in seconds of idle CPU."""
     base, new = ([{STEADY.key: pair[place]} for pair in values] for place in (0, 1))
     return make_record({"base": base, "new": new}, scenario=name, waits=waits)
 
@@ -162,7 +162,7 @@ def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> 
     names = [one.scenario for one in (*waiting, *working)]
     assert sorted(one.place for one in asked if one.criterion.each) == names
     assert [(one.place, one.criterion.metric.name) for one in asked[:2]] == [
-        ("2 waiting scenarios together", "steady"),
+        ("2 waiting scenarios together", "idle"),
         ("2 waiting scenarios together", "cpu"),
     ]
 
@@ -170,10 +170,10 @@ def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> 
 def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
     one, two = record("one"), record("two")
     alone = {str(each.criterion) for each in ask([one], DEFAULTS)}
-    assert {"steady:15%", "cpu:15%"} <= alone
-    assert not {"steady:10%", "cpu:10%", "steady:25%,each"} & alone
+    assert {"idle:15%", "cpu:15%"} <= alone
+    assert not {"idle:10%", "cpu:10%", "idle:25%,each"} & alone
     together = {str(each.criterion) for each in ask([one, two], DEFAULTS)}
-    assert {"steady:10%", "cpu:10%", "steady:25%,each"} <= together
+    assert {"idle:10%", "cpu:10%", "idle:25%,each"} <= together
     assert question(one).criterion == TOGETHER, "what users ask stays"
 
 

@@ -19,7 +19,7 @@ from waitbench.model.record import Record
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.criteria import parse
 
-HALF_PERCENT = "limit cpu:0.5%"
+HALF_PERCENT = "limit idle:0.5%"
 WINDOW_S = 2.0
 
 
@@ -94,8 +94,8 @@ def of_shares(**cores: float) -> Record:
         label: [
             {
                 **times(3, 0.1, 0.1),
-                "time_cpu_steady": share * WINDOW_S,
-                "cpu_share_steady": share,
+                "time_cpu_idle": share * WINDOW_S,
+                "cpu_share_idle": share,
                 "wakeups": 10.0,
             }
         ]
@@ -116,11 +116,11 @@ def test_of_several_only_candidates_are_judged() -> None:
 
 
 def test_a_revision_is_not_compared_with_itself() -> None:
-    assert ask([of_shares(a=0.004)], parse(["steady:10%"], METRICS)) == ()
+    assert ask([of_shares(a=0.004)], parse(["idle:10%"], METRICS)) == ()
 
 
 def test_rises_and_limits_are_one_list() -> None:
-    texts = ("steady:10%", HALF_PERCENT, "limit wakeups:6/s")
+    texts = ("idle:10%", HALF_PERCENT, "limit wakeups:6/s")
     verdict = verdict_of(of_shares(a=0.008, b=0.008), *texts)
     found = {str(one.criterion): one.verdict.value for one in verdict.judgements}
     assert found == dict(zip(texts, ("within margin", "slower", "within margin"), strict=True))
@@ -139,12 +139,12 @@ def test_counts_are_taken_by_the_second_of_the_window(limit: str, verdict: str) 
 def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
     limit: str, verdict: str
 ) -> None:
-    service_cpu = Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU")
+    service_cpu = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
     record = of_shares(a=0.0)
     record.parameters = {"window": WINDOW_S}
     record.metrics = (*METRICS, service_cpu)
     for run in record.measurements:
-        cast(dict[str, float], run.metrics)["service_cpu_steady"] = 0.25 * WINDOW_S
+        cast(dict[str, float], run.metrics)["service_cpu_idle"] = 0.25 * WINDOW_S
     (answer,) = gate.conclude(
         [record], parse([f"limit service-cpu:{limit}"], record.metrics)
     ).judgements

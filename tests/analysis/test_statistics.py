@@ -90,10 +90,10 @@ def noisy(seed: int, scenario: str) -> Record:
 
     def run() -> dict[str, float]:
         factors = [random.lognormvariate(0, 0.1) for _ in range(5)]
-        real, user, system, steady, late = factors
+        real, user, system, idle, late = factors
         return {
             **times(real, user, system),
-            "time_cpu_steady": steady,
+            "time_cpu_idle": idle,
             "item_latency_p99": late / 1000,
         }
 

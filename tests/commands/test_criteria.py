@@ -13,7 +13,7 @@ from waitbench.pipeline.criteria import parse
     [
         ("system:10%", "system", 0.10, 0.0),
         (" real:5% ", "real", 0.05, 0.0),
-        ("steady:0.07%", "steady", 0.0007, 0.0),
+        ("idle:0.07%", "idle", 0.0007, 0.0),
         ("cpu:0%", "cpu", 0.0, 0.0),
         ("wakeups:5%,alone", "wakeups", 0.05, 0.0),
         ("cpu:10%,1500ms,each", "cpu", 0.10, 1.5),
@@ -33,7 +33,7 @@ def test_a_criterion_is_read_and_shows_as_it_is_written(
     assert str(criterion) == text.strip()
 
 
-FORM = "{} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as steady:10%, or "
+FORM = "{} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as idle:10%, or "
 ALONE = "{}: 'alone' is for what explains a cost, such as wakeups, and cpu explains none."
 FLOOR = "{}: a floor for {} is written as {}."
 MALFORMED = (

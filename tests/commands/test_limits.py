@@ -27,7 +27,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide
 from waitbench.reporting.formats import format_of_limit
 
-SERVICE_CPU = Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU")
+SERVICE_CPU = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
 SPEED = Metric("speed", "own_speed", "ops", "speed (ops)")
 KNOWN = (*METRICS, MEMORY, SERVICE_CPU, SPEED)
 
@@ -35,7 +35,7 @@ KNOWN = (*METRICS, MEMORY, SERVICE_CPU, SPEED)
 @pytest.mark.parametrize(
     ("text", "name", "most", "by_second", "shown"),
     [
-        ("cpu:0.5%", "share", 0.005, False, "0.5 %"),
+        ("idle:0.5%", "share", 0.005, False, "0.5 %"),
         ("share:12%", "share", 0.12, False, "12 %"),
         ("service-cpu:2%", "service-cpu", 0.02, True, "2 %"),
         ("wakeups:5/s", "wakeups", 5.0, True, "5/s"),
@@ -60,10 +60,11 @@ def test_a_limit_is_read_in_the_units_of_its_metric(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cpu", "is not METRIC:VALUE with a value above 0, such as cpu:0.5%"),
+        ("cpu", "is not METRIC:VALUE with a value above 0, such as idle:0.5%"),
         ("cpu:-1%", "is not METRIC:VALUE"),
         ("memory:٨٠MB", "is not METRIC:VALUE with a value above 0"),
-        ("cpu:5", "a limit of CPU in all is written as cpu:5s or cpu:5ms or cpu:5us or cpu:5%."),
+        ("cpu:5", "a limit of total CPU is written as cpu:5s or cpu:5ms or cpu:5us."),
+        ("idle:5", "a limit of idle CPU is written as idle:5s or idle:5ms or idle:5us or idle:5%."),
         ("latency:5%", "a limit of lateness p99 is written as latency:5s or"),
         ("wakeups:5", "a limit of wake-ups while waiting is written as wakeups:5/s."),
         ("switches:5/s", "a limit of voluntary context switches is written as switches:5."),
@@ -77,10 +78,10 @@ def test_a_bad_limit_is_refused_with_what_would_be_right(text: str, message: str
 
 
 def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> None:
-    file = read(worker(tmp_path, '[limits]\ncpu = "0.5 %"\nmemory = "80MB"\n'))
+    file = read(worker(tmp_path, '[limits]\nidle = "0.5 %"\nmemory = "80MB"\n'))
     known = gating.metrics_known(file)
-    assert gating.limits_in(file, known) == ("cpu:0.5 %", "memory:80MB")
-    assert gating.limits_in(file, known, besides=["cpu:1%"]) == ("memory:80MB",)
+    assert gating.limits_in(file, known) == ("idle:0.5 %", "memory:80MB")
+    assert gating.limits_in(file, known, besides=["idle:1%"]) == ("memory:80MB",)
     assert gating.limits_in(None, METRICS) == ()
     wrong = read(worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n'))
     with pytest.raises(UsageError, match=r"mine.toml', \[limits\]: --limit 'cpu:5 parsecs': a lim"):
@@ -88,10 +89,10 @@ def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> No
 
 
 def test_limits_are_asked_after_rises_and_kept_with_the_results() -> None:
-    criteria = gating.read_criteria([], 30, defaults=True, limits=["cpu:0.5%", "wakeups:5/s"])
+    criteria = gating.read_criteria([], 30, defaults=True, limits=["idle:0.5%", "wakeups:5/s"])
     assert criteria[: len(DEFAULTS)] == DEFAULTS
     asked = Gate(criteria=criteria, most_rounds=30)
-    assert {"cpu_share_steady", "wakeups"} <= asked.needs
+    assert {"cpu_share_idle", "wakeups"} <= asked.needs
     read = Gate.read_settings({"gate": json.loads(json.dumps(asked.as_settings()))})
     assert read.criteria == criteria
 
@@ -104,7 +105,7 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
     def run(planned: PlannedRun, _before: int) -> Result:
         if is_disturbed:
             return disturbed(planned)
-        metrics = {**times(1, 1, 0), "cpu_share_steady": share}
+        metrics = {**times(1, 1, 0), "cpu_share_idle": share}
         return measurement(planned.label, planned.round, metrics)
 
     made = Made(run)
@@ -121,7 +122,7 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
 def test_a_round_of_one_revision_is_a_run_until_its_limit_is_answered(
     share: float, rounds: int, outcome: GateOutcome
 ) -> None:
-    gate, record = gate_of_one("cpu:0.5%", share)
+    gate, record = gate_of_one("idle:0.5%", share)
     assert len(record.measurements) == rounds
     assert gate.conclude([record]).outcome == outcome
 

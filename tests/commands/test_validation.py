@@ -163,7 +163,7 @@ def test_system_calls_that_cannot_be_counted_are_not_promised(
     assert "cannot be counted here: it is not mounted. This would fix it: sudo mount it" in said
 
 
-@pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%"])
+@pytest.mark.parametrize("criterion", ["idle:10%", "wakeups:10%"])
 def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured(
     criterion: str, refused: Refused, tmp_path: Path
 ) -> None:
@@ -179,9 +179,9 @@ def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from support import probe\nflow = 1\n")
-    assert BY_NAME["steady"] in selection.dataflow(f"{file}")[0].metrics
+    assert BY_NAME["idle"] in selection.dataflow(f"{file}")[0].metrics
     file.write_text("flow = 1\n")
-    assert BY_NAME["steady"] not in selection.dataflow(f"{file}")[0].metrics
+    assert BY_NAME["idle"] not in selection.dataflow(f"{file}")[0].metrics
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_told(
@@ -203,7 +203,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_told(
         assert "delete the line" in done.stderr
     assert "v0.16.0" in told.stdout
     html = page.read_text()
-    assert "less steady CPU from v0.16.1 on" in html
+    assert "less idle CPU from v0.16.1 on" in html
     assert "2 comparisons" in html
     alone = run_compare(kept / "bad", "--html", page, command="report")
     assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)

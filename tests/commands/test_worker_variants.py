@@ -59,7 +59,7 @@ def test_variants_are_compared_by_what_they_write(run_compare: Compare, tmp_path
             assert run["own_call_time_count"]["value"] == calls
             assert run["time_window"]["value"] > 0
             assert run["time_cpu_window"]["value"] > 0
-            assert "time_cpu_steady" not in run
+            assert "time_cpu_idle" not in run
     kept = json.loads((tmp_path / "results" / "comparison.json").read_text())
     assert [one["origin"] for one in kept["revisions"]] == ["variant", "variant"]
     assert "own_call_time_max" in (tmp_path / "results" / "runs.csv").read_text()

@@ -104,7 +104,7 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert "| calm calm.sh |" in (tmp_path / "results" / "workers.md").read_text()
     assert (tmp_path / "results" / "workers.png").exists()
     assert "calm" in done.stderr
-    assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
+    assert "start/idle" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
     again = run_compare(tmp_path / "results", command="report").stdout.splitlines()

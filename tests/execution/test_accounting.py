@@ -52,9 +52,9 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "context_switches_voluntary": 5060,
             "context_switches_involuntary": 1,
             "time_cpu_startup": 0.1,
-            "time_cpu_steady": 0.5,
-            "time_user_steady": 0.4,
-            "time_system_steady": 0.1,
+            "time_cpu_idle": 0.5,
+            "time_user_idle": 0.4,
+            "time_system_idle": 0.1,
             "time_cpu_shutdown": 0.35,
             "time_cpu_launcher": 0.02,
             "time_cpu_running": 0.85,
@@ -64,7 +64,7 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "system_calls": 6900,
             "items_in": 5,
             "items_out": 5,
-            "cpu_share_steady": 0.1,
+            "cpu_share_idle": 0.1,
             "time_startup": 0.15,
             "time_window": 5.0,
             "time_cpu_window": 0.5,
@@ -97,7 +97,7 @@ def test_what_never_polled_to_its_end_has_no_window(mark: str) -> None:
     del plain["marks"][mark]
     metrics = metrics_of(REAL_S, plain, [worker(1)])
     assert metrics["time_cpu"] == pytest.approx(0.95)
-    assert not {"time_cpu_steady", "wakeups", "items_out", "time_startup"} & metrics.keys()
+    assert not {"time_cpu_idle", "wakeups", "items_out", "time_startup"} & metrics.keys()
 
 
 def test_a_start_up_ends_when_the_worker_is_ready() -> None:
@@ -107,8 +107,8 @@ def test_a_start_up_ends_when_the_worker_is_ready() -> None:
 def test_system_time_that_ticks_overestimate_is_no_more_than_the_cpu_time() -> None:
     marks = {"begin": at(0.2, 0.1), "end": at(5.2, 0.105, 0.01), "exit": at(5.5, 0.2, 0.01)}
     metrics = metrics_of(REAL_S, launched(marks=marks), [])
-    assert metrics["time_system_steady"] == metrics["time_cpu_steady"] == pytest.approx(0.005)
-    assert metrics["time_user_steady"] == 0
+    assert metrics["time_system_idle"] == metrics["time_cpu_idle"] == pytest.approx(0.005)
+    assert metrics["time_user_idle"] == 0
 
 
 def test_what_is_odd_about_a_run_is_marked() -> None:

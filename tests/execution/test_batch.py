@@ -140,7 +140,7 @@ def test_to_wait_for_others_is_in_no_time_and_its_cpu_in_none_of_the_parts(tmp_p
     assert waits["waited_s"] + found[1].report["waited_s"] > 0.5
     metrics = metrics_of(9.0, waits, [])
     assert metrics["time_wall_clock"] == 9.0 - waits["waited_s"]
-    parts = sum(metrics[f"time_cpu_{part}"] for part in ("startup", "steady", "shutdown"))
+    parts = sum(metrics[f"time_cpu_{part}"] for part in ("startup", "idle", "shutdown"))
     at = {name: one["cpu_s"] for name, one in waits["marks"].items()}
     waiting_s = at["begin"] - at["started"] + at["told"] - at["end"]
     assert waiting_s > 0

@@ -36,7 +36,7 @@ def using(cores: Mapping[str, float]) -> Made:
     """What measures runs of which each revision uses so many cores in its window."""
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**QUIET, "cpu_share_steady": cores[planned.label]}
+        metrics = {**QUIET, "cpu_share_idle": cores[planned.label]}
         return measurement(planned.label, planned.round, metrics, position=planned.position)
 
     return Made(run)
@@ -204,7 +204,7 @@ def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**QUIET, "cpu_share_steady": 0.02, "service_cpu_steady": 2.0 * 0.06}
+        metrics = {**QUIET, "cpu_share_idle": 0.02, "service_cpu_idle": 2.0 * 0.06}
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
@@ -216,7 +216,7 @@ def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
 def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> None:
     def run(planned: PlannedRun, _before: int) -> Result:
         used_s = {"a": 0.1 + 0.01 * planned.round, "b": 9.0}[planned.label]
-        metrics = {**QUIET, "cpu_share_steady": IDLE, "time_cpu_shutdown": used_s}
+        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_cpu_shutdown": used_s}
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
@@ -277,7 +277,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
 
     def run(planned: PlannedRun, _before: int) -> Result:
         found = {"machine_foreign_cpu": foreign_s if 2 <= planned.round <= 5 else 0.0}
-        metrics = {**QUIET, "cpu_share_steady": IDLE, **found}
+        metrics = {**QUIET, "cpu_share_idle": IDLE, **found}
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
@@ -285,7 +285,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
     lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
-    assert all("cpu_share_steady" in run.metrics for run in record.measurements)
+    assert all("cpu_share_idle" in run.metrics for run in record.measurements)
 
 
 @pytest.mark.parametrize(("reason", "expected"), [(REPEATED, [[4, 5, 6, 7]]), (CROWDED, [])])
@@ -293,7 +293,7 @@ def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     reason: str, expected: list[list[int]]
 ) -> None:
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    metrics = {**QUIET, "cpu_share_steady": IDLE}
+    metrics = {**QUIET, "cpu_share_idle": IDLE}
     runs = [measurement(label, number, metrics) for number in (1, 2, 3) for label in "ab"]
     record = measured(made, before=[*runs, outcome("b", 4, reason)])
     assert rounds_at_once(made)[:1] == expected

@@ -117,7 +117,7 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     totals = found.report["totals"]
     assert totals["service_requests"] == 4.0, found.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
-    assert totals["service_cpu_steady"] == 0.0
+    assert totals["service_cpu_idle"] == 0.0
 
 
 @pytest.mark.parametrize("said", ["nan", "inf", "-inf"])

@@ -185,7 +185,7 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     metrics = metrics_of(9.0, found.report, [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
-    parts = ("startup", "steady", "shutdown")
+    parts = ("startup", "idle", "shutdown")
     assert sum(metrics[f"time_cpu_{part}"] for part in parts) == pytest.approx(metrics["time_cpu"])
     assert metrics["time_cpu_running"] < 0.4
     assert metrics["time_cpu_launcher"] == found.report["launcher_s"]

@@ -30,7 +30,7 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
     assert ["lateness_ns" in one.report for one in runs] == [spins != "gone", True, spins != "gone"]
     requests = ["service_requests" in one.report["totals"] for one in runs]
     assert requests == [spins != "gone", True, spins != "gone"]
-    assert all("service_cpu_steady" in one.report["totals"] for one in runs)
+    assert all("service_cpu_idle" in one.report["totals"] for one in runs)
 
 
 @pytest.mark.parametrize(

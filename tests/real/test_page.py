@@ -45,11 +45,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     for name, of in (("waiting", "waiting"), ("input", "input"), ("all", "")):
         paging.write(folder / f"{name}.html", [SAMPLES / of])
-    judged = [counted(one, steady=4.0, latency=1.0) for one in ("one", "two")]
-    of_gate = page_of(*judged, **gate("steady:10%", "latency:25%"))
+    judged = [counted(one, idle=4.0, latency=1.0) for one in ("one", "two")]
+    of_gate = page_of(*judged, **gate("idle:10%", "latency:25%"))
     (folder / "gate.html").write_text(html.render(of_gate))
     names = [f"partitioned-long-input-heavy-map-with-a-longer-name-{number}" for number in range(3)]
-    long = [counted(name, steady=0.5, latency=[0.5, 2.0] * 10) for name in names]
+    long = [counted(name, idle=0.5, latency=[0.5, 2.0] * 10) for name in names]
     (folder / "long.html").write_text(html.render(page_of(*long)))
     for name in ("failed", "scan"):
         (folder / f"{name}.html").write_text(html.render(PAGES[name]()))

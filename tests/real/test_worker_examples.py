@@ -78,7 +78,7 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
             (run,) = result["measurements"]
             assert run["memory_proportional"]["value"] > 0
             assert run["item_latency_p50"]["value"] > 0
-            assert run["time_cpu_steady"]["value"] >= 0
+            assert run["time_cpu_idle"]["value"] >= 0
 
 
 @pytest.mark.parametrize("name", STUDIES)

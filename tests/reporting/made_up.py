@@ -21,8 +21,8 @@ from waitbench.reporting.page import COSTS, Trends
 from waitbench.store.comparisons import Contents
 
 _METRICS = (
-    "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
-    "share", "polls", "wakeups", "syscalls", "steady-system", "polls-per-item", "latency",
+    "real", "user", "system", "cpu", "idle", "cpu-startup", "cpu-shutdown", "cpu-launcher",
+    "share", "polls", "wakeups", "syscalls", "idle-system", "polls-per-item", "latency",
 )  # fmt: skip
 
 
@@ -77,6 +77,6 @@ def many() -> GateVerdict:
     """The defaults, of eight scenarios with long names."""
     names = ("partitioned-long-input", "dynamic-long-input")
     busy = [f"partitioned-long-input-heavy-map-{number}" for number in range(6)]
-    waits = [waiting(name, steady=1.02, steady_system=[0.6, 2.6] * 10) for name in names]
+    waits = [waiting(name, idle=1.02, idle_system=[0.6, 2.6] * 10) for name in names]
     works = [replace(counted(name, cpu=0.0625), waits=False) for name in busy]
     return gate.conclude([*waits, *works], DEFAULTS)

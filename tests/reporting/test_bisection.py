@@ -31,7 +31,7 @@ def releases(points: int, *rises: tuple[int, float]) -> Search:
 def searched(*searches: Search) -> Searched:
     """What was asked, and these searches."""
     return Searched(
-        criterion=Criterion(metric=BY_NAME["steady"], margin=0.10),
+        criterion=Criterion(metric=BY_NAME["idle"], margin=0.10),
         faster=False,
         scenarios=("partitioned-long-input",),
         searches=searches,
@@ -59,13 +59,13 @@ def inconclusive(*, is_disturbed: bool) -> Search:
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
-    "FOUND: steady CPU +25 % (+25 %) with c5, relative to c4": FOUND,
-    "FOUND: steady CPU +25 % (+25 %) with v0.2, relative to v0.1": searched(releases(4, (2, 0.25))),
-    "NO CHANGE PROVEN: steady CPU from c0 to c3, built here: 0 % (0 %)": searched(commits(4)),
-    "OPEN: steady CPU from c16 to c32: no single step is certainly beyond 10 %": searched(
+    "FOUND: idle CPU +25 % (+25 %) with c5, relative to c4": FOUND,
+    "FOUND: idle CPU +25 % (+25 %) with v0.2, relative to v0.1": searched(releases(4, (2, 0.25))),
+    "NO CHANGE PROVEN: idle CPU from c0 to c3, built here: 0 % (0 %)": searched(commits(4)),
+    "OPEN: idle CPU from c16 to c32: no single step is certainly beyond 10 %": searched(
         commits(33, *((at, 0.01) for at in range(1, 33)))
     ),
-    "RANGE: steady CPU +25 % (+25 %) after c2, up to c6: nothing between can be": searched(
+    "RANGE: idle CPU +25 % (+25 %) after c2, up to c6: nothing between can be": searched(
         commits(8, (4, 0.25), unbuildable=(3, 4, 5))
     ),
     "FOUND: a merge": searched(merge_named()),
@@ -79,7 +79,7 @@ CASES = {
 def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> None:
     of_worker = replace(FOUND, options=("--worker", "mine.toml"))
     assert bisection.to_repeat(of_worker)[-1] == (
-        "./compare.sh c4 c5 --fail-on steady:10% --worker mine.toml"
+        "./compare.sh c4 c5 --fail-on idle:10% --worker mine.toml"
     )
 
 

@@ -51,7 +51,7 @@ def test_every_console_is_made_in_one_place() -> None:
 
 LONG = "partitions-with-a-long-input-and-a-heavy-map-too"
 LABELS = [f"a-release-candidate-{number:02}-of-the-long-branch"[:40] for number in range(10)]
-RUNS = [{**times(123.4 + i, 99.9 + i, 0.5), "time_cpu_steady": 99.9 + i} for i in range(4)]
+RUNS = [{**times(123.4 + i, 99.9 + i, 0.5), "time_cpu_idle": 99.9 + i} for i in range(4)]
 FOUND = findings([statistics.compare(make_record(dict.fromkeys(LABELS, RUNS), scenario=LONG))])
 ONE = findings([statistics.compare(make_record({"old": RUNS, "[red]": RUNS}, scenario=LONG))])
 VERDICT = verdict_of(
@@ -78,9 +78,9 @@ def several() -> Show:
 
 def limits(share: float) -> Show:
     """The answer about one revision, which has limits."""
-    run = {**times(1, 1, 0), "cpu_share_steady": share, "wakeups": 8.0}
-    record = make_record({"a": [{**run, "time_cpu_steady": 2 * share}] * 16})
-    verdict = verdict_of(record, criteria=["limit cpu:0.5%", "limit wakeups:5/s"])
+    run = {**times(1, 1, 0), "cpu_share_idle": share, "wakeups": 8.0}
+    record = make_record({"a": [{**run, "time_cpu_idle": 2 * share}] * 16})
+    verdict = verdict_of(record, criteria=["limit idle:0.5%", "limit wakeups:5/s"])
     found = findings([statistics.compare(record)], verdict)
     return lambda console: print_answer(answer(found), console)
 
@@ -98,8 +98,8 @@ SHOWN: dict[str, Show] = {
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
     "why": tables(*why.tables("idle", [BEFORE, AFTER]), DEEP),
-    "history": tables(*(history.table(one, "waiting", BY_NAME["steady"]) for one in TRENDS)),
-    "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["steady"], newest=4)),
+    "history": tables(*(history.table(one, "waiting", BY_NAME["idle"]) for one in TRENDS)),
+    "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
 }
 """tests/frozen/expected/console has what each shows."""
 

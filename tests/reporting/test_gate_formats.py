@@ -51,7 +51,7 @@ def test_markdown_has_notes_as_text() -> None:
     text = rendered(
         findings((), replace(verdict, not_asked=(("a|b <i> in waiting", "unsupported"),)))
     )
-    assert "\n* ! new: wake-ups while waiting 12× more in waiting, but steady CPU" in text
+    assert "\n* ! new: wake-ups while waiting 12× more in waiting, but idle CPU" in text
     assert "\n* – a\\|b &lt;i> in waiting: not asked, as the baseline does not" in text
 
 

@@ -10,7 +10,7 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
 from waitbench.reporting import history
 
-STEADY = BY_NAME["steady"]
+STEADY = BY_NAME["idle"]
 TRENDS = found_in(told("1", {"v1": 1, "v2": 1, "v3": 2}) + told("2", {"v8": 1, "v9": 1}), "v1")
 LONG = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
 (LENGTHY,) = found_in(told("1", LONG) + told("2", LONG), "v1")

@@ -19,9 +19,9 @@ PRICE = Price.parse("0.04/core-hour")
 
 
 def runs(label: str, **more: float) -> list[dict[str, float]]:
-    steady_s = STEADY_S[label]
+    idle_s = STEADY_S[label]
     known = {
-        "time_cpu_steady": steady_s, "cpu_share_steady": steady_s / WINDOW_S, "wakeups": 4000.0,
+        "time_cpu_idle": idle_s, "cpu_share_idle": idle_s / WINDOW_S, "wakeups": 4000.0,
         "memory_peak_resident": 20 * 2**20, "items_in": 0.0, **more,
     }  # fmt: skip
     return [{**times(5, 0.1, 0.1), **known}] * 3
@@ -33,7 +33,7 @@ def record(**more: float) -> Record:
 
 def served() -> Record:
     """A scenario with services."""
-    counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_steady": 0.02}
+    counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_idle": 0.02}
     found = record(**counted)
     found.metrics = (*METRICS, *WAITING)
     return found
@@ -67,7 +67,7 @@ def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
         Price.parse(text)
 
 
-def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
+def test_work_is_no_waiting_and_without_a_window_nobody_knows() -> None:
     working = record()
     working.works = True
     busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
@@ -76,7 +76,7 @@ def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
 
 
 def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> None:
-    unused = {"time_cpu_steady": 0.0, "cpu_share_steady": 0.0}
+    unused = {"time_cpu_idle": 0.0, "cpu_share_idle": 0.0}
     slept = make_record({"v1": runs("v1", **unused)})
     for parameters, a_second in (({}, None), ({"window": WINDOW_S}, 4000 / WINDOW_S)):
         slept.parameters = parameters

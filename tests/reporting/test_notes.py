@@ -47,7 +47,7 @@ def late(scenario: str, before: float, after: float) -> Record:
 
 def near_the_floor() -> Iterator[Record]:
     for place, values in enumerate(((0.0, 0.0041, 0.0002, 0.0039), (0.0, 3e-4, 2e-4, 1e-4))):
-        near = [{**times(1, 0.1, 0.1), "time_cpu_steady": value} for value in values]
+        near = [{**times(1, 0.1, 0.1), "time_cpu_idle": value} for value in values]
         yield make_record({"old": near, "new": near}, scenario=f"near-{place}")
 
 
@@ -89,10 +89,10 @@ def other_packages() -> Record:
     return pair(revisions=tuple(revisions))
 
 
-def waking(steady_s: float, *marks: str) -> Record:
+def waking(idle_s: float, *marks: str) -> Record:
     record = make_record({"a": []})
     for number in (1, 2):
-        metrics = {"time_cpu_steady": steady_s, "wakeups": 25_000}
+        metrics = {"time_cpu_idle": idle_s, "wakeups": 25_000}
         record.add(measurement("a", number, metrics, marks=marks))
     return record
 
@@ -122,7 +122,7 @@ CASES: dict[str, Callable[[], Said]] = {
     "one round": lambda: [
         make_record({"old": waits(2, count=1), "new": waits(0.1, count=1)}),
     ],
-    "a steady phase that is not known": lambda: [make_record({"old": ONE * 3, "new": LATER * 3})],
+    "a idle phase that is not known": lambda: [make_record({"old": ONE * 3, "new": LATER * 3})],
     "many candidates": lambda: [
         make_record({f"v{n}": waits(cost) for n, cost in enumerate((4, 8, 8, 1, 4, 4))}),
     ],

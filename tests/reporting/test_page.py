@@ -57,7 +57,7 @@ def side_by_side() -> Page:
     """Comparisons of a worker each, the dearest first."""
     several = []
     for name, share in (("rq", 0.002), ("arq", 0.02)):
-        waited = {**times(5, 0.1, 0.1), "time_cpu_steady": share * 4, "cpu_share_steady": share}
+        waited = {**times(5, 0.1, 0.1), "time_cpu_idle": share * 4, "cpu_share_idle": share}
         of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
         runs = {one.label: [waited] * 3 for one in of}
         several.append(contents_of(make_record(runs, scenario=name, revisions=of), name=name))
@@ -70,7 +70,7 @@ PASS = gate("system:50%", "cpu:20%", "user:90%")
 PAGES: dict[str, Callable[[], Page]] = {
     "too-few-rounds": lambda: page_of(record_of(FEW, scaled(FEW, system=3)), **gate("system:10%")),
     "risen-within": lambda: page_of(record_of(BASE, scaled(BASE, 1.01, 1.01)), **PASS),
-    "plain": lambda: page_of(counted("one", steady=0.5, latency=3.0), counted("two", steady=1.0)),
+    "plain": lambda: page_of(counted("one", idle=0.5, latency=3.0), counted("two", idle=1.0)),
     "alone": lambda: page_of(make_record({"a": [times(1, 1, 1)] * 3})),
     "failed": failed,
     "history": together,

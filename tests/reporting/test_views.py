@@ -37,7 +37,7 @@ RATIOS = {
 def result(verdict: Verdict | None, place: str, **more: Any) -> MetricResult:
     ratio = RATIOS.get(verdict) if verdict else None
     known: dict[str, Any] = {
-        "scenario": place, "scenarios": (place,), "revision": "new", "metric": BY_NAME["steady"],
+        "scenario": place, "scenarios": (place,), "revision": "new", "metric": BY_NAME["idle"],
         "before": Estimate(0.5, 0.4, 0.6, 5), "after": Estimate(0.7, 0.6, 0.8, 5),
         "ratio": ratio and Estimate(*ratio, 5), "rounds": 5, "verdict": verdict, "judged": True,
     }  # fmt: skip
@@ -50,9 +50,7 @@ RESULTS = (
     result(None, "scenario-lost", why_not="not supported"),
 )
 JUDGEMENTS = tuple(
-    result(
-        verdict, f"scenario-{place}", criterion="steady:10%", margin=0.1, before=None, after=None
-    )
+    result(verdict, f"scenario-{place}", criterion="idle:10%", margin=0.1, before=None, after=None)
     for place, verdict in enumerate((*VERDICTS, Verdict.EXPLAINED, Verdict.NOT_MEASURED))
 )
 NOTES = tuple(

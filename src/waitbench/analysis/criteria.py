@@ -82,11 +82,11 @@ _KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP)}
 DEFAULTS = tuple(
     Criterion(metric=_KNOWN[name], margin=margin, floor=floor, each=each, scope=scope)
     for scope, name, margin, floor, each in (
-        (Scope.WAITING, "steady", 0.10, 0.0, False),
-        (Scope.WAITING, "steady", 0.25, 0.0, True),
+        (Scope.WAITING, "idle", 0.10, 0.0, False),
+        (Scope.WAITING, "idle", 0.25, 0.0, True),
         (Scope.WAITING, "cpu", 0.10, 0.0, False),
         # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
-        (Scope.WAITING, "steady-system", 0.25, 0.025, False),
+        (Scope.WAITING, "idle-system", 0.25, 0.025, False),
         (Scope.WAITING, "wakeups", 0.05, 0.0, False),
         (Scope.WAITING, "syscalls", 0.05, 0.0, False),
         (Scope.WAITING, "latency-p50", 0.25, 0.005, False),

@@ -16,7 +16,7 @@ class IdleCost:
     cores: Estimate
     """How many it keeps busy."""
     window_s: float
-    """How long the steady phase was."""
+    """How long the window was."""
     figures: Mapping[str, float]
     """By the metric's name; what is counted is by the second."""
 

@@ -37,11 +37,11 @@ UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
 NEAR_FLOOR = "near the floor"
 """Why there is no ratio: on both sides some runs are where figures mean nothing."""
 FIRST = (
-    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
+    "idle", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
     "memory",
 )  # fmt: skip
 """The metrics that are looked at before all others, in this order."""
-SPOKEN_OF = ("system", "cpu", "real", "steady", "latency")
+SPOKEN_OF = ("system", "cpu", "real", "idle", "latency")
 """The metrics that sentences are about."""
 
 
@@ -92,7 +92,7 @@ class MetricResult(Struct, frozen=True, kw_only=True):
         """Whether it is what is looked at first: a cost, and what waiting more cheaply costs."""
         has_ratio = self.is_alone or self.ratio is not None
         is_price = self.metric.name == "latency" and self.waits and has_ratio
-        is_total = self.metric.name in ("steady", "cpu") and self.is_alone
+        is_total = self.metric.name in ("idle", "cpu") and self.is_alone
         return not self.is_point and (self.judged or is_price or is_total)
 
     @property
@@ -177,9 +177,9 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
     sides = {name: _sides(record, label, metric) for name, metric in metrics.items()}
     known = {name for name, costs in sides.items() if any(costs)}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
-    # Where nothing reports the steady phase, or engines have other work in it, total CPU is judged.
-    has_steady = "steady" in (compared if "cpu" in compared else known)
-    judged_by = "steady" if has_steady else "cpu"
+    # Where nothing reports the window, or engines have other work in it, total CPU is judged.
+    has_idle = "idle" in (compared if "cpu" in compared else known)
+    judged_by = "idle" if has_idle else "cpu"
     reasons = {one.reason for one in record.outcomes if one.label in (baseline, label)}
     unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))

@@ -39,7 +39,7 @@ EXAMPLES = """
 \b
 Examples:
   ./waitbench bisect v0.16.0 v0.21.1 -s partitioned-long-input --find faster
-  ./waitbench bisect v0.20.1 main -s 'dynamic*' --fail-on steady:10%
+  ./waitbench bisect v0.20.1 main -s 'dynamic*' --fail-on idle:10%
   ./waitbench bisect 3f2a1b0 my-branch --repo ~/src/bytewax --fail-on wakeups:5% -p 2
 """
 
@@ -58,7 +58,7 @@ def bisect(
             metavar="METRIC:PCT%",
             help="The metric that changed, and the change that matters, such as wakeups:5%.",
         ),
-    ] = "steady:10%",
+    ] = "idle:10%",
     find: Annotated[
         Literal["slower", "faster"],
         typer.Option(help="Whether the cost rose, or fell, as after a fix."),

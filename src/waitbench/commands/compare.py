@@ -32,7 +32,7 @@ Examples:
   ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
-  ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit cpu:0.5%   # one, against a budget
+  ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%   # one, against a budget
   ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
   ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
 """

@@ -40,7 +40,7 @@ def history(
             show_default="results",
         ),
     ] = None,
-    metric: options.Metric = "steady",
+    metric: options.Metric = "idle",
     scenario: Annotated[
         list[str],
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),

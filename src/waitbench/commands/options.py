@@ -159,7 +159,7 @@ Limits = Annotated[
     typer.Option(
         "--limit",
         metavar="METRIC:VALUE",
-        help="A budget, such as cpu:0.5%, wakeups:5/s or memory:80MB; repeatable."
+        help="A budget, such as idle:0.5%, wakeups:5/s or memory:80MB; repeatable."
         "\n\nExit with 1 if a candidate, or the only revision, certainly needs more, 0 if less, "
         "else 3. [limits] of a worker file apply, too, with --gate or to one revision; this option "
         "replaces those of its metric.",

@@ -53,7 +53,7 @@ def track(
     ] = 10,
     budget: options.Budget = 3600,
     rounds: options.Rounds = 5,
-    metric: options.Metric = "steady",
+    metric: options.Metric = "idle",
     *,
     request: Request,
     full: options.Full = False,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waitbench.execution.launch_report import BEGIN, END, EXIT, STARTED, TOLD
-from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
+from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, SYSTEM_CALLS
 from waitbench.model.run import BY_PROC, RESTARTED
 
 _ITEMS = ("items_in", "items_out", "polls")
@@ -50,25 +50,25 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     marks = launched["marks"]
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, told = marks.get(STARTED, begin), marks.get(TOLD, end)
-    steady_s, shutdown_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - told["cpu_s"]
+    idle_s, shutdown_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - told["cpu_s"]
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
-    system_s = min(steady_s, max(0.0, end["system_s"] - begin["system_s"]))
+    system_s = min(idle_s, max(0.0, end["system_s"] - begin["system_s"]))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
         "time_window": window_s,
-        "time_cpu_window": steady_s,
+        "time_cpu_window": idle_s,
         "time_cpu_startup": started["cpu_s"],
-        "time_cpu_steady": steady_s,
+        "time_cpu_idle": idle_s,
         "time_cpu_shutdown": shutdown_s,
-        "time_cpu_running": steady_s + shutdown_s,
-        USER_STEADY: steady_s - system_s,
-        SYSTEM_STEADY: system_s,
+        "time_cpu_running": idle_s + shutdown_s,
+        IDLE_USER: idle_s - system_s,
+        IDLE_SYSTEM: system_s,
         "wakeups": end["wakeups"] - begin["wakeups"],
         "time_startup": startup_s,
         "time_shutdown": _seconds(told["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
-        phases["cpu_share_steady"] = steady_s / window_s
+        phases["cpu_share_idle"] = idle_s / window_s
     if SYSTEM_CALLS in end:
         phases[SYSTEM_CALLS] = end[SYSTEM_CALLS] - begin[SYSTEM_CALLS]
     return phases

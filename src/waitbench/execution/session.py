@@ -305,9 +305,9 @@ def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
 
 def _cores(run: Measurement, scenario: Scenario) -> float:
     """How many CPUs a run used in its window, with its services; infinite if nobody knows."""
-    services_s = run.metrics.get("service_cpu_steady", 0.0)
+    services_s = run.metrics.get("service_cpu_idle", 0.0)
     window_s = float(scenario.parameters.get("window", math.inf))
-    return run.metrics.get("cpu_share_steady", math.inf) + services_s / window_s
+    return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
 
 
 def _beside(run: Measurement, rounds: float) -> Measurement:

@@ -393,7 +393,7 @@ class WorkerLaunch:
         found = defaultdict[str, float](float)
         for name, service in self.plain["running"].items():
             try:
-                found["cpu_steady"] += asked(service["cpu"]) / 1e9
+                found["cpu_idle"] += asked(service["cpu"]) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if not service["counters"] or name in self._stopped:

@@ -35,9 +35,9 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     """
 
     @property
-    def is_of_steady_phase(self) -> bool:
-        """Whether it says what the workers did in the steady phase, and only there."""
-        return self.key.endswith("_steady") or self.explains == "steady"
+    def is_of_window(self) -> bool:
+        """Whether it says what the workers did in the window, and only there."""
+        return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
     def is_own(self) -> bool:
@@ -79,33 +79,33 @@ BY_SECOND = frozenset(
 )
 """The names of what grows with the window, and is given by the second of it beside other figures.
 
-Steady CPU by the second has a name of its own, ``share``.
+Idle CPU by the second has a name of its own, ``share``.
 """
-USER_STEADY = "time_user_steady"
-SYSTEM_STEADY = "time_system_steady"
-"""The keys of the split of the workers' steady CPU, by the kernel's ticks."""
+IDLE_USER = "time_user_idle"
+IDLE_SYSTEM = "time_system_idle"
+"""The keys of the split of the workers' idle CPU, by the kernel's ticks."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
     Metric("user", "time_user", "second", "user time"),
     Metric("system", "time_system", "second", "system time", explains="cpu"),
-    Metric("cpu", "time_cpu", "second", "CPU in all"),
+    Metric("cpu", "time_cpu", "second", "total CPU"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
     # Where the CPU time went: the first two and shutdown add up to all of it.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
-    Metric("steady", "time_cpu_steady", "second", "steady CPU"),
-    Metric("steady-user", USER_STEADY, "second", "steady user time", explains="steady"),
-    Metric("steady-system", SYSTEM_STEADY, "second", "steady system time", explains="steady"),
+    Metric("idle", "time_cpu_idle", "second", "idle CPU"),
+    Metric("idle-user", IDLE_USER, "second", "idle user time", explains="idle"),
+    Metric("idle-system", IDLE_SYSTEM, "second", "idle system time", explains="idle"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     Metric("cpu-running", "time_cpu_running", "second", "CPU after start-up"),
     # What the workers did.
-    Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
+    Metric("share", "cpu_share_idle", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
     Metric("shutdown", "time_shutdown", "second", "shutdown"),
-    Metric("polls", "polls", "count", "polls", explains="steady"),
-    Metric("wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady"),
-    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting", explains="steady"),
+    Metric("polls", "polls", "count", "polls", explains="idle"),
+    Metric("wakeups", "wakeups", "count", "wake-ups while waiting", explains="idle"),
+    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting", explains="idle"),
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),

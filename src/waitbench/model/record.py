@@ -238,7 +238,7 @@ class Record(ScenarioFacts, kw_only=True):
 
     @property
     def mostly_waits(self) -> bool:
-        """Whether what its workers use in the steady phase is what waiting costs."""
+        """Whether what its workers use in the window is what waiting costs."""
         return self.waits and not self.works
 
     def add(self, result: Result) -> None:
@@ -253,9 +253,9 @@ class Record(ScenarioFacts, kw_only=True):
 
     def window_s(self, run: Measurement) -> float | None:
         """How long the window of a run was; ``None`` where nobody knows."""
-        steady_s, cores = (run.metrics.get(key) for key in ("time_cpu_steady", "cpu_share_steady"))
-        if steady_s and cores:
-            return steady_s / cores
+        idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
+        if idle_s and cores:
+            return idle_s / cores
         # A run that used no CPU does not tell. Its services may have worked all the same.
         planned_s = self.parameters.get("window")
         return planned_s if isinstance(planned_s, int | float) and planned_s > 0 else None

@@ -46,7 +46,7 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
     if match is None:
         raise UsageError(
             f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
-            "steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
+            "idle:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
         )
     metric = metric_named(match["metric"], metrics, f"--fail-on {text!r}")
     unit, size = FLOORS.get(metric.unit, ("", 1.0))
@@ -71,11 +71,11 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     match = _LIMIT.fullmatch(text)
     if match is None or float(match[2]) == 0:
         raise UsageError(
-            f"{given} is not METRIC:VALUE with a value above 0, such as cpu:0.5%, wakeups:5/s or "
+            f"{given} is not METRIC:VALUE with a value above 0, such as idle:0.5%, wakeups:5/s or "
             "memory:80MB."
         )
     name, number, unit = match.groups()
-    if unit == "%" and name in ("cpu", "steady"):
+    if unit == "%" and name == "idle":
         name = "share"
     metric = metric_named(name, metrics, given)
     by_second, sizes = name in BY_SECOND, _SIZES.get(metric.unit, {metric.unit: 1.0})
@@ -83,7 +83,7 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
         is_cpu = metric.unit == "second"
         sizes = _SIZES["core"] if is_cpu else {f"{one}/s": size for one, size in sizes.items()}
     if unit not in sizes:
-        units = (*sizes, *(["%"] if name in ("cpu", "steady") else []))
+        units = (*sizes, *(["%"] if name == "idle" else []))
         right = " or ".join(f"{name}:{number}{one}" for one in units)
         raise UsageError(f"{given}: a limit of {metric.title} is written as {right}.")
     return Criterion(

@@ -131,7 +131,7 @@ def _scenarios(found: Findings) -> Table:
     Of a revision that is compared with none, what each scenario costs it.
     """
     judged = {one.metric.title for one in found.results if one.judged}
-    what = next(iter(judged), "cost") if len(judged) < 2 else "steady CPU"
+    what = next(iter(judged), "cost") if len(judged) < 2 else "idle CPU"
     several = len(found.labels) > 2
 
     def name(one: MetricResult) -> str:

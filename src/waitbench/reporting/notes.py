@@ -84,7 +84,7 @@ def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
 
 
 def _changes(group: Sequence[MetricResult], who: str) -> Iterator[Note]:
-    what = "CPU in all" if {one.metric.name for one in group} == {"cpu"} else "steady CPU"
+    what = "total CPU" if {one.metric.name for one in group} == {"cpu"} else "idle CPU"
     is_all = len(group) == 1
     found: dict[tuple[str, str], list[MetricResult]] = {}
     for verdict in MARKS:
@@ -196,10 +196,10 @@ def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
 
 def _is_counted_dearly(of: Comparison, label: str) -> bool:
     means, runs = of.means(label), of.record.of(label)
-    if any(BY_PROC in run.marks for run in runs) or not {"steady", "wakeups"} <= means.keys():
+    if any(BY_PROC in run.marks for run in runs) or not {"idle", "wakeups"} <= means.keys():
         return False
-    steady_s, wakeups = means["steady"].value, means["wakeups"].value
-    return 0 < steady_s < COUNTED_DEARLY_S * wakeups
+    idle_s, wakeups = means["idle"].value, means["wakeups"].value
+    return 0 < idle_s < COUNTED_DEARLY_S * wakeups
 
 
 def machine_name(machine: Mapping[str, object]) -> str:

@@ -27,7 +27,7 @@ from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
-COSTS = ("steady", "cpu", "system", "real")
+COSTS = ("idle", "cpu", "system", "real")
 """What a page of many comparisons has the history of."""
 _SHOWN_DIGITS = 12
 

@@ -58,7 +58,7 @@ def _table(scanned: Scanned) -> Table:
     if any(late):
         columns.append(column("late", [one.value if one else None for one in late], "second"))
     return Table(
-        f"{title(scanned)} · steady CPU",
+        f"{title(scanned)} · idle CPU",
         columns,
         notes=[_line(one, scanned.parameter) for one in curves if one.slope],
     )

@@ -76,7 +76,7 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (UNTIL_EXIT + "settled = { seconds = 1 }\n", "settled: does not go with a window until"),
         (UNTIL_EXIT + "gate_window = 1\n", "gate_window: does not go with a window until exit"),
         (UNTIL_EXIT + "[poke]\ncommand = 'true'\n", "poke: does not go with a window until exit"),
-        (SHORTEST + "[metrics.steady]\n", "metrics.steady: there is a metric steady already"),
+        (SHORTEST + "[metrics.idle]\n", "metrics.idle: there is a metric idle already"),
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),
     ],
 )

@@ -36,7 +36,7 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
         metrics=scenario.metrics,
     )  # fmt: skip
     asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
-    assert {"memory", "stop", "cpu", "steady", "startup", "latency-p50", "foreign-cpu"} <= asked
+    assert {"memory", "stop", "cpu", "idle", "startup", "latency-p50", "foreign-cpu"} <= asked
     # The peak of one process may be our launcher's, and there is one lateness in a run.
     assert asked.isdisjoint({"rss", "shutdown", "latency"})
 
@@ -94,7 +94,7 @@ def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_pat
     assert (working.waits, working.works) == (False, True)
     assert "window" not in working.parameters
     names = [{one.name for one in scenario.metrics} for scenario in (waiting, working)]
-    of_waiting = {"steady", "wakeups", "syscalls", "memory", "stop"}
+    of_waiting = {"idle", "wakeups", "syscalls", "memory", "stop"}
     assert of_waiting <= names[0]
     assert not of_waiting & names[1]
     assert {"cpu", "window", "cpu-window"} <= names[1]

@@ -1,11 +1,11 @@
 """The metrics of workers that are commands, beside those of all."""
 
 from waitbench.engines.worker import written
-from waitbench.model.metrics import MEMORY, METRICS, STOP, SYSTEM_STEADY, USER_STEADY, Metric
+from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, MEMORY, METRICS, STOP, Metric
 from waitbench.model.worker import WorkerFile
 
 _OF_SERVICES = (
-    Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU while it waited"),
+    Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU while it waited"),
     Metric("service-requests", "service_requests", "count", "requests to the services"),
     Metric("service-bytes", "service_bytes", "byte", "bytes to and from the services"),
 )
@@ -26,7 +26,7 @@ LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"
 """Keys of what only those give that are woken up."""
 
 
-_MISSING = frozenset({"memory_peak_resident", "time_shutdown", USER_STEADY, SYSTEM_STEADY})
+_MISSING = frozenset({"memory_peak_resident", "time_shutdown", IDLE_USER, IDLE_SYSTEM})
 """Keys of what runs do not give that are counted from outside.
 
 There the kernel counts user and system time together. The greatest peak of one process would be our
@@ -40,7 +40,7 @@ def metrics_of(worker: WorkerFile, *, is_poked: bool) -> tuple[Metric, ...]:
     missing = set(_MISSING if is_poked else _MISSING | LATENESS)
     if worker.ends_by_itself:
         # It works, and so nothing of it is what waiting costs.
-        missing |= {metric.key for metric in METRICS if metric.is_of_steady_phase}
+        missing |= {metric.key for metric in METRICS if metric.is_of_window}
         missing.add("time_cpu_shutdown")
     common = (metric for metric in METRICS if metric.key not in missing)
     return (*common, *(UNTIL_EXIT if worker.ends_by_itself else WAITING), *own_metrics(worker))
