@@ -29,7 +29,11 @@ from waitbench.pipeline.preparation import new_record
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
 """Its file, which leaves it to the gate how long the worker is watched."""
+SERVICE = '[services.broker]\ncommand = "serve {port}"\ncounters = "count {port}"\n'
+"""What its file may have, too."""
 MOST_ROUNDS = 30
+SERVICE_CORES, REQUESTS = 0.005, 5.0
+"""What its service uses of a core, and the requests that it asks of it, a second."""
 READY_AFTER_S, SETTLED_AFTER_S, ENDS_WITHIN_S, LATE_S = 0.2, 1.2, 0.002, 0.002
 START_CPU_S, CORES, WAKEUPS = 0.1, 0.02, 20.0
 """What any of them uses: CPU to start, and of a core and as wake-ups a second from then on."""
@@ -49,6 +53,10 @@ class Behaviour:
     """How long after its start it begins to use a whole core."""
     has_others_use_s: float = 0.0
     """CPU of programs that are no part of it, such as a broker of the user's."""
+    requests: float = REQUESTS
+    """How often it asks its service, a second."""
+    has_service_use: float = SERVICE_CORES
+    """What of a core that takes."""
     leaves_s: float = 0.0
     """CPU of what it leaves behind, which falls into the run after it."""
 
@@ -84,6 +92,8 @@ class Behaviour:
             "machine_foreign_cpu": 0.02 + self.has_others_use_s,
             "wakeups": WAKEUPS * window_s,
             "system_calls": 2 * WAKEUPS * window_s,
+            "service_cpu_idle": self.has_service_use * window_s,
+            "service_requests": self.requests * window_s,
         }
         return {key: value * math.exp(random.gauss(0, NOISE)) for key, value in found.items()}
 

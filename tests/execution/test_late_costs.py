@@ -1,10 +1,10 @@
-"""Gates of workers that cost something rarely, when nobody looks, or in the baseline's next run."""
+"""Gates of workers that cost something rarely, elsewhere, when nobody looks, or in a later run."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.worker_gates import Behaviour, gates_of
+from tests.worker_gates import REQUESTS, SERVICE, SERVICE_CORES, Behaviour, gates_of
 from waitbench.model.verdicts import GateOutcome
 
 
@@ -15,6 +15,21 @@ def test_a_core_that_is_burnt_by_itself_or_by_others_for_it_fails(
     behaviour: Behaviour, tmp_path: Path
 ) -> None:
     assert [*gates_of(tmp_path, behaviour, 3)] == [GateOutcome.FAIL]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome"),
+    [
+        (Behaviour(has_service_use=4 * SERVICE_CORES), GateOutcome.FAIL),
+        (Behaviour(requests=3 * REQUESTS), GateOutcome.FAIL),
+        (Behaviour(), GateOutcome.PASS),
+    ],
+    ids=["cpu", "requests", "twin"],
+)
+def test_a_service_that_works_more_for_a_worker_that_costs_the_same_fails_its_gate(
+    behaviour: Behaviour, outcome: GateOutcome, tmp_path: Path
+) -> None:
+    assert [*gates_of(tmp_path, behaviour, 5, phases=SERVICE)] == [outcome]
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])

@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 
 from tests.gate_runs import failing, unclear
-from tests.records import Runs, make_record, waits
+from tests.records import Runs, make_record, times, waits
 from tests.reporting.printing import lines_of
-from waitbench.analysis import statistics
+from waitbench.analysis import gate, statistics
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
+from waitbench.model.metrics import METRICS, SERVICES
 from waitbench.model.record import Record
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
@@ -77,3 +79,17 @@ def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
     lost = found_of(make_record({"old": waits(2), "new": []}))
     assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
     assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
+
+
+@pytest.mark.parametrize("idle", [1.0, 1.5])
+def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -> None:
+    own = {metric.key: 10.0 for metric in SERVICES}
+    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0 + number / 100} for number in range(16)]
+    sides = {"old": runs, "new": [{**run, "time_cpu_idle": idle} for run in runs]}
+    record = make_record({label: [{**run, **own} for run in of] for label, of in sides.items()})
+    record.metrics = (*METRICS, *SERVICES)
+    verdict = gate.conclude([record], DEFAULTS)
+    assert bool(verdict.failures) == (idle > 1)
+    table = "\n".join(shown(answer(found_of(record, verdict=verdict))))
+    assert "✓ the services' CPU" in table
+    assert "✓ requests to the services" in table

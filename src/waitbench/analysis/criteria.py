@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from waitbench.analysis.limits import Limit
-from waitbench.model.metrics import BY_NAME, FOREIGN_ALLOWED_S, MEMORY, METRICS, STOP, Metric
+from waitbench.model.metrics import (
+    BY_NAME,
+    FOREIGN_ALLOWED_S,
+    MEMORY,
+    METRICS,
+    SERVICES,
+    STOP,
+    Metric,
+)
 from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
@@ -78,7 +86,7 @@ class Criterion:
 
 
 _MIB = 2.0**20
-_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP)}
+_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP, *SERVICES)}
 DEFAULTS = tuple(
     Criterion(metric=_KNOWN[name], margin=margin, floor=floor, each=each, scope=scope)
     for scope, name, margin, floor, each in (
@@ -96,6 +104,8 @@ DEFAULTS = tuple(
         (Scope.WAITING, "startup", 0.25, 0.1, False),
         (Scope.WAITING, "shutdown", 0.25, 0.1, False),
         (Scope.WAITING, "stop", 0.25, 0.1, False),
+        (Scope.WAITING, "service-cpu", 0.25, 0.01, False),
+        (Scope.WAITING, "service-requests", 0.10, 5.0, False),
         (Scope.WAITING, "foreign-cpu", 0.25, FOREIGN_ALLOWED_S, False),
         (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, False),
         (Scope.LARGE_CHANGES, "cpu", 1.0, 0.0, True),

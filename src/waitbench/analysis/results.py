@@ -70,7 +70,8 @@ def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
     """What the outcome of a gate rests on, and all else.
 
-    Of a pass that is what fell, every budget, and what is nearest to its limit.
+    Of a pass that is what fell, every budget, and what is nearest to its limit. What services do is
+    shown whatever it is: nobody else looks at it.
     """
     ordered = by_urgency(results)
     has_failed = any(one.fails for one in ordered)
@@ -81,6 +82,7 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
         decides += [one for one in ordered if one.verdict is Verdict.FASTER]
         holding.sort(key=lambda one: one.headroom)
         decides += [one for place, one in enumerate(holding) if not place or one.limit]
+    decides += [one for one in ordered if one.metric.is_of_services and one not in decides]
     return decides, [one for one in ordered if one not in decides]
 
 

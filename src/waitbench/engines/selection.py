@@ -5,6 +5,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from waitbench.engines import SCENARIOS, users_dataflow
+from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import SILENCE, TOPOLOGY, Scan, ScanPoint
@@ -76,7 +77,8 @@ def scanned(
             for one in select(
                 patterns, [*settings, *scan.settings(value)], worker=worker, quick=quick
             )
-            if scan.setting in (*one.settable, *TOPOLOGY) and not (is_silence and one.lacks)
+            if scan.setting in (*one.settable, *TOPOLOGY)
+            and not (is_silence and LATENESS & one.lacks.keys())
         ]
         for value in scan.values
     ]

@@ -40,6 +40,11 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
+    def is_of_services(self) -> bool:
+        """Whether it says what services did for the worker."""
+        return self in SERVICES
+
+    @property
     def is_own(self) -> bool:
         """Whether a worker file declares it, and what is measured writes it."""
         return self.key.startswith(OWN)
@@ -134,6 +139,15 @@ MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processe
 """That of what is counted from outside."""
 STOP = Metric("stop", "time_stop", "second", "time to end")
 """That of what ends only when it is told to."""
+
+SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"
+"""Keys of what is known of services that run, and not of those that a phase has stopped."""
+SERVICES = (
+    Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU"),
+    Metric("service-requests", SERVICE_REQUESTS, "count", "requests to the services"),
+    Metric("service-bytes", SERVICE_BYTES, "byte", "bytes to and from the services"),
+)
+"""What services did for a worker within its window."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

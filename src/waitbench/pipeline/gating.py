@@ -62,8 +62,7 @@ class Gate:
                 )
             remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):
-                name = criterion.metric.title
-                lacking[criterion] = f"{criterion}: {name} is not measured here: {remedies[0]}."
+                lacking[criterion] = f"{criterion}: not measured here: {remedies[0]}."
         return replace(
             self,
             criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
@@ -142,7 +141,7 @@ NO_GATE = Gate()
 
 def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
     """What may be asked of a comparison: of a worker file, what its runs give, too."""
-    own = () if worker is None else metrics_of(worker, is_poked=True)
+    own = () if worker is None else metrics_of(worker)
     return tuple(dict.fromkeys((*METRICS, *own)))
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.engines.worker.reading import read
 from waitbench.engines import selection
 from waitbench.engines.worker import launched
+from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
@@ -48,7 +49,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         for name, one in found.items()
     }
     assert late == {"mine": True, "mine-work": True, "mine-gone": False, "mine-back": True}
-    assert [name for name, one in found.items() if one.lacks] == ["mine-gone"]
+    assert [name for name, one in found.items() if LATENESS & one.lacks.keys()] == ["mine-gone"]
     silences = selection.scanned((), (), Scan.parse("silence=1:4"), worker=found["mine"].worker)
     windows = {one.name: one.parameters["window"] for one in silences}
     names = ("mine", "mine-work", "mine-back")

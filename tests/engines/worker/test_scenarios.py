@@ -41,6 +41,33 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
     assert asked.isdisjoint({"rss", "shutdown", "latency"})
 
 
+SERVICE_QUESTIONS = {"service-cpu", "service-requests"}
+COUNTED = "[services.other]\ncommand = 'serve {port}'\ncounters = 'count {port}'\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "asked", "reason"),
+    [
+        ("", set(), None),
+        (COUNTED, SERVICE_QUESTIONS, None),
+        (f"[[phase]]\nname = 'gone'\nstop = 'other'\n{COUNTED}", {"service-cpu"}, "is stopped"),
+    ],
+    ids=["no service", "counted", "stopped"],
+)
+def test_a_gate_asks_for_the_work_of_services_where_there_are_any(
+    tables: str, asked: set[str], reason: str | None, tmp_path: Path
+) -> None:
+    scenario = scenarios_of(read(tmp_path, f"command = '{{revision}}'\n{tables}"))[-1]
+    record = Record(
+        scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
+        metrics=scenario.metrics,
+    )  # fmt: skip
+    questions = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
+    assert questions & SERVICE_QUESTIONS == asked
+    assert (reason or "") in scenario.lacks.get("service_requests", "")
+    assert ("service_requests" in scenario.lacks) == (reason is not None)
+
+
 def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     tmp_path: Path,
 ) -> None:

@@ -49,15 +49,24 @@ class WorkerScenario(Scenario):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        is_poked = self.worker.poke is not None and not stopped_after(self.phases)
-        return metrics.metrics_of(self.worker, is_poked=is_poked)
+        return metrics.metrics_of(self.worker, self._absent)
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        if self.works or (self.worker.poke and not stopped_after(self.phases)):
-            return {}
-        how = "a service is stopped" if self.worker.poke else "[poke] in its file says how"
-        return dict.fromkeys(metrics.LATENESS, how)
+        return {} if self.works else self._absent
+
+    @property
+    def _absent(self) -> Mapping[str, str]:
+        """Keys of metrics that its runs do not give, and what would mend that."""
+        worker, stopped, absent = self.worker, stopped_after(self.phases), dict[str, str]()
+        if not worker.poke or stopped:
+            how = "a service is stopped" if worker.poke else "[poke] in its file says how"
+            absent |= dict.fromkeys(metrics.LATENESS, how)
+        running = [file for name, file in worker.services.items() if name not in stopped]
+        if worker.services and not (running and all(file.counters for file in running)):
+            how = "`counters` of the service says how" if running else "the service is stopped"
+            absent |= dict.fromkeys(metrics.REQUESTS, how)
+        return absent
 
     @property
     def expected_s(self) -> float:
