@@ -4,14 +4,18 @@ import ast
 import re
 import sys
 import textwrap
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import yaml
 
 import waitbench
 from tests.running import run
 from waitbench.analysis.rule import LOOKS
+from waitbench.engines.worker import file as worker_file
+from waitbench.pipeline.gating import read_accepted
 from waitbench.system.places import ROOT
 
 DOCUMENTS = sorted(
@@ -65,6 +69,57 @@ def test_the_readme_and_the_documents_are_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= LONGEST_README
     kept = [path for path in (ROOT / "docs").glob("*.md") if path.name != "command-line.md"]
     assert sum(len(path.read_text("utf-8").split()) for path in kept) <= LONGEST_DOCUMENTS
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """The examples of all documents in a language, each with its document's path."""
+    return [
+        (str(path.relative_to(ROOT)), block)
+        for path in DOCUMENTS
+        for block in re.findall(rf"```{language}\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+    ]
+
+
+RUN_BY = {
+    "docs/results.md": "tests/test_documents.py",
+    "docs/workers.md": "tests/real/test_workloads.py",
+    "workers/README.md": "tests/real/test_worker_examples.py",
+}
+"""The tests that run the programs of documents."""
+
+
+def test_every_program_of_a_document_is_run() -> None:
+    assert sorted(path for path, _ in blocks("python")) == sorted(RUN_BY)
+    for document, test in RUN_BY.items():
+        assert Path(document).name in (ROOT / test).read_text("utf-8")
+
+
+@pytest.mark.parametrize(("document", "block"), blocks("toml"))
+def test_every_worker_file_of_a_document_is_valid(
+    document: str, block: str, tmp_path: Path
+) -> None:
+    """A part of one in itself, or behind the first of its document."""
+    path = tmp_path / "example.toml"
+    if block.startswith("[[accepted]]"):
+        path.write_text(block)
+        assert read_accepted(path, date(2026, 1, 1))
+        return
+    (_, first), *_ = [one for one in blocks("toml") if one[0] == document]
+    whole = block if re.search("^command = ", block, re.MULTILINE) else first + block
+    path.write_text(whole)
+    for name in re.findall(r'"(\w+\.py)"', whole):
+        (tmp_path / name).touch()
+    assert worker_file.read(path).command
+
+
+def test_every_input_of_the_action_in_a_document_exists() -> None:
+    known = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    examples = [(path, yaml.safe_load(block)) for path, block in blocks("yaml")]
+    assert sorted(path for path, _ in examples) == ["README.md", "docs/pull-requests.md"]
+    for _, found in examples:
+        steps = found if isinstance(found, list) else found["jobs"]["cpu"]["steps"]
+        (ours,) = (step for step in steps if "waitbench@" in step.get("uses", ""))
+        assert set(ours.get("with", {})) <= set(known)
 
 
 def test_messages_have_the_words_of_their_readers() -> None:

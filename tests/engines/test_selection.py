@@ -117,6 +117,26 @@ def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Pa
         users_dataflow(f"{path}")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import waitbench_probe",
+        "import os, waitbench_probe as probe",
+        "from waitbench_probe import first_poll",
+        "try:\n    import waitbench_probe\nexcept ImportError:\n    pass",
+        "import support.probe",
+    ],
+)
+def test_a_dataflow_that_imports_our_probe_finds_it_and_is_observed(
+    code: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"{code}\nflow = 1\n")
+    assert users_dataflow(f"{path}").is_observed
+    path.write_text('flow = """\nimport waitbench_probe\n"""')
+    assert not users_dataflow(f"{path}").is_observed
+
+
 def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() -> None:
     silence, launcher = (
         one for one in selection.select([], [], for_gate=True) if one.large_changes_only

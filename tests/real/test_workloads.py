@@ -1,6 +1,7 @@
 """Real releases under real hyperfine: the workloads on every generation of the API."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.system.instruments import find_instruments
+from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -86,6 +88,24 @@ def test_an_own_dataflow_is_measured_unchanged_or_said_why_not(
         done = run_compare("v0.21.1", "--dataflow", text, *options)
         assert done.returncode == 3
         assert says in done.stdout, done.stdout
+
+
+def test_the_dataflow_of_the_document_has_its_waiting_judged_apart(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "workers.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "mine.py").write_text(example)
+    done = run_compare("v0.21.1", "--dataflow", f"{tmp_path}/mine.py:flow", *QUICKLY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    data = json.loads((tmp_path / "results" / "mine.json").read_text())
+    summary = data["results"][0]["summary"]
+    assert 0 < summary["time_cpu_idle"]["mean"] < summary["time_cpu"]["mean"]
+    (tmp_path / "half.py").write_text(example.replace("waitbench_probe.end_of_input()", "pass"))
+    options = [*QUICKLY, "--results", tmp_path / "half"]
+    half = run_compare("v0.21.1", "--dataflow", f"{tmp_path}/half.py:flow", *options)
+    assert half.returncode == 3
+    assert "marked the beginning or the end of its window, but not both" in half.stdout
 
 
 def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error(

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from waitbench.system.places import DATAFLOWS
 
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
-_IMPORTS_SUPPORT = re.compile(r"^\s*(?:from|import)\s+support\b", re.MULTILINE)
+_OURS = {"support", "waitbench_probe"}
+"""The modules of dataflows/ that a user's may import."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,7 @@ def users_dataflow(text: str) -> UsersDataflow:
         raise UsageError(f"{shown}: there is no Python file {str(path)!r}.")
     try:
         code = path.read_text("utf-8")
-        ast.parse(code)
+        tree = ast.parse(code)
     except OSError as error:
         raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
     except (SyntaxError, ValueError) as error:
@@ -51,7 +53,7 @@ def users_dataflow(text: str) -> UsersDataflow:
         raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
     if not re.search(rf"\b{called[1]}\b|import \*", code):
         raise UsageError(f"{shown}: {path} does not define {called[1]!r}.")
-    is_observed = _IMPORTS_SUPPORT.search(code) is not None
+    is_observed = not _OURS.isdisjoint(_imported(tree))
     if is_observed and (DATAFLOWS / path.name).exists():
         raise UsageError(
             f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
@@ -71,3 +73,12 @@ def users_dataflow(text: str) -> UsersDataflow:
         },
         is_observed=is_observed,
     )
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """The top-level names of all modules that a program imports by a statement."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
