@@ -112,7 +112,8 @@ class Bench:
                 )
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
-        # A user's dataflow may import our support code; our own find it beside them.
+        # A user's dataflow may import our support code; our own find it beside them. A worker that
+        # is a command gets no PYTHONPATH of ours: it might import what lies there.
         ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),

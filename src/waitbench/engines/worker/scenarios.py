@@ -25,6 +25,7 @@ class WorkerScenario(Scenario):
 
     worker: WorkerFile
     is_command: bool = True
+    is_observed: bool = False
 
     @property
     def settable(self) -> tuple[str, ...]:
