@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,13 +22,12 @@ from waitbench.model.record import Record
 from waitbench.model.why import Why
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import idle, scan
+from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
-from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.progress import PreparationLog
@@ -110,16 +109,17 @@ class Conclusion:
 
 
 def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
-    """Says what a whole comparison, or a share of one, means. Returns the exit code."""
+    """Reports on a whole comparison, or on a share of one. Returns the exit code.
+
+    The verdict is written first, as the reader of stdout may have gone; a chart hides neither.
+    """
     found = conclusion_of(contents)
-    if plot:
-        draw(found, ("png",))
-    try:
-        # First of all: whoever reads what is printed may have gone.
+    with ExitStack() as after:
+        if plot:
+            after.callback(_try_to_draw, found)
+        after.callback(say, found, output, has_charts=plot)
         if found.verdict is not None:
             publish(found, found.verdict, found.tables(output.price))
-    finally:
-        say(found, output)
     if contents.comparison.share is not None:
         _say_what_is_left(contents, output)
     if found.verdict is not None:
@@ -173,7 +173,7 @@ def conclusion_of(contents: Contents) -> Conclusion:
     )
 
 
-def say(found: Conclusion, output: Output) -> None:
+def say(found: Conclusion, output: Output, *, has_charts: bool = False) -> None:
     """Prints all tables, and at last the answer; only that if quiet; or everything as JSON."""
     if output.as_json:
         # Never coloured, whatever the terminal is said to be.
@@ -189,20 +189,20 @@ def say(found: Conclusion, output: Output) -> None:
     known = found.findings
     if known.judgements is not None and output.verbose:
         print_tables([answering.details(known)], console)
-    links = _links(found)
+    links = _links(found, has_charts)
     shown = replace(answer(known), links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)
 
 
-def _links(found: Conclusion) -> tuple[tuple[str, str], ...]:
+def _links(found: Conclusion, has_charts: bool) -> tuple[tuple[str, str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
     rounds = max(one.rounds for one in found.compared)
     argv = found.records[0].context.argv
     folder = found.contents.folder
-    short, number = _short_path(folder), len([*folder.glob("*.png")])
-    charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
+    short = _short_path(folder)
+    charts = ", charts (*.png)" if has_charts or any(folder.glob("*.png")) else ""
     return (
         *answering.next_step(found.findings, found.verdict, rounds, argv),
         ("Page", f"{called('report')} --html page.html {shlex.quote(short)}"),
@@ -245,6 +245,16 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     from waitbench.reporting import charts
 
     return charts.draw_all(found.findings, found.contents.folder, formats, scans(found.records))
+
+
+def _try_to_draw(found: Conclusion) -> None:
+    """Draws the charts of a comparison. Prints why where that fails: its results are whole."""
+    try:
+        draw(found, ("png",))
+    except Exception as error:
+        again = f"{called('plot')} {shlex.quote(_short_path(found.contents.folder))}"
+        text = f"Charts could not be drawn: {error} Try again: {again}"
+        make_console(stderr=True).print(text, soft_wrap=True)
 
 
 def draw_table(table: Table, folder: Path, name: str) -> None:
