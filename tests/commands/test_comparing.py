@@ -34,7 +34,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     assert done.returncode == 0, done.stderr
     results = tmp_path / "results"
     assert sorted(path.name for path in results.iterdir()) == [
-        "comparison.json", "dynamic.json", "overview.png", "partitioned.json",
+        "comparison.json", "costs.png", "dynamic.json", "overview.png", "partitioned.json",
         "runs.csv", "runs.jsonl",
     ]  # fmt: skip
     measured = [row for row in rows(results) if row["outcome"] == "ok"]

@@ -35,7 +35,7 @@ def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Pa
 
     quick = ("-s", "partitioned-long-input", "--rounds", "1", "--set", "items_per_partition=4")
     called("compare.sh", "v0.16.0", "v0.16.1", *quick)
-    assert "overview.png" in called("plot.sh")
+    assert "costs.png" in called("plot.sh")
     called("compare.sh", "v0.16.0", "v0.16.1", *quick, "--no-plot")
     folders = sorted(path for path in (clone / "results").iterdir() if path.is_dir())
     latest = clone / "results" / "latest"

@@ -15,15 +15,16 @@ from matplotlib.text import Text
 
 from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
-from tests.records import Runs, make_record, waits
+from tests.records import Runs, make_record, times, waits
 from tests.reporting.made_up import many
 from waitbench.analysis import results, statistics
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison, MetricResult
 from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import Estimate
-from waitbench.reporting import charts, scan
+from waitbench.reporting import bars, charts, scan
 from waitbench.reporting.answer import findings, gate_table
+from waitbench.reporting.charts import bars as bar_chart
 from waitbench.reporting.charts import forest
 from waitbench.reporting.document import Dot, Heading, Table, text_of
 from waitbench.reporting.drawing import Axis
@@ -89,6 +90,23 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
     ], "no change; with a floor all up to the limit"  # fmt: skip
 
 
+def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
+    runs = {"old": [times(5, 4, 2), times(7, 4, 2)], "new": [times(3, 0.2, 0.1)] * 2}
+    short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario="short")
+    shown = bars.of([compared(runs), statistics.compare(short)])
+    figure = bar_chart.draw(shown)
+    figure.draw_without_rendering()
+    axes = axes_of(figure)
+    _, _, *drawn = (patch for patch in axes.patches if isinstance(patch, Rectangle))
+    assert len(drawn) == 4 * 4, "without the two of the legend"
+    values = [6, 3, 1, 1, 4, 0.2, 1, 1, 2, 0.1, 1, 1, 6, 0.3, 2, 2]
+    scales = [bar.get_width() / value for bar, value in zip(drawn, values, strict=True)]
+    for column in range(4):
+        assert scales[4 * column : 4 * column + 4] == pytest.approx([scales[4 * column]] * 4)
+    for text in axes.texts:
+        assert text.get_window_extent().x1 <= figure.bbox.x1, text.get_text()
+
+
 def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
     axes = draw(row(0.02, low=0.01, high=0.03))
     figure = axes.get_figure(root=True)
@@ -123,7 +141,8 @@ def drawn(labels: list[str]) -> list[Figure]:
     found = results.of_comparisons([comparison])
     rows = tabulate("", found, COLUMNS, axis=axis_of(found))
     scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
-    return [*map(forest.draw, (rows, *scan.tables(scanned)))]
+    shown = bars.of([comparison], "5 rounds")
+    return [bar_chart.draw(shown), *map(forest.draw, (rows, *scan.tables(scanned)))]
 
 
 @pytest.mark.parametrize(
@@ -158,13 +177,14 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format_and_the_s
     drawn = []
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
-        files = charts.draw_all(found, folder, ["png", "svg"], scanned)
-        names = ("overview", "gate", "idle-partitions-scan")
+        shown = bars.of([waiting, other])
+        files = charts.draw_all(found, shown, folder, ["png", "svg"], scanned)
+        names = ("costs", "overview", "gate", "idle-partitions-scan")
         assert files == [folder / f"{name}.{form}" for name in names for form in ("png", "svg")]
         drawn.append([path.read_bytes() for path in files])
     assert drawn[0] == drawn[1]
     starts = [one[:8] for one in drawn[0]]
-    assert starts == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"] * 3
+    assert starts == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"] * 4
 
 
 def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:

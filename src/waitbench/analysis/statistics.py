@@ -114,6 +114,18 @@ class Comparison:
         """Those of a revision, by the metric's name."""
         return {one.metric.name: one.after for one in self.figures[label] if one.after}
 
+    def cost(self, label: str, name: str) -> Estimate | None:
+        """The mean of one metric as it stands beside ratios.
+
+        That of the baseline is of the rounds that it shares with the candidate that has most.
+        """
+        baseline, *candidates = self.figures
+        if label == baseline and candidates:
+            costs = [one for each in candidates for one in self.figures[each]]
+            sides = [one.before for one in costs if one.metric.name == name and one.before]
+            return max(sides, key=lambda side: side.count, default=None)
+        return self.means(label).get(name)
+
     @property
     def rounds(self) -> int:
         return len(self.record.rounds)

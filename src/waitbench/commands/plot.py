@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from waitbench.commands import options
+from waitbench.model.errors import UsageError
 from waitbench.pipeline import concluding
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders
@@ -20,7 +21,7 @@ Examples:
 
 
 class Format(str, Enum):
-    """Of a chart's file."""
+    """The format of a chart's file."""
 
     PNG = "png"
     SVG = "svg"
@@ -35,6 +36,10 @@ def plot(
 ) -> None:
     """Draw the charts of a folder of results."""
     output = make_console()
-    contents = comparisons.read(folders.existing_folder(results))
-    for path in concluding.draw(concluding.conclusion_of(contents), [one.value for one in formats]):
+    folder = folders.existing_folder(results)
+    conclusion = concluding.conclusion_of(comparisons.read(folder))
+    paths = concluding.draw(conclusion, [chosen.value for chosen in formats])
+    if not paths:
+        raise UsageError(f"Nothing was measured in {str(folder)!r}. {comparisons.MEASURE_FIRST}")
+    for path in paths:
         output.print(str(path), soft_wrap=True)

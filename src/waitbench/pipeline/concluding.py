@@ -22,12 +22,12 @@ from waitbench.model.record import Record
 from waitbench.model.why import Why
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import idle, scan
+from waitbench.reporting import bars, idle, scan
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
-from waitbench.reporting.document import Table
+from waitbench.reporting.document import Bars, Table
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.progress import PreparationLog
@@ -87,6 +87,11 @@ class Conclusion:
     def findings(self) -> Findings:
         """All results and notes."""
         return findings(self.compared, self.verdict, scans(self.records))
+
+    @cached_property
+    def bars(self) -> Bars:
+        """The costs of every revision in every scenario."""
+        return bars.of(self.compared, self.findings.basis)
 
     @cached_property
     def reasons(self) -> Mapping[str, Sequence[Why]]:
@@ -244,7 +249,9 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    return charts.draw_all(found.findings, found.contents.folder, formats, scans(found.records))
+    return charts.draw_all(
+        found.findings, found.bars, found.contents.folder, formats, scans(found.records)
+    )
 
 
 def _try_to_draw(found: Conclusion) -> None:

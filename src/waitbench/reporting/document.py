@@ -1,6 +1,6 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Word:
 
     text: str
     style: str = ""
-    """How a console shows it, as rich names it."""
+    """How it looks, as rich names it: a console, a page and a chart show the same."""
     sort: float | None = None
     """What a column of a page is sorted by; ``None`` sorts by the text."""
     colour: str = ""
@@ -30,9 +30,11 @@ class Dot:
     band: tuple[float, float] | None
     """The ratios that a margin allows; ``None`` of what is no ratio."""
     colour: str = ""
-    """Of the revision; empty is that of text."""
+    """Of the revision, where the style says nothing; empty is that of text."""
     is_open: bool = False
     """Whether nothing certain is known: the dot is hollow."""
+    style: str = ""
+    """Whether it is less or more, as that of a ``Word``."""
     text: str = ""
     """The same on a console."""
 
@@ -95,6 +97,45 @@ class Table:
         return replace(self, columns=[one for heading, one in known if not is_left_out(heading)])
 
 
+class Bar(NamedTuple):
+    """One cost of one revision in one scenario."""
+
+    label: str
+    mean: float | None
+    least: float
+    most: float
+    """Of all runs."""
+    text: str = ""
+    """The mean in the unit of its column, or that nothing was measured."""
+
+
+class BarRow(NamedTuple):
+    """A scenario: a cell for each cost, with a bar for each revision."""
+
+    family: str
+    name: str
+    cells: Sequence[Sequence[Bar]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """What each revision costs in each scenario. All bars of a column have one scale."""
+
+    title: str
+    note: str
+    colours: Mapping[str, str]
+    """By the label of the revision."""
+    headings: Sequence[str]
+    """Costs with their units; none where nothing was measured."""
+    rows: Sequence[BarRow]
+
+    @property
+    def reaches(self) -> list[float]:
+        """The greatest value of each column."""
+        columns = zip(*(row.cells for row in self.rows), strict=True)
+        return [max(bar.most for cell in cells for bar in cell) for cells in columns]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a comparison comes to: what its report ends with."""
@@ -149,3 +190,4 @@ class Page:
     notes: Sequence[Note]
     tables: Sequence[Table]
     sections: Sequence[Section]
+    bars: Bars | None = None

@@ -1,23 +1,45 @@
 """What all pictures share, those of a page and files: axes and colours."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from waitbench.model.estimate import Estimate
 from waitbench.reporting.formats import format_digits
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
-"""Of revisions: Okabe and Ito's palette for colour-blind readers, the darkest first.
+COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7A52B3")
+"""Of revisions, the baseline first: out of Okabe and Ito's palette for colour-blind readers.
 
-See jfly.uni-koeln.de/color. Their yellow cannot be seen on white.
+See jfly.uni-koeln.de/color. Red and green are left out: they say more and less.
 """
+TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
+"""What a style of ``summary.MARK_STYLES`` is on paper; any other is grey."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
 def colours_of(labels: Sequence[str]) -> dict[str, str]:
     """The colour of each revision of a comparison: it has the same wherever it is drawn."""
-    return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
+    baseline, *others = COLOURS
+    return {
+        label: others[(place - 1) % len(others)] if place else baseline
+        for place, label in enumerate(labels)
+    }
+
+
+def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
+    """The family of each scenario, and its name therein: names of a family begin alike.
+
+    A scenario without relatives has no family. One that is called as its family has work from its
+    first moment on.
+    """
+    parts = [re.split("[-@]", scenario, maxsplit=1) for scenario in scenarios]
+    sizes = Counter(first for first, *_ in parts)
+    return [
+        (first, "".join(rest) or "all at once") if sizes[first] > 1 else ("", scenario)
+        for scenario, (first, *rest) in zip(scenarios, parts, strict=True)
+    ]
 
 
 def shorten(text: str, width: int) -> str:

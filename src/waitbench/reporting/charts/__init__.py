@@ -10,7 +10,8 @@ from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
 from waitbench.reporting import scan
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.charts import forest
+from waitbench.reporting.charts import bars, forest
+from waitbench.reporting.document import Bars
 from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 
@@ -23,18 +24,22 @@ matplotlib.rcParams.update(
 
 def draw_all(
     found: Findings,
+    costs_of_runs: Bars,
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
-    ``overview``: what is judged in each scenario, relative to the baseline; ``gate``: what a gate
-    asked; ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
+    ``costs``: the costs of every revision, from zero; ``overview``: what is judged in each
+    scenario, relative to the baseline; ``gate``: what a gate asked;
+    ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
     colours = colours_of(found.labels)
+    if costs_of_runs.headings:
+        figures["costs"] = bars.draw(costs_of_runs)
     main = [one for one in found.results if one.is_main]
     if any(one.ratio is not None for one in main):
         figures["overview"] = forest.draw(costs(found, main, found.title, colours))

@@ -1,0 +1,98 @@
+"""Bars: the four figures of every run, read from figures, for charts and for pages."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.analysis.scanned import scan_records
+from tests.records import make_record, times
+from tests.reporting.test_idle import served
+from waitbench.analysis import statistics
+from waitbench.model.record import Record
+from waitbench.reporting import bars
+from waitbench.reporting.document import Bar, Bars
+from waitbench.reporting.drawing import families
+
+HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
+
+
+def bars_of(*records: Record) -> Bars:
+    return bars.of([*map(statistics.compare, records)], "5 rounds")
+
+
+def texts(shown: Bars, row: int = 0) -> list[list[str]]:
+    return [[bar.text for bar in cell] for cell in shown.rows[row].cells]
+
+
+def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
+    shown = bars_of(make_record({"old": [times(5, 4, 2)] * 2, "new": [times(4, 0.2, 0.0123)]}))
+    assert shown.headings == HEADINGS
+    assert texts(shown) == [
+        ["5.00", "4.00"], ["4.00", "0.200"], ["2.00", "0.0123"], ["6.00", "0.212"],
+    ]  # fmt: skip
+    assert shown.reaches == [5, 4, 2, 6]
+    assert list(shown.colours) == ["old", "new"]
+
+
+def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> None:
+    runs = [times(real, 1, 1) for real in (2, 4, 9)]
+    record = make_record({"old": runs, "new": runs[:2], "more": runs})
+    comparison = statistics.compare(record)
+    (cell, *_) = bars.of([comparison]).rows[0].cells
+    assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
+    (beside,) = (one for one in comparison.figures["more"] if one.metric.name == "real")
+    assert beside.before is not None
+    assert beside.before.value == cell[0].mean
+    (pair, *_) = bars_of(make_record({"old": runs, "new": runs[:2]})).rows[0].cells
+    assert [bar[:4] for bar in pair] == [("old", 3, 2, 9), ("new", 3, 2, 4)]
+
+
+def test_what_was_not_measured_says_so() -> None:
+    measured = make_record({"old": [times(1, 1, 1)], "new": []}, scenario="dynamic")
+    shown = bars_of(measured, make_record({"old": [], "new": []}, scenario="other"))
+    assert texts(shown)[0] == ["1.00", "not measured"]
+    assert texts(shown, 1) == [["not measured"] * 2] * 4
+    assert shown.rows[0].cells[0][1] == Bar("new", None, 0, 0, "not measured")
+    assert bars_of(make_record({"old": [], "new": []})).headings == []
+    assert bars_of().rows == []
+
+
+def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None:
+    record = served()
+    record.measurements = [
+        replace(run, metrics={**run.metrics, "memory_proportional": 3 * 2**20})
+        for run in record.measurements
+    ]
+    shown = bars_of(record)
+    assert shown.headings == ["idle CPU, ms", "wake-ups", "memory, MiB"]
+    assert texts(shown) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
+
+
+def test_one_revision_and_the_values_of_a_scan_have_bars() -> None:
+    shown = bars_of(*scan_records({"only": lambda n: 0.02 + 2e-4 * n}))
+    assert [row.name for row in shown.rows][:2] == ["partitions=1", "partitions=4"]
+    assert {row.family for row in shown.rows} == {"idle"}
+    assert texts(shown)[0] == ["2.20"]
+
+
+def test_revisions_have_the_baselines_grey_and_a_colour_each() -> None:
+    labels = [f"v{number}" for number in range(13)]
+    colours = bars_of(make_record({label: [times(1, 1, 1)] for label in labels})).colours
+    assert [*colours.values()].count(colours["v0"]) == 1
+    assert len(set(colours.values())) == 7
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "expected"),
+    [
+        (
+            ["partitioned", "partitioned-long-input", "dynamic"],
+            [("partitioned", "all at once"), ("partitioned", "long-input"), ("", "dynamic")],
+        ),
+        (["rq-idle"], [("", "rq-idle")]),
+        ([], []),
+    ],
+)
+def test_scenarios_that_begin_alike_are_a_family(
+    scenarios: list[str], expected: list[tuple[str, str]]
+) -> None:
+    assert families(scenarios) == expected
