@@ -137,13 +137,11 @@ def worker(
     (parameters,) = (one.parameters for one in scenarios_of(read) if one.name == scenario)
     own = services_of(read, parameters, Path(sys.executable))
     with running(own, folder, Cache(folder / "cache")) as up:
-        told = {
-            **launched(read, parameters),
-            "copies": copies,
+        told = launched(read, parameters, Path(sys.executable), copies)
+        told["values"]["revision"] = sys.executable
+        told |= {
             "running": {**up.described(), **services},
             "tracepoint": tracepoint,
-            "python": sys.executable,
-            "revision": sys.executable,
             **({} if place is None else {"place": place}),
         }
         found = launch(folder / "run", told, program)

@@ -5,12 +5,14 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 import psutil
 import pytest
+from msgspec import convert
 
 from tests.execution.launches import WITHOUT_COUNTERS
 from tests.running import processes_with
@@ -22,6 +24,7 @@ from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import ports, trees, variables
+from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 
@@ -88,14 +91,14 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
     assert not any(psutil.pid_exists(server.pid) for server in found.servers)
 
 
-ENDED = "The service broken ended with exit code 1"
+ENDED = "The service broken ended with exit code 1 before it was ready"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((sys.executable, "-c", "raise SystemExit('no model')"), f"{ENDED}: no model."),
-        ((sys.executable, "-c", "raise SystemExit(1)"), f"{ENDED}: it printed nothing."),
+        ((sys.executable, "-c", "raise SystemExit('no model')"), f"{ENDED}. It printed: no model"),
+        ((sys.executable, "-c", "raise SystemExit(1)"), rf"{ENDED}\. It printed nothing\."),
         (("no-such-program",), "no-such-program, which is not here"),
     ],
 )
@@ -142,7 +145,8 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
             assert found.cpu_s() >= before_s, "what it has used is its own"
             assert found.ended() is None
             os.kill(launcher, START)
-            until(lambda: ports.is_listened_to(port))
+            until(lambda: asked(server.up) == 1)
+            assert ports.is_listened_to(port), "it is up when it is ready again"
             assert found.cpu_s() > before_s, "it has started another Python"
         (pid,) = trees.below(launcher)
         os.kill(pid, signal.SIGKILL)
@@ -152,6 +156,96 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
         os.kill(launcher, STOP)
         until(lambda: not trees.below(launcher))
     assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
+
+
+LATE = """
+import os, signal, time
+def end(*_):
+    print("ended by INT", flush=True)
+    os._exit(0)
+signal.signal(signal.SIGINT, end)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+begun = time.monotonic()
+while time.monotonic() < begun + 0.5: time.sleep(0.01)
+open("is-late", "w").close()
+print("Ready", flush=True)
+while True: time.sleep(1)
+"""
+"""A service that takes its time to begin, and for which SIGTERM is not to end it."""
+
+
+@pytest.mark.parametrize(
+    "ready",
+    [
+        Condition(log="^Ready$"),
+        Condition(seconds=1.0),
+        Condition(command=Words(("test", "-e", "is-late"))),
+    ],
+    ids=["log", "seconds", "command in its folder"],
+)
+def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_signal(
+    ready: Condition, tmp_path: Path
+) -> None:
+    file = ServiceFile(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
+    late = Service(name="late", file=file, values={"here": ""})
+    with running([late], tmp_path, Cache(tmp_path / "cache")) as found:
+        (server,) = found.servers
+        for number in range(2):
+            assert (server.folder / "is-late").exists()
+            os.kill(server.process.pid, STOP)
+            until(lambda: asked(server.up) == 0)
+            # As it is written when it is told to: it has not been killed after a time.
+            assert server.log.read_text().count("ended by INT") == number + 1
+            (server.folder / "is-late").unlink()
+            os.kill(server.process.pid, START)
+            until(lambda: asked(server.up) == 1)
+            assert found.ended() is None
+    assert server.log.read_text().count("ended by INT") == 3
+
+
+@pytest.mark.parametrize("condition", [{"log": "^Ready"}, {"port": True}, {"command": ("false",)}])
+def test_a_service_that_is_not_ready_in_time_is_named_with_what_was_waited_for(
+    condition: Mapping[str, Any], tmp_path: Path, cache: Cache
+) -> None:
+    said = "The service slow was not ready within 0.3 s"
+    hint = r": no line of its output matches '\^Ready'\. It printed: not yet Ready"
+    words = ("sh", "-c", "echo not yet Ready; exec sleep 60")
+    ready = convert({"within": 0.3, **condition}, Condition, dec_hook=lambda kind, it: kind(it))
+    with (
+        pytest.raises(HarnessError, match=said + (hint if "log" in condition else "")),
+        running([serving("slow", words, ready)], tmp_path, cache),
+    ):
+        pytest.fail("never gets here")
+    until(lambda: not processes_with(str(tmp_path)))
+
+
+def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
+    tmp_path: Path, cache: Cache
+) -> None:
+    once = "test -e once || echo Ready; touch once; exec sleep 60"
+    service = serving("other", ("sh", "-c", once), Condition(log="Ready", within=0.5))
+    with running([service], tmp_path, cache) as found:
+        (server,) = found.servers
+        for order in (STOP, START):
+            os.kill(server.process.pid, order)
+            until(lambda: asked(server.up) == 0)
+        until(lambda: found.ended() is not None)
+        assert "it was not ready within 0.5 s: no line of its output" in str(found.ended())
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_what_asks_whether_a_service_is_ready_leaves_no_process(
+    hangs: bool, tmp_path: Path, cache: Cache
+) -> None:
+    daemon = f"IN={tmp_path} setsid sleep 60 >&- 2>&- &"
+    words = Words(("sh", "-c", f"{daemon} {'sleep 60' if hangs else 'true'}"))
+    ready = Condition(command=words, within=0.5)
+    with (
+        pytest.raises(HarnessError, match="not ready within") if hangs else nullcontext(),
+        running([serving("asked", ("sleep", "60"), ready)], tmp_path, cache),
+    ):
+        pass
+    until(lambda: not processes_with(str(tmp_path)))
 
 
 FORKING = """

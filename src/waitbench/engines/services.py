@@ -1,17 +1,16 @@
 """The services of a worker file, as a run starts and asks them."""
 
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from waitbench.model.errors import HarnessError
 from waitbench.model.placeholders import filled
 from waitbench.model.scenario import Parameters
 from waitbench.model.worker import ServiceFile, WorkerFile
-from waitbench.system.ports import is_listened_to
-from waitbench.system.variables import of_workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,36 +22,23 @@ class Service:
     values: dict[str, str]
     """What stands in braces; all services of a run share it."""
 
-    def command(self, port: int, folder: Path) -> Sequence[str]:
-        """Its command line, given its port and its folder, which those after it may be told."""
+    def launched(self, port: int, folder: Path) -> dict[str, object]:
+        """What its launcher is told, given its port and its folder: execution/service_launch.py.
+
+        Those after it may name both.
+        """
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
-        return self._words(self.file.command, port, folder)
+        asking = self._words(self.file.ready.command, port, folder)
+        return {
+            "command": self._words(self.file.command, port, folder),
+            "ready": {**to_builtins(self.file.ready), "command": asking},
+            "stop": self.file.stop.removeprefix("SIG"),
+            "port": port,
+        }
 
     def counting(self, port: int, folder: Path) -> Sequence[str]:
         """The command line that prints what it has counted, if there is one."""
         return self._words(self.file.counters, port, folder)
-
-    def asking(self, port: int) -> Sequence[str]:
-        """The command line that exits with 0 when it is up; none where its port tells."""
-        return filled(self.file.ready.command, {"port": str(port), "here": self.values["here"]})
-
-    def is_up(self, port: int) -> bool:
-        """Whether it is up, by its port."""
-        words = self.asking(port)
-        if not words:
-            return is_listened_to(port)
-        try:
-            asked = subprocess.run(
-                words,
-                capture_output=True,
-                timeout=self.file.ready.within,
-                check=False,
-                # As the service itself: without a proxy, among others.
-                env=of_workload(),
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return asked.returncode == 0
 
     def require(self) -> None:
         """Raises ``HarnessError`` where its program is missing, with what would install it."""
@@ -67,8 +53,13 @@ class Service:
         return filled(words, {**self.values, "port": str(port), "folder": str(folder)})
 
 
+def values_of(worker: WorkerFile, parameters: Parameters, python: Path) -> dict[str, str]:
+    """What stands in braces wherever it stands in a worker file."""
+    values = {name: str(parameters[name]) for name in worker.parameters}
+    return {"python": str(python), "here": str(worker.path.parent), **values}
+
+
 def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
     """The services of a run, in the order in which they start."""
-    values = {name: str(parameters[name]) for name in worker.parameters}
-    values.update(python=str(python), here=str(worker.path.parent))
-    return [Service(name=name, file=one, values=values) for name, one in worker.services.items()]
+    values = values_of(worker, parameters, python)
+    return [Service(name=name, file=file, values=values) for name, file in worker.services.items()]

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from pathlib import Path
 from waitbench.engines.services import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
-from waitbench.system import variables
+from waitbench.system import trees, variables
 from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
@@ -29,14 +28,15 @@ _SPARE_S = 10.0
 """What our launcher may take to end beyond what its service may."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Server:
     """One service that is up."""
 
     service: Service
     pid: int
     cpu: str
-    """Under what its CPU time is told: system/counters.py."""
+    up: str
+    """The names under which its CPU time is told, and whether it is up: system/counters.py."""
     port: int
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
@@ -60,7 +60,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     log = logs / f"service-{service.name}.log"
     folder = logs / f"service-{service.name}"
     folder.mkdir()
-    told = {"service": service.command(port, folder), "tracepoint": None}
+    told = {"service": {**service.launched(port, folder), "log": str(log)}, "tracepoint": None}
     reading, writing = os.pipe()
     with log.open("wb") as output, os.fdopen(reading) as report:
         process = subprocess.Popen(
@@ -75,44 +75,33 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             pass_fds=[writing],
         )
         os.close(writing)
-        pid, cpu = report.readline().split() or ("0", "")
-    server = Server(service, int(pid), cpu, port, log, process, folder)
-    try:
-        _wait_until_ready(server, cache)
-        yield server
-    finally:
-        process.terminate()
         try:
-            process.wait(ENDS_WITHIN_S + _SPARE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        assert process.stdin is not None, "opened with a pipe"
-        process.stdin.close()
+            # A line, when it is ready or has failed; nothing where the launcher was killed.
+            said = json.loads(report.readline() or "{}")
+            if "pid" not in said:
+                raise _not_ready(service, said.get("why", "was killed"), log, cache)
+            yield Server(
+                service=service, port=port, log=log, process=process, folder=folder, **said
+            )
+        finally:
+            process.terminate()
+            try:
+                process.wait(ENDS_WITHIN_S + _SPARE_S)
+            except subprocess.TimeoutExpired:
+                trees.kill(lambda: [process.pid, *trees.below(process.pid)])
+                process.wait()
+            assert process.stdin is not None, "opened with a pipe"
+            process.stdin.close()
 
 
-def _wait_until_ready(server: Server, cache: Cache) -> None:
-    """Returns when a server is up.
-
-    Raises ``HarnessError`` where it is not in time; its log is kept then.
-    """
-    process, service = server.process, server.service
-    end = time.monotonic() + service.file.ready.within
-    while time.monotonic() < end and process.poll() is None:
-        if service.is_up(server.port):
-            return
-        time.sleep(0.05)
-    how = (
-        "does not answer"
-        if process.poll() is None
-        else f"ended with exit code {process.returncode}"
-    )
-    kept = cache.folder("logs") / server.log.name
-    shutil.copyfile(server.log, kept)
-    last = tail(server.log, 1) or "it printed nothing"
-    raise HarnessError(
-        f"The service {service.name} {how}: {last}.\nIts log: {kept}\n{tail(server.log)}".rstrip()
-    )
+def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:
+    """The error about a service that does not start, whose log it keeps."""
+    kept = cache.folder("logs") / log.name
+    shutil.copyfile(log, kept)
+    why = f"The service {service.name} {why.removeprefix('it ')}"
+    last = tail(log, 1)
+    printed = f"It printed: {last}" if last else "It printed nothing."
+    return HarnessError(f"{why}. {printed}\nIts log: {kept}\n{tail(log)}".rstrip())
 
 
 @dataclass(frozen=True)
@@ -131,8 +120,7 @@ class Running:
                 "folder": str(server.folder),
                 "counters": server.service.counting(server.port, server.folder),
                 "launcher": server.process.pid,
-                "ready": server.service.asking(server.port),
-                "ready_within_s": server.service.file.ready.within,
+                "up": server.up,
             }
             for server in self.servers
         }

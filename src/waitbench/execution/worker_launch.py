@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place
+from waitbench.execution.conditions import LOOK_EVERY_S, ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
@@ -31,18 +32,15 @@ from waitbench.execution.launch_report import (
     HasEnded,
     write_report,
 )
-from waitbench.execution.service_launch import ENDS_WITHIN_S, START, STOP
+from waitbench.execution.service_launch import START, STOP
 from waitbench.model.placeholders import filled
 from waitbench.system import trees
 from waitbench.system.counters import asked
-from waitbench.system.ports import free_port, is_listened_to
+from waitbench.system.ports import free_port
 
-_LOOK_EVERY_S = 0.02
-_CALM_S = 0.3
-"""Between two tries of a command that is to exit with 0."""
 _TIMES_RUNNING = 3
-_ACTION_WITHIN_S = 2 * ENDS_WITHIN_S
-"""How long a command of a phase may take, or a service to end."""
+_ACTION_WITHIN_S = 20.0
+"""How long a command of a phase may take."""
 _MOST_SAID = 200
 """Characters of what a command printed that failed."""
 _LATEST_S = 1e6
@@ -53,20 +51,19 @@ class Unanswered(Failure):
     """Why what it was woken up with was not done; what came before is measured all the same."""
 
 
-class WorkerLaunch:
+class WorkerLaunch(ConditionLaunch):
     """One run of one worker."""
 
     def __init__(self, report: Path, plain: Mapping[str, Any], tree: CountedTree) -> None:
-        self.report = report
         self.folder = report.parent
         """That of the run."""
+        outputs = [self.folder / name for name in OUTPUT]
+        super().__init__(tree, outputs, self.folder / "called")
+        self.report = report
         self.plain = plain
-        self.tree = tree
         self.place = Place(**plain.get("place", {}))
         self.copies = list[dict[str, str]]()
         """What stands in braces, of each copy; the first is what is asked and woken up."""
-        self._seen = dict.fromkeys(OUTPUT, 0)
-        """How much was written to its output before what counts of it now."""
         self._stopped = set[str]()
         """The services that a phase has stopped."""
         self._may_end = False
@@ -75,7 +72,7 @@ class WorkerLaunch:
         """Returns 0. Raises ``Failure``."""
         with self.place.turn():
             started_ns, ready_ns = self._start()
-        self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
+        self.wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         waiting = self._mark(STARTED)
         self._meet(SETTLED)
         if self.plain["phases"]:
@@ -119,7 +116,7 @@ class WorkerLaunch:
         return {name: self.tree.reading()} if self.place.folder else {}
 
     def _meet(self, where: str) -> None:
-        self.place.meet(where, lambda: self._sit(0.0, lambda: "while it waited for other runs"))
+        self.place.meet(where, lambda: self.sit(0.0, lambda: "while it waited for other runs"))
 
     # Starting and ending.
 
@@ -133,20 +130,17 @@ class WorkerLaunch:
                 shutil.copy(name, values["folder"])
         started_ns = time.monotonic_ns()
         for copy in range(len(self.copies)):
-            self.tree.start(self._command(self.plain["command"], copy))
-        self._wait(self.plain["ready"], "ready")
+            self.tree.start(self.command(self.plain["command"], copy))
+        self.wait(self.plain["ready"], "ready")
         return started_ns, time.monotonic_ns()
 
     def _values(self, copy: int) -> dict[str, str]:
         """What stands in braces, of one of several copies, which have folders of their own."""
         return {
+            **self.plain["values"],
             "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
-            "python": self.plain["python"],
-            "here": str(Path(self.plain["path"]).parent),
-            "revision": self.plain["revision"],
             "port": str(free_port()),
             "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
-            **self.plain["parameters"],
             **{
                 f"{name}.{part}": str(service[part])
                 for name, service in self.plain["running"].items()
@@ -154,8 +148,11 @@ class WorkerLaunch:
             },
         }
 
-    def _command(self, words: Sequence[str], copy: int = 0) -> Command:
-        """Words with what stands in braces filled in. Raises ``Failure`` without the program."""
+    def listeners(self) -> Sequence[tuple[int, int]]:
+        ports = (int(values["port"]) for values in self.copies)
+        return list(zip(self.tree.pids, ports, strict=False))
+
+    def command(self, words: Sequence[str], copy: int = 0) -> Command:
         values = self.copies[copy]
         words, folder = filled(words, values), Path(values["folder"])
         own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
@@ -170,7 +167,7 @@ class WorkerLaunch:
 
     def _end(self, is_unanswered: bool, hand_over: Callable[[], None]) -> dict[str, float]:
         """How long it took to end."""
-        self._require_alive("before its signal to end")
+        self.require_alive("before its signal to end")
         told = time.monotonic()
         try:
             self._stop(hand_over)
@@ -193,7 +190,7 @@ class WorkerLaunch:
                 return
             if passed_s > self.place.ends_alone_s:
                 hand_over()
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)
         if len(self.tree.codes) < len(self.copies):
             raise Failure(
                 f"it did not end within {within_s:g} s of SIG{self.plain['stop']}; killed"
@@ -209,7 +206,7 @@ class WorkerLaunch:
         within_s = self.plain["stop_within_s"]
         left = self.tree.outlast(within_s)
         if code := next(filter(None, self.tree.codes), 0):
-            raise Failure(f"it ended {_how(code)}")
+            raise Failure(f"it ended {describe_exit(code)}")
         if left:
             raise Failure(
                 f"{left} of its processes still ran {within_s:g} s after it had ended; killed"
@@ -225,7 +222,7 @@ class WorkerLaunch:
             settled = self.plain["settled"]
             if phase["seconds"] is not None:
                 settled = {**settled, "seconds": phase["seconds"]}
-            self._wait(settled, f"settled in its phase {phase['name']}", calm=_TIMES_RUNNING)
+            self.wait(settled, f"settled in its phase {phase['name']}", calm=_TIMES_RUNNING)
 
     def _act(self, phase: Mapping[str, Any], when: str) -> None:
         """What a phase begins with."""
@@ -234,72 +231,29 @@ class WorkerLaunch:
                 raise Failure(f"{why}, {when}")
             return
         if phase["run"]:
-            code, said = self._call(phase["run"], _ACTION_WITHIN_S)
+            code, said = self.call(phase["run"], _ACTION_WITHIN_S)
             if code != 0:
-                how = "took too long" if code is None else f"ended {_how(code)}"
+                how = "took too long" if code is None else f"ended {describe_exit(code)}"
                 raise Failure(f"the command {when} {how}: {said.strip()[-_MOST_SAID:]}")
             return
         name = phase["stop"] or phase["start"]
         service = self.plain["running"][name]
-        os.kill(service["launcher"], STOP if phase["stop"] else START)
-        within_s = _ACTION_WITHIN_S if phase["stop"] else service["ready_within_s"]
-        end = time.monotonic() + within_s
-        while trees.below(service["launcher"]) if phase["stop"] else not self._is_up(service):
-            if time.monotonic() > end:
-                what = "did not end" if phase["stop"] else "was not ready"
-                raise Failure(f"the service {name} {what} within {within_s:g} s {when}")
-            time.sleep(_LOOK_EVERY_S)
+        os.kill(service["launcher"], START if phase["start"] else STOP)
+        try:
+            while asked(service["up"]) != (phase["start"] is not None):
+                time.sleep(LOOK_EVERY_S)
+        except OSError as error:
+            raise Failure(f"the service {name} ended {when}") from error
         self._stopped ^= {name}
 
-    def _is_up(self, service: Mapping[str, Any]) -> bool:
-        if not service["ready"]:
-            return is_listened_to(service["port"])
-        return self._call(service["ready"], service["ready_within_s"])[0] == 0
-
     # Waiting.
-
-    def _wait(self, condition: Mapping[str, Any], what: str, *, calm: int = 1) -> None:
-        """Until a condition holds; a command so many times running. Raises ``Failure``."""
-        if condition["seconds"] == 0.0:
-            return
-        if condition["seconds"] is not None:
-            self._sit(time.monotonic() + condition["seconds"], lambda: f"before it was {what}")
-            return
-        left = needed = calm if condition["command"] else 1
-        end = time.monotonic() + condition["within"]
-        while True:
-            # First, so that of what has ended all is there to be looked at.
-            self.tree.reap()
-            holds = self._holds(condition, len(self.copies))
-            left = left - 1 if holds else needed
-            if left == 0:
-                return
-            self._require_alive(f"before it was {what}")
-            if time.monotonic() > end:
-                break
-            time.sleep(_CALM_S if condition["command"] else _LOOK_EVERY_S)
-        hint = ""
-        if condition["log"] is not None:
-            hint = f": no line of its output matches {condition['log']!r}"
-            hint += ". Does it buffer its output?" if not any(self._output_sizes().values()) else ""
-        raise Failure(f"it was not {what} within {condition['within']:g} s{hint}")
-
-    def _sit(self, until_s: float, when: Callable[[], str]) -> None:
-        """Blocks until then. Raises ``Failure`` if the worker ends meanwhile."""
-        while True:
-            self.tree.reap()
-            self._require_alive(when())
-            left_s = until_s - time.monotonic()
-            if left_s <= 0:
-                return
-            self.tree.wait(left_s)
 
     def _window(self, seconds: float) -> None:
         """Blocks for so long."""
         begun = time.monotonic()
-        self._sit(begun + seconds, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
+        self.sit(begun + seconds, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
 
-    def _require_alive(self, when: str) -> None:
+    def require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.
         enough = len(self.copies) if self.plain["window_s"] is None else 1
         code = next(filter(None, self.tree.codes), 0)
@@ -309,7 +263,7 @@ class WorkerLaunch:
         if len(self.copies) == 1 and code == 0 and self.tree.others():
             hint = "; its processes go on: keep it in the foreground"
         kind = HasEnded if self._may_end else Failure
-        raise kind(f"it ended {_how(code)} {when}{hint}")
+        raise kind(f"it ended {describe_exit(code)} {when}{hint}")
 
     # Asking and waking up.
 
@@ -318,10 +272,10 @@ class WorkerLaunch:
         poke = self.plain["poke"]
         if not poke:
             return {}
-        self._seen = self._output_sizes()
+        self.seen = self.sizes()
         output = self.report.with_name("poke")
         output.unlink(missing_ok=True)  # that of a phase
-        process = self.tree.start_beside(self._command(poke["command"]), output)
+        process = self.tree.start_beside(self.command(poke["command"]), output)
         try:
             lateness_ns = self._await_answer(process, output, poke["done"])
         except Unanswered as failure:
@@ -347,9 +301,9 @@ class WorkerLaunch:
             code = self.tree.ended.get(process)
             if code:
                 raise Unanswered(f"the poke ended with exit code {code}")
-            if code == 0 if done["exit"] else self._holds(done):
+            if code == 0 if done["exit"] else self.holds(done):
                 break
-            self._require_alive("before it had handled its poke")
+            self.require_alive("before it had handled its poke")
             if time.monotonic() > end:
                 within = f"{done['within']:g} s"
                 raise Unanswered(f"it did not handle its poke within {within}")
@@ -359,34 +313,6 @@ class WorkerLaunch:
             raise Unanswered("the poke did not end")
         told = re.search(rb"^lateness (\S+)$", output.read_bytes(), re.MULTILINE)
         return _ns_of(told[1]) if told else max(0, done_ns - sent_ns)
-
-    def _holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
-        """Whether so many lines are there, ports are listened to, or a command exits with 0."""
-        if condition["log"] is not None:
-            return self._count_logged(condition["log"]) >= copies
-        if condition["port"]:
-            started = zip(self.tree.pids[:copies], self.copies, strict=False)
-            return all(is_listened_to(int(values["port"]), pid) for pid, values in started)
-        return self._call(condition["command"], condition["within"])[0] == 0
-
-    def _call(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
-        """The exit code of a command, and what it printed; ``None`` where it took too long."""
-        output = self.folder / "called"
-        code = self.tree.end_beside(self.tree.start_beside(self._command(words), output), within_s)
-        return code, output.read_text("utf-8", "replace")
-
-    def _count_logged(self, pattern: str) -> int:
-        """How often its output matches: two copies that share it may print into one line."""
-        found, count = re.compile(pattern, re.MULTILINE), 0
-        for name in OUTPUT:
-            with (self.folder / name).open("rb") as file:
-                file.seek(self._seen[name])
-                text = "\n".join(file.read().decode("utf-8", "replace").splitlines())
-            count += sum(1 for _ in found.finditer(text))
-        return count
-
-    def _output_sizes(self) -> dict[str, int]:
-        return {name: (self.folder / name).stat().st_size for name in OUTPUT}
 
     def _service_counts(self) -> Mapping[str, float]:
         """What all services have used so far, and what their own commands say."""
@@ -398,7 +324,7 @@ class WorkerLaunch:
                 raise Failure(f"the service {name} ended during the run") from error
             if not service["counters"] or name in self._stopped:
                 continue
-            code, said = self._call(service["counters"], 10.0)
+            code, said = self.call(service["counters"], 10.0)
             if code != 0:
                 how = "took too long" if code is None else f"ended with exit code {code}"
                 raise Failure(f"the command that counts for {name} {how}")
@@ -434,7 +360,3 @@ def _ns_of(told: bytes) -> int:
         if 0 <= (seconds := float(told)) < _LATEST_S:
             return int(seconds * 1e9)
     raise Unanswered(f"the poke printed a lateness of {told.decode('utf-8', 'replace')!r}")
-
-
-def _how(code: int) -> str:
-    return f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"

@@ -33,12 +33,12 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Condition(_Table, frozen=True, kw_only=True):
-    """What is waited for: exactly one of its keys, but for ``within``."""
+    """When a worker or a service is ready: exactly one of its keys, but for ``within``."""
 
     log: str | None = None
-    """A regular expression that a line of the output matches."""
+    """A regular expression that a line of its output matches."""
     port: Literal[True] | None = None
-    """The command's own ``{port}`` is listened to."""
+    """Its own ``{port}`` is listened to."""
     command: Words = Words()
     """It exits with 0."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
@@ -57,6 +57,11 @@ class Condition(_Table, frozen=True, kw_only=True):
         except re.error as error:
             raise ValueError(f"log is not a regular expression: {error}") from error
 
+    @property
+    def longest_s(self) -> float:
+        """How long it may be waited for."""
+        return self.within if self.seconds is None else self.seconds
+
 
 class Answer(Condition, frozen=True, kw_only=True):
     """What is waited for when a command has sent a message."""
@@ -70,14 +75,12 @@ class ServiceFile(_Table, frozen=True, kw_only=True):
 
     command: Words
     ready: Condition = Condition(port=True)
+    stop: str = "TERM"
+    """The signal that ends it."""
     counters: Words = Words()
     """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
     install: str = ""
     """The command that installs it."""
-
-    def __post_init__(self) -> None:
-        if not (self.ready.port or self.ready.command):
-            raise ValueError("a service is ready by port or by command")
 
 
 class Poke(_Table, frozen=True, kw_only=True):

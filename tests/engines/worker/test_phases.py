@@ -32,12 +32,16 @@ def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_i
     assert [*found] == names
     for number, name in enumerate(names):
         for scenario in (found[name], found[name].shortened()):
-            told = launched(scenario.worker, scenario.parameters)["phases"]
+            told = launched(scenario.worker, scenario.parameters, Path())["phases"]
             assert isinstance(told, tuple)
             assert [one["name"] for one in told] == ["work", "gone", "back", "clean"][:number]
     times = [(one.expected_s, one.time_limit_s) for one in found.values()]
     assert times == sorted(times)
     assert len(set(times)) == len(names)
+    slow = TABLES.replace("[services.b]", "ready = { seconds = 900 }\n[services.b]")
+    back = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + slow)["mine-back"]
+    # Once before the run, and once within it.
+    assert (back.expected_s > 900, back.time_limit_s > 1800) == (True, True)
     chosen = selection.select(("gone", "mine"), (), worker=found["mine"].worker)
     assert [one.name for one in chosen] == ["mine", "mine-gone"]
 

@@ -77,11 +77,12 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
         "[services.model]\ncommand = 'serve {jobs} {name}'\n"
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n",
     )
-    assert launched(worker, worker.parameters)["parameters"] == {"jobs": "4", "name": "a"}
+    values = launched(worker, worker.parameters, PYTHON)["values"]
+    assert values == {"jobs": "4", "name": "a", "python": str(PYTHON), "here": str(tmp_path)}
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
-        assert model.command(1001, Path("/model")) == ["serve", jobs, "a"]
-        assert proxy.command(1002, Path("/proxy")) == ["proxy", "1002", "1001"]
+        assert model.launched(1001, Path("/model"))["command"] == ["serve", jobs, "a"]
+        assert proxy.launched(1002, Path("/proxy"))["command"] == ["proxy", "1002", "1001"]
     with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
         services(worker, "other=1")
 

@@ -1,16 +1,17 @@
 """Workers that are commands: each worker file makes an engine."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
 
 from waitbench.engines.base import Engine, Start
-from waitbench.engines.services import Service, services_of
+from waitbench.engines.services import Service, services_of, values_of
 from waitbench.engines.worker.file import PHASE
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model.environment import Environment
-from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.scenario import Parameters, Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
@@ -46,21 +47,19 @@ class Command(Engine):
         return services_of(self.worker, scenario.parameters, environment.python)
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
-        told = launched(self.worker, scenario.parameters, topology.processes)
-        told["python"] = str(environment.python)
-        told["revision"] = environment.facts.program
+        told = launched(self.worker, scenario.parameters, environment.python, topology.processes)
+        told["values"]["revision"] = environment.facts.program
         return Start(told=told, variables=_variables(environment))
 
 
 def launched(
-    worker: WorkerFile, parameters: Mapping[str, Any], copies: int = 1
-) -> dict[str, object]:
+    worker: WorkerFile, parameters: Parameters, python: Path, copies: int = 1
+) -> dict[str, Any]:
     """What the launcher is told of a worker, as JSON takes it: execution/worker_launch.py."""
     return {
         **{name: to_builtins(getattr(worker, name)) for name in _TOLD},
-        "path": str(worker.path),
+        "values": values_of(worker, parameters, python),
         "files": [str(worker.path.parent / name) for name in worker.files],
-        "parameters": {name: str(parameters[name]) for name in worker.parameters},
         "phases": to_builtins(worker.phases_until(parameters.get(PHASE))),
         "window_s": parameters.get(WINDOW),
         "copies": copies,

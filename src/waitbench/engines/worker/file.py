@@ -161,8 +161,10 @@ def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
 
 def _require_sense(table: WorkerTable) -> None:
     """Raises ``_WrongError`` for what each key may say, and all of them together may not."""
-    if f"SIG{table.stop.removeprefix('SIG')}" not in signal.Signals.__members__:
-        _wrong("stop", f"{table.stop!r} is not a signal, such as TERM or INT")
+    signals = {f"services.{name}.stop": service.stop for name, service in table.services.items()}
+    for key, name in {"stop": table.stop, **signals}.items():
+        if f"SIG{name.removeprefix('SIG')}" not in signal.Signals.__members__:
+            _wrong(key, f"{name!r} is not a signal, such as TERM or INT")
     _require_parameters(table)
     _require_metrics(table)
     _require_pins(table)
@@ -227,9 +229,9 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
     lines += [(f"{PHASE}.{phase.name}.run", phase.run, known) for phase in table.phases]
     for place, (name, service) in enumerate(table.services.items()):
         of_service = (own - {REVISION, METRICS}).union(*ports[:place])
-        lines.append((f"services.{name}.command", service.command, of_service))
-        lines.append((f"services.{name}.counters", service.counters, of_service))
-        lines.append((f"services.{name}.ready.command", service.ready.command, {PORT, HERE}))
+        words = (service.command, service.ready.command, service.counters)
+        keys = (f"services.{name}.{key}" for key in ("command", "ready.command", "counters"))
+        lines += [(key, line, of_service) for key, line in zip(keys, words, strict=True)]
     lines += [(f"environment.{name}", [text], known) for name, text in table.environment.items()]
     return ((key, word, there) for key, words, there in lines for word in words)
 

@@ -82,7 +82,7 @@ class WorkerScenario(Scenario):
         steps += [pokes * worker.poke.done.within] if worker.poke else []
         for phase in self.phases:
             settles_s = worker.settled.within if phase.seconds is None else phase.seconds
-            starts_s = worker.services[phase.start].ready.within if phase.start else 0.0
+            starts_s = worker.services[phase.start].ready.longest_s if phase.start else 0.0
             steps.append(_ACTION_S + starts_s + settles_s)
         return 30 + self._window_s(_MOST_S) + self._others_s + sum(steps)
 
@@ -104,7 +104,9 @@ class WorkerScenario(Scenario):
         """How long it may take to start and to end, which nobody knows before."""
         starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
         of_phases = (settles_s if one.seconds is None else one.seconds for one in self.phases)
-        return starts_s + settles_s + sum(of_phases) + (1.0 if self.worker.poke else 0.0) + 1.5
+        services_s = sum(one.ready.seconds or 0.0 for one in self.worker.services.values())
+        poke_s = 1.0 if self.worker.poke else 0.0
+        return services_s + starts_s + settles_s + sum(of_phases) + poke_s + 1.5
 
     def _watched_for(self, seconds: float) -> WorkerScenario:
         return replace(self, parameters={**self.parameters, WINDOW: seconds})
