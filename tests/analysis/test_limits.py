@@ -154,7 +154,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 def test_what_the_runs_lack_is_not_measured() -> None:
     verdict = verdict_of(make_record({"a": [times(1, 1, 0)] * 16}), HALF_PERCENT)
     assert verdict.outcome is GateOutcome.NOT_MEASURED
-    assert verdict.judgements[0].why_given_up == "the runs do not have CPU per waiting second"
+    assert verdict.judgements[0].why_given_up == "the runs do not have idle CPU per second"
 
 
 def test_a_limit_is_not_accepted_for_a_time() -> None:

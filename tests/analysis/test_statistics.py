@@ -117,8 +117,8 @@ def test_of_eight_scenarios_in_which_nothing_changed_none_is_called_slower_or_fa
     assert together <= 10, "of 100, 5 may be wrong on average"
 
 
-def test_what_is_next_to_nothing_counts_as_a_metrics_floor() -> None:
-    record = make_record({"a": [times(1, 1, 0)] * 3, "b": [times(1, 1, 0.002)] * 3})
+def test_a_cost_below_the_resolution_counts_as_that() -> None:
+    record = make_record({"a": [times(1, 1, 0)] * 3, "b": [times(1, 1, 0.008)] * 3})
     assert ratios_of(record)["system"].value == pytest.approx(2)
     assert statistics.log_ratios([(2.0, 0.0)], 1.0) == [pytest.approx(math.log(0.5))]
 

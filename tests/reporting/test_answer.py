@@ -64,8 +64,6 @@ def test_what_is_best_done_next_depends_on_what_was_found(
     found = found_of(make_record({"old": old, "new": new}), verdict=verdict)
     links = next_step(found, verdict, len(new), argv)
     assert (links[-1][1].split(" -p 2 ")[1] if links else None) == option
-    # The verdict of a gate is the only one.
-    assert verdict is None or not any("95 %" in line for line in shown(answer(found)))
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:

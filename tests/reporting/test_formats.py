@@ -23,18 +23,11 @@ from waitbench.reporting.formats import (
         (0.0764, "13× less"), (1.5, "1.5× more"), (2.0, "2.0× more"), (0.2325, "4.3× less"),
         (1.3, "+30 %"), (1.04, "+4.0 %"), (0.95, "−5.0 %"), (0.7, "−30 %"), (0.66, "1.5× less"),
         (1.004, "+0.4 %"), (1.0001, "0 %"), (1.0, "0 %"), (131.0, "130× more"),
-        (8090.0, "8.1k× more"), (0.0, "> 1M× less"),
+        (8090.0, "8,100× more"), (80_900.0, "81k× more"), (0.0, "> 1M× less"),
     ],
 )  # fmt: skip
 def test_a_ratio_is_said_as_people_say_it(ratio: float, said: str) -> None:
     assert format_change(ratio) == said
-
-
-def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
-    assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "≥ 100× less"
-    assert format_range(Estimate(2.4, 2.2, 2.6, 6, is_bound=True)) == "≥ 2.2× more"
-    assert format_range(Estimate(0.1, 0.05, 0.2, 6, is_bound=True)) == "≥ 5.0× less"
-    assert format_range(Estimate(1.2, 1.001, 9.0, 6, is_bound=True)) == "≥ +0.1 %"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +35,9 @@ def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
     [
         (0.1, 0.025, 0.2325, "4.3–40×"), (1.7, 1.2, 2.4, "1.2–2.4×"), (0.6, 0.5, 1.0, "1.0–2.0×"),
         (0.072, 0.0719, 0.0721, "14×"), (2.0, 0.8, 5.0, "÷1.2…×5.0"),
-        (1.6, 0.0, 5.0, "÷> 1M…×5.0"), (1.3, 1.2, 1.4, "+20…+40 %"),
+        (1.6, 0.0, 5.0, "≤ 5.0× more"), (2.0, 0.01, 300.0, "not known"),
+        (20.0, 3.0, 300.0, "≥ 3.0× more"), (0.05, 0.001, 0.3, "≥ 3.3× less"),
+        (1.3, 1.2, 1.4, "+20…+40 %"),
         (1.1, 0.3, 3.8, "−70…+280 %"), (0.97, 0.96, 0.98, "−4.0…−2.0 %"),
         (1.01, 0.9999, 1.03, "0…+3.0 %"), (1.0, 1.0, 1.0, "0 %"),
         (2.0, None, 3.0, "≤ 3.0× more"), (0.042, None, 0.053, "≥ 19× less"),
@@ -111,7 +106,7 @@ def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) 
         assert said == pytest.approx(value, rel=0.051)
 
 
-@given(st.floats(1e-5, 1e5), st.floats(1, 50), st.floats(1, 50))
+@given(st.floats(1e-5, 1e5), st.floats(1, 9.9), st.floats(1, 9.9))
 def test_what_is_said_of_a_ratio_agrees_with_it(value: float, below: float, above: float) -> None:
     ratio = Estimate(value, value / below, value * above, 5)
     said, interval = format_change(ratio), format_range(ratio)
@@ -127,4 +122,5 @@ def test_what_is_said_of_a_ratio_agrees_with_it(value: float, below: float, abov
 
 def number_in(text: str) -> float:
     number = text.removesuffix(" %")
+    number = number.replace(",", "")
     return float(number[:-1]) * 1000 if number.endswith("k") else float(number)

@@ -105,7 +105,10 @@ def answered(**changes: Any) -> GateVerdict:
 
 def failed_in_many() -> GateVerdict:
     first = failing().judgements[0]
-    records = [make_record({}, scenario=name) for name in ("a", "a", "b", "c", "d", "e")]
+    records = [
+        make_record({"base": [], "new": []}, scenario=name)
+        for name in ("a", "a", "b", "c", "d", "e")
+    ]
     places: tuple[Judgement, ...] = tuple(replace(first, records=(one,)) for one in records)
     return replace(failing(), judgements=places)
 
@@ -122,7 +125,7 @@ CASES: dict[str, Callable[[], Said]] = {
     "one round": lambda: [
         make_record({"old": waits(2, count=1), "new": waits(0.1, count=1)}),
     ],
-    "a idle phase that is not known": lambda: [make_record({"old": ONE * 3, "new": LATER * 3})],
+    "a window that is not known": lambda: [make_record({"old": ONE * 3, "new": LATER * 3})],
     "many candidates": lambda: [
         make_record({f"v{n}": waits(cost) for n, cost in enumerate((4, 8, 8, 1, 4, 4))}),
     ],

@@ -160,13 +160,13 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
                 pairs[:look],
                 margin=criterion.margin,
                 floor=criterion.floor,
-                least=criterion.metric.floor,
+                least=criterion.metric.resolution,
                 alarm=alarm,
                 dear_alarm=rule.ALPHA_DEAR * _part(criterion, costs) if criterion in costs else 0.0,
             )
         if cost and len(explained := question.pairs(cost)[1]) >= look:
             # What fell in one scenario pays for no rise in another.
-            of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.floor, beyond=1.0)
+            of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.resolution, beyond=1.0)
             if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
                 found = replace(found, verdict=Verdict.EXPLAINED)
     counted = numbers[: found.rounds]

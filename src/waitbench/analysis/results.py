@@ -1,13 +1,16 @@
 """What analysis comes to: results and notes. Every view formats these, and computes nothing."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.statistics import Comparison, MetricResult
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.statistics import Comparison, MetricResult, both_means
+from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
@@ -39,27 +42,67 @@ def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
 
 
 def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
-    """What a gate asked, those about several scenarios first."""
+    """Every question of a gate with its answer, those about several scenarios first."""
+    return [_answered(judgement) for judgement in verdict.judgements]
+
+
+def _answered(judgement: Judgement) -> MetricResult:
+    """A question; about one scenario, with the figures of both sides."""
+    criterion, ratio = judgement.criterion, judgement.ratio
+    before, after = None, None
+    if len(judgement.records) == 1:
+        before, after = both_means(judgement.records[0], judgement.label, criterion.metric)
+        is_little = [
+            it is not None and it.value < criterion.metric.resolution for it in (before, after)
+        ]
+        if ratio is not None and any(is_little) and not criterion.floor and not criterion.limit:
+            ratio = replace(ratio, is_bound=True)
+    return MetricResult(
+        scenario=judgement.place,
+        scenarios=judgement.scenarios,
+        revision=judgement.label,
+        metric=criterion.metric,
+        before=before,
+        after=after,
+        ratio=ratio,
+        rounds=judgement.rounds,
+        verdict=judgement.verdict,
+        judged=True,
+        criterion=str(criterion),
+        margin=criterion.margin,
+        floor=criterion.floor,
+        limit=criterion.limit,
+        dear=judgement.dear,
+        by_dear_runs=judgement.by_dear_runs,
+        accepted=judgement.accepted is not None,
+    )
+
+
+def with_answers(
+    results: Sequence[MetricResult], asked: Iterable[MetricResult]
+) -> list[MetricResult]:
+    """The figures, with the estimates that a gate made of the same ratios: each is one figure."""
+    known = {
+        (it.scenario, it.revision, it.metric.name): it.ratio
+        for it in asked
+        if it.ratio and len(it.scenarios) == 1 and not it.floor and it.limit is None
+    }
     return [
-        MetricResult(
-            scenario=found.place,
-            scenarios=found.scenarios,
-            revision=found.label,
-            metric=found.criterion.metric,
-            ratio=found.ratio,
-            rounds=found.rounds,
-            verdict=found.verdict,
-            judged=True,
-            criterion=str(found.criterion),
-            margin=found.criterion.margin,
-            floor=found.criterion.floor,
-            limit=found.criterion.limit,
-            dear=found.dear,
-            by_dear_runs=found.by_dear_runs,
-            accepted=found.accepted is not None,
-        )
-        for found in verdict.judgements
+        _with_estimate(it, known.get((it.scenario, it.revision, it.metric.name))) for it in results
     ]
+
+
+def _with_estimate(result: MetricResult, answer: Estimate | None) -> MetricResult:
+    ratio = result.ratio
+    if ratio is None or answer is None:
+        return result
+    low, high = (
+        ratio.low and min(ratio.low, answer.value),
+        ratio.high and max(ratio.high, answer.value),
+    )
+    return msgspec.structs.replace(
+        result, ratio=replace(ratio, value=answer.value, low=low, high=high)
+    )
 
 
 def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:

@@ -85,7 +85,7 @@ def sessions_of(
             continue
         columns = zip(*rounds.values(), strict=True)
         logs = {
-            entries[label]: tuple(math.log(max(cost, metric.floor)) for cost in costs)
+            entries[label]: tuple(math.log(max(cost, metric.resolution)) for cost in costs)
             for label, costs in zip(labels, columns, strict=False)
         }
         # One revision with two labels is compared with itself.

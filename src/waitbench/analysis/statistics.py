@@ -1,26 +1,27 @@
 """Measurements -> a Comparison: means and paired ratios with intervals, and what they mean.
 
 The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the
-geometric mean of the ratios within each round: pairing within rounds removes what the machine did
-to both. Intervals are Student's t, for ratios on their logarithms: exact if those are normal, and
-honest about how few rounds there are.
+Hodges-Lehmann estimate of the ratios within each round, as in the gate: pairing within rounds
+removes changes of the machine that both sides met. Intervals are Student's t, for ratios on their
+logarithms: exact if those are normal, and honest about how few rounds there are.
 
 A verdict is what the interval of its ratio says. Of eight scenarios in which nothing changed, one
 in five comparisons would have a scenario whose 95 % interval excludes 1. So the intervals of ratios
 share an error of 5 % (Bonferroni), over all scenarios and candidates, and over all metrics that
-sentences are about. Each other metric has such an error for itself.
+sentences are about. Each other metric has an error of its own.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import stdev
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
 
 from msgspec import Struct
 
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.rule import Dear
+from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
@@ -34,15 +35,23 @@ WIDEST = 1000.0
 """The factor by which an interval reaches to either side of its ratio at most."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
 """Why there is no ratio, by the outcome of a run without a measurement that is no failure."""
-NEAR_FLOOR = "near the floor"
-"""Why there is no ratio: on both sides some runs are where figures mean nothing."""
+BELOW_RESOLUTION = "below the resolution"
+"""Why there is no ratio: both sides lie where figures mean nothing."""
+OF_DATAFLOWS = ("real", "user", "system", "cpu")
+OF_WORKERS = ("idle", "wakeups", "latency", "memory")
+OF_COMMANDS = ("window", "cpu-window", "memory")
+"""The figures that come first: of dataflows, of workers that wait, of commands that end."""
 FIRST = (
-    "idle", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
-    "memory",
+    *OF_DATAFLOWS, "idle", "wakeups", "syscalls", "latency", "startup", "rss", "memory", "window",
+    "cpu-window", "restarts", "service-cpu", "service-requests",
 )  # fmt: skip
-"""The metrics that are looked at before all others, in this order."""
-SPOKEN_OF = ("system", "cpu", "real", "idle", "latency")
-"""The metrics that sentences are about."""
+"""The metrics that a reader can act on, in this order; tables of everything have more."""
+SPOKEN_OF = ("cpu", "real", "system", "idle")
+"""The metrics that a sentence each is about. They share four fifths of the error."""
+SIDE_EFFECTS = (
+    "latency", "latency-p50", "wakeups", "syscalls", "startup", "shutdown", "rss", "memory",
+)  # fmt: skip
+"""Costs that a change may raise while it lowers others, named if they rose: the last fifth."""
 
 
 class MetricResult(Struct, frozen=True, kw_only=True):
@@ -64,6 +73,8 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """Why there is no ratio."""
     judged: bool = False
     """Whether the verdict on the revision rests on it."""
+    headline: bool = False
+    """Whether it is among the figures that come first: see ``OF_DATAFLOWS``."""
     is_alone: bool = False
     """Whether its revision is compared with none."""
     waits: bool = True
@@ -89,11 +100,9 @@ class MetricResult(Struct, frozen=True, kw_only=True):
 
     @property
     def is_main(self) -> bool:
-        """Whether it is what is looked at first: a cost, and what waiting more cheaply costs."""
-        has_ratio = self.is_alone or self.ratio is not None
-        is_price = self.metric.name == "latency" and self.waits and has_ratio
-        is_total = self.metric.name in ("idle", "cpu") and self.is_alone
-        return not self.is_point and (self.judged or is_price or is_total)
+        """Whether charts of ratios have it: what is judged, real time, and lateness of waiting."""
+        is_price = self.metric.name == "latency" and self.waits
+        return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
 
     @property
     def headroom(self) -> float:
@@ -177,9 +186,17 @@ def t_quantile(share: float, freedom: float) -> float:
 
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
     """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
-    is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
-    found = geometric_mean(log_ratios(pairs, metric.floor), error)
-    return replace(found, is_bound=is_little[0] != is_little[1])
+    import numpy as np
+
+    is_little = [
+        math.fsum(side) / len(side) < metric.resolution for side in zip(*pairs, strict=True)
+    ]
+    logs = log_ratios(pairs, metric.resolution)
+    centre = math.exp(hodges_lehmann(np.array(logs), 0.0, 0.0).centre)
+    interval = geometric_mean(logs, error)
+    low = interval.low and min(interval.low, centre)
+    high = interval.high and max(interval.high, centre)
+    return Estimate(centre, low, high, len(logs), is_bound=is_little[0] != is_little[1])
 
 
 def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResult]:
@@ -189,23 +206,31 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
     sides = {name: _sides(record, label, metric) for name, metric in metrics.items()}
     known = {name for name, costs in sides.items() if any(costs)}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
-    # Where nothing reports the window, or engines have other work in it, total CPU is judged.
+    headlines = _headlines(metrics)
+    # Where a worker reports no window, its total CPU is judged.
     has_idle = "idle" in (compared if "cpu" in compared else known)
-    judged_by = "idle" if has_idle else "cpu"
+    judged_by = "idle" if has_idle and headlines is OF_WORKERS else "cpu"
     reasons = {one.reason for one in record.outcomes if one.label in (baseline, label)}
     unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
-    spoken_of = sum(name in SPOKEN_OF for name in metrics)
+    parts = {
+        name: share / sum(it in metrics for it in group)
+        for share, group in ((0.8, SPOKEN_OF), (0.2, SIDE_EFFECTS))
+        for name in group
+        if name in metrics
+    }
     for name in dict.fromkeys((*FIRST, *metrics)):
         metric, is_judged = BY_NAME.get(name, metrics.get(name)), name == judged_by and not is_alone
         if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
             continue
         theirs, ours = sides.get(name, ([], []))
+        before, after = (mean(side) if side else None for side in (theirs, ours))
         ratio, why_not = None, ""
         if name in compared:
             pairs = list(zip(theirs, ours, strict=True))
-            ratio = _ratio(pairs, metric, error / (spoken_of if name in SPOKEN_OF else 1))
-            why_not = NEAR_FLOOR if max(min(theirs), min(ours)) < metric.floor else ""
+            ratio = _ratio(pairs, metric, error * parts.get(name, 1.0))
+            is_little = max(map(fmean, (theirs, ours))) < metric.resolution
+            why_not = BELOW_RESOLUTION if is_little else ""
         elif not is_alone:
             why_not = unable or ("not compared" if compared else "not measured")
         ratio = None if why_not else ratio
@@ -214,17 +239,33 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
             scenarios=(record.scenario,),
             revision=label,
             metric=metric,
-            before=mean(theirs) if theirs and not is_alone else None,
-            after=mean(ours) if ours else None,
+            before=None if is_alone else before,
+            after=after,
             ratio=ratio,
             rounds=ratio.count if ratio else 0,
             verdict=ratio.verdict if ratio else None,
             judged=is_judged,
+            headline=name in headlines,
             is_alone=is_alone,
             waits=record.waits,
             is_point=record.scan is not None,
             why_not=why_not,
         )
+
+
+def _headlines(metrics: Container[str]) -> Sequence[str]:
+    """The names of the figures that come first among those of a scenario."""
+    if "window" in metrics:
+        return OF_COMMANDS
+    return OF_WORKERS if "memory" in metrics else OF_DATAFLOWS
+
+
+def both_means(
+    record: Record, label: str, metric: Metric
+) -> tuple[Estimate | None, Estimate | None]:
+    """The means of the baseline and of a revision, in the rounds that both have."""
+    theirs, ours = _sides(record, label, metric)
+    return mean(theirs) if theirs else None, mean(ours) if ours else None
 
 
 def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:

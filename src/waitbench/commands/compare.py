@@ -132,7 +132,7 @@ def compare(
     ] = "1/1",
     plot: options.Plot = True,
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: options.Verbose = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
     ] = False,
@@ -171,7 +171,7 @@ def compare(
         results=results,
         resume=resume,
     )
-    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
+    output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     if on is None:
         running = run(asked_for, output, asked)
     else:

@@ -30,7 +30,7 @@ def merge(
     results: options.NewResults = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
+    verbose: options.Verbose = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")
     ] = False,
@@ -38,7 +38,7 @@ def merge(
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     whole, records = shares.merge([shares.read(folder) for folder in named])
     Gate.read_settings(whole.settings, records)  # Raises before anything is created.
-    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
+    output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
         contents = shares.write(folder, whole, records, named)
         code = conclude(contents, output, plot=plot)

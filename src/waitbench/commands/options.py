@@ -186,9 +186,12 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")
 ]
 Verbose = Annotated[
-    bool,
+    int,
     typer.Option(
-        "--verbose", "-v", help="All figures of each scenario, and all questions of a gate."
+        "--verbose",
+        "-v",
+        count=True,
+        help="The figures of each scenario, and all questions of a gate; -vv prints all figures.",
     ),
 ]
 Metric = Annotated[str, typer.Option(metavar="METRIC", help="The cost that is followed.")]

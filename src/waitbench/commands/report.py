@@ -53,10 +53,10 @@ def report(
         ),
     ] = None,
     price: options.CorePrice = None,
-    verbose: options.Verbose = False,
+    verbose: options.Verbose = 0,
 ) -> None:
     """Print the answer and tables of folders of results, or write a page of them."""
-    output = Output(verbose=verbose, price=options.parsed_price(price))
+    output = Output(verbosity=verbose, price=options.parsed_price(price))
     if html is not None and markdown is not None:
         raise UsageError("--markdown does not go with --html: leave it out, or --html.")
     if html is not None:

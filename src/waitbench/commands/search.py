@@ -183,7 +183,7 @@ class _StepGuide:
         found = [by_round([(one, label) for label in labels], self.metric) for one in records]
         shared = sorted(set(found[0]).intersection(*found[1:]))
         costs = [
-            [[max(cost, self.metric.floor) for cost in of[number]] for of in found]
+            [[max(cost, self.metric.resolution) for cost in of[number]] for of in found]
             for number in shared
         ]
         disturbed = {number for record in records for number in record.disturbed_rounds}

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from waitbench.model.verdicts import Verdict
 
 MARGIN = 0.05
-"""Ratios within 1 / 1.05 … 1.05 count as the same; the gate has margins of its own.
+"""A certain change beyond this share is one; the gate has margins of its own.
 
 A change point of a history must certainly exceed it.
 """
+NEGLIGIBLE = 0.10
+"""Where nothing is certain but that a ratio lies within this share of 1, nothing changed."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,10 @@ class Estimate:
         """What a ratio to the baseline says."""
         if self.low is None or self.high is None:
             return Verdict.INCONCLUSIVE
-        if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
+        holds_one = self.low <= 1 <= self.high
+        margin = NEGLIGIBLE if holds_one else MARGIN
+        if self.low >= 1 - margin and self.high <= 1 + margin:
             return Verdict.WITHIN_MARGIN
-        if self.low <= 1 <= self.high:
+        if holds_one:
             return Verdict.INCONCLUSIVE
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER

@@ -55,14 +55,16 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return self.is_own or self.name in ("window", "cpu-window")
 
     @property
-    def floor(self) -> float:
+    def resolution(self) -> float:
         """The smallest value that a ratio is taken of; what is below counts as this.
 
-        CPU time can be 0, and below 1 ms a kernel that accounts by ticks cannot tell values apart.
-        Nor does one wake-up where there was none mean anything: what explains a cost counts from 5
-        a run, any other count from 1.
+        CPU time can be 0, and below 1 ms says nothing. Its split into user and system time is
+        sampled, at each tick of 4 ms in most kernels. A single wake-up where there was none means
+        nothing: a component of a cost counts from 5 a run, any other count from 1.
         """
-        if self.key.startswith(("time_user", "time_system", "time_cpu")):
+        if self.key.startswith(("time_user", "time_system")):
+            return 4e-3
+        if self.key.startswith("time_cpu"):
             return 1e-3
         if self.unit != "count":
             return 1e-9
@@ -105,7 +107,7 @@ METRICS = (
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     Metric("cpu-running", "time_cpu_running", "second", "CPU after start-up"),
     # What the workers did.
-    Metric("share", "cpu_share_idle", "core", "CPU per waiting second"),
+    Metric("share", "cpu_share_idle", "core", "idle CPU per second"),
     Metric("startup", "time_startup", "second", "start-up"),
     Metric("shutdown", "time_shutdown", "second", "shutdown"),
     Metric("polls", "polls", "count", "polls", explains="idle"),

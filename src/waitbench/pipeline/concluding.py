@@ -45,8 +45,8 @@ class Output:
 
     quiet: bool = False
     as_json: bool = False
-    verbose: bool = False
-    """Whether the figures of each scenario are printed too, and all that a gate asked."""
+    verbosity: int = 0
+    """1 prints the figures of each scenario, and all questions of a gate; 2 prints all figures."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
     price: Price | None = None
@@ -186,18 +186,23 @@ def say(found: Conclusion, output: Output, *, has_charts: bool = False) -> None:
         return
     console = output.answers
     if not output.quiet:
-        of_each = found.compared if output.verbose else ()
-        figures = [answering.scenario(findings([one]), one.record.scenario) for one in of_each]
-        print_tables([*figures, *found.tables(output.price, brief=not output.verbose)], console)
+        of_each = found.compared if output.verbosity else ()
+        figures = [
+            answering.scenario(
+                findings([one]), one.record.scenario, everything=output.verbosity > 1
+            )
+            for one in of_each
+        ]
+        print_tables([*figures, *found.tables(output.price, brief=not output.verbosity)], console)
     if not found.compared:
         return
     known = found.findings
-    if known.judgements is not None and output.verbose:
+    if known.judgements is not None and output.verbosity:
         print_tables([answering.details(known)], console)
     links = _links(found, has_charts)
     shown = replace(answer(known), links=links)
     if output.quiet:
-        shown = replace(shown, table=None, links=links[-1:])
+        shown = replace(shown, tables=(), links=links[-1:])
     print_answer(shown, console)
 
 

@@ -12,18 +12,15 @@ from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Scanned
-from waitbench.analysis.statistics import Comparison, MetricResult
+from waitbench.analysis.statistics import FIRST, Comparison, MetricResult
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.reporting import forest, notes, scan
+from waitbench.reporting import forest, matrix, notes, scan
 from waitbench.reporting.document import Answer, Table
-from waitbench.reporting.forest import COLUMNS
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
 
 _NAMED = 2
 """So many candidates are named in the title."""
-_SHORT = 10
-"""Labels up to this head a column of figures."""
 _MORE_ROUNDS = 2
 """By how much more rounds are proposed where those that were made did not tell enough."""
 _NOT_AGAIN = ("--results", "--rounds", "--shard")
@@ -52,22 +49,16 @@ class Findings:
     def title(self) -> str:
         """What was compared with what."""
         baseline, *others = self.labels or ("",)
-        if not others:
-            return baseline
-        who = " and ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
-        return f"{who} against {baseline}"
+        if len(others) == 1:
+            return f"{baseline} → {others[0]}"
+        names = " and ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
+        return f"{names} against {baseline}" if others else baseline
 
     @property
-    def sides(self) -> forest.Columns:
-        """The figures of both sides."""
-        baseline, *others = self.labels or ("",)
-        if not others:
-            return ((baseline, forest.after_of),)
-        candidate = others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate"
-        return (
-            (baseline if len(baseline) <= _SHORT else "baseline", forest.before_of),
-            (candidate, forest.after_of),
-        )
+    def main(self) -> Sequence[MetricResult]:
+        """The ratios that charts draw: of many candidates, those that are judged alone."""
+        is_short = len(self.labels) <= _NAMED + 1
+        return [it for it in self.results if it.is_main and (is_short or it.judged)]
 
 
 def findings(
@@ -76,22 +67,23 @@ def findings(
     scanned: Sequence[Scanned] = (),
 ) -> Findings:
     """All results and notes."""
+    judgements = None if verdict is None else of_analysis.of_verdict(verdict)
     results = of_analysis.of_comparisons(comparisons)
-    alone = [one for one in results if not one.is_point]
-    changes = [*notes.changes(alone), *scan.headlines(scanned)]
+    results = of_analysis.with_answers(results, judgements or ())
+    changes = [*notes.changes([it for it in results if not it.is_point]), *scan.headlines(scanned)]
     if verdict is None:
-        failed = [run for one in comparisons for run in failed_runs(one.record)]
-        said = [*changes, *notes.failures(failed)]
+        failed = [run for it in comparisons for run in failed_runs(it.record)]
+        first = [*changes, *notes.failures(failed)]
     else:
-        prices = [one for one in changes if one.kind == notes.PRICE]
+        worse = [it for it in changes if it.kind == notes.WORSE and it.count]
         outcome, *others = notes.of_verdict(verdict)
-        said = [outcome, *prices, *others]
+        first = [outcome, *worse, *others]
     return Findings(
         labels=tuple(comparisons[0].figures) if comparisons else (),
-        basis=_basis(comparisons),
+        basis=_basis(comparisons, results),
         results=results,
-        judgements=None if verdict is None else of_analysis.of_verdict(verdict),
-        notes=[*said, *notes.cautions(comparisons)],
+        judgements=judgements,
+        notes=[*first, *notes.cautions(comparisons)],
     )
 
 
@@ -104,7 +96,7 @@ def remarks(comparison: Comparison) -> list[str]:
     ]
 
 
-def _basis(comparisons: Sequence[Comparison]) -> str:
+def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -> str:
     topologies = {one.record.topology for one in comparisons}
     processes = topologies.pop() if len(topologies) == 1 else ""
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
@@ -112,39 +104,17 @@ def _basis(comparisons: Sequence[Comparison]) -> str:
     rounds = format_count(counts[-1], "round", "rounds") if counts else "no rounds"
     if len(counts) > 1:
         rounds = f"{counts[0]}–{rounds}"
-    return ", ".join(filter(None, (processes, rounds)))
+    has_seconds = any(it.headline and it.metric.name == "real" for it in results)
+    return ", ".join(filter(None, (processes, rounds, "mean seconds" if has_seconds else "")))
 
 
 def answer(found: Findings) -> Answer:
-    """What they come to, for people: a table has what fails already."""
-    if found.judgements is None:
-        table = _scenarios(found)
-    else:
+    """The deciding questions of a gate, then the figures of each scenario."""
+    tables = [*matrix.tables(found.labels, found.results)]
+    if found.judgements is not None:
         decides, _ = of_analysis.decisive(found.judgements)
-        table = gate_table(found, decides, in_parts=True)
-    return Answer(title=found.title, basis=found.basis, notes=found.shown, table=table)
-
-
-def _scenarios(found: Findings) -> Table:
-    """A row for each candidate in each scenario, and beneath it how late items came.
-
-    Of a revision that is compared with none, what each scenario costs it.
-    """
-    judged = {one.metric.title for one in found.results if one.judged}
-    what = next(iter(judged), "cost") if len(judged) < 2 else "idle CPU"
-    several = len(found.labels) > 2
-
-    def name(one: MetricResult) -> str:
-        if not one.judged:
-            return f"{'' if one.is_alone else '  '}{one.metric.title}"
-        who = one.revision if several else one.scenario
-        return who if one.metric.title == what else f"{who}, {one.metric.title}"
-
-    shown = [one for one in found.results if one.is_main]
-    has_groups = several or len(found.labels) == 1
-    groups = [one.scenario for one in shown if has_groups]
-    columns = (*found.sides, *(COLUMNS if found.labels[1:] else ()))
-    return forest.tabulate("", shown, columns, names=((what, name),), groups=groups)
+        tables.insert(0, gate_table(found, decides, in_parts=True))
+    return Answer(title=found.title, basis=found.basis, notes=found.shown, tables=tables)
 
 
 def costs(
@@ -155,15 +125,19 @@ def costs(
 ) -> Table:
     """Figures beside those of the baseline; of a revision alone, its own."""
     if not found.labels[1:]:
-        return forest.tabulate(title, results, found.sides, colours=colours)
-    columns, axis = (*found.sides, *COLUMNS), forest.axis_of(results)
+        return forest.tabulate(title, results, forest.sides(found.labels), colours=colours)
+    columns, axis = (*forest.sides(found.labels), *forest.COLUMNS), forest.axis_of(results)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
-def scenario(found: Findings, name: str) -> Table:
-    """Every figure of one scenario."""
-    own = [one for one in found.results if one.scenario == name]
-    return costs(found, own, f"{name} · {found.basis} · means")
+def scenario(found: Findings, name: str, *, everything: bool = False) -> Table:
+    """The figures of one scenario that a reader can act on, or all of them."""
+    figures = [
+        it
+        for it in found.results
+        if it.scenario == name and (everything or it.metric.name in FIRST or it.metric.is_own)
+    ]
+    return costs(found, figures, f"{name} · {found.basis}")
 
 
 def of_commands(found: Findings) -> list[Table]:
@@ -209,7 +183,7 @@ def gate_table(
             ]
         group = f"{one.revision}: {one.scenario}" if several else one.scenario
         groups += [group] * (len(rows) - len(groups))
-    sides = found.sides if any(one.after for one in rows) else ()
+    sides = forest.sides(found.labels) if any(one.after for one in rows) else ()
     has_rises = any(one.limit is None for one in asked)
     return forest.tabulate(
         title,
@@ -238,12 +212,13 @@ def next_step(
     found: Findings, verdict: GateVerdict | None, rounds: int, argv: Sequence[str]
 ) -> list[tuple[str, str]]:
     """What is best done now with a comparison that was typed so, and why; if anybody knows."""
-    verdicts = {one.verdict for one in found.results if one.judged and one.verdict}
+    verdicts = {it.verdict for it in found.results if it.judged and it.verdict}
+    idle = {it.verdict for it in found.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateOutcome.INCONCLUSIVE, bool(verdict.failures)
         more, purpose = ["--full"], "longer runs tell smaller changes apart"
     else:
-        is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts
+        is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
         more = ["--rounds", str(max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS))]
         purpose = "more rounds tell smaller changes apart"
     if not is_open and is_slower:

@@ -52,7 +52,7 @@ def answer(searched: Searched) -> Answer:
     return Answer(
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
         notes=tuple(_notes(searched)),
-        table=_steps(searched),
+        tables=(_steps(searched),),
         links=tuple(("Again", text) for text in to_repeat(searched)),
     )
 

@@ -1,11 +1,14 @@
 """Documents on a console, and the console that everything is printed on."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from textwrap import wrap
 from typing import IO
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -27,6 +30,8 @@ _GAP = 2
 _RESULT = " RESULT "
 _LEAST = 12
 """So wide a column stays where it is folded."""
+_Column = tuple[Heading, int, int]
+"""A heading, the width of its column, and the space before it."""
 
 
 def make_console(
@@ -68,9 +73,10 @@ def print_answer(answer: Answer, console: Console) -> None:
     headlines = [note for note in answer.notes if note.kind in HEADLINES]
     for note in headlines:
         _print_note(note, console, "bold ")
-    if answer.table is not None and answer.table.rows:
-        console.print()
-        print_cells(answer.table, console)
+    for table in answer.tables:
+        if table.rows:
+            console.print()
+            print_cells(table, console)
     others = [note for note in answer.notes if note not in headlines]
     if others:
         console.print()
@@ -121,15 +127,16 @@ def print_cells(table: Table, console: Console) -> None:
     Columns that give way do so first; then names are folded.
     """
     table = table.without(lambda heading: heading.axis is not None and not heading.axis.characters)
-    if _total(_widths(table)) > console.width:
-        table = table.without(lambda heading: heading.gives_way == 1)
-    if _total(_widths(table)) > console.width:
-        table = table.without(lambda heading: heading.gives_way == 2)
+    for level in (1, 2):
+        if _total(_widths(table), table.headings) > console.width:
+            table = table.without(partial(_gives_way, level=level))
     headings, widths = table.headings, _widths(table)
-    names = [place for place, one in enumerate(headings) if one.is_left and not one.axis]
-    while _total(widths) > console.width and any(widths[place] > _LEAST for place in names):
+    names = [place for place, it in enumerate(headings) if it.is_left and not it.axis]
+    while _total(widths, headings) > console.width and any(widths[it] > _LEAST for it in names):
         widths[max(names, key=widths.__getitem__)] -= 1
-    columns = [(heading.is_left, width) for heading, width in zip(headings, widths, strict=True)]
+    columns = [*zip(headings, widths, _gaps(headings), strict=True)]
+    if any(heading.group for heading in headings):
+        console.print(Text(_group_line(columns), style="bold"), crop=False)
     titles = [Word(text=_title(heading), style="bold") for heading in headings]
     console.print(_rich(columns, [titles]), crop=False)
     groups: dict[str, list[tuple[Cell, ...]]] = {}
@@ -142,36 +149,74 @@ def print_cells(table: Table, console: Console) -> None:
         console.print(_rich(columns, rows), crop=False)
 
 
+def _gives_way(heading: Heading, level: int) -> bool:
+    return heading.gives_way == level
+
+
 def _widths(table: Table) -> list[int]:
     """How wide each column is."""
     texts = [
-        (_title(heading), *map(text_of, cells))
+        (_title(heading), *map(_brief, cells))
         for heading, (_, cells) in zip(table.headings, table.columns, strict=True)
     ]
-    return [max(cell_len(line) for text in of for line in text.split("\n")) for of in texts]
+    widths = [max(cell_len(line) for text in of for line in text.split("\n")) for of in texts]
+    gaps, last = _gaps(table.headings), len(widths) - 1
+    end = 0
+    for place, heading in enumerate(table.headings):
+        end += widths[place] + gaps[place]
+        if place == last or heading.group != table.headings[place + 1].group:
+            # The name of a group stands at the right end of its columns.
+            widths[place] += max(0, cell_len(heading.group) + _GAP - end)
+            end = 0
+    return widths
 
 
 def _title(heading: Heading) -> str:
     return heading.axis.ruler if heading.axis else heading.text
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _GAP * (len(widths) - 1)
+def _gaps(headings: Sequence[Heading]) -> list[int]:
+    """The space before each column: columns of one group are close."""
+    pairs = pairwise([None, *headings])
+    return [
+        0 if left is None else 1 if right.group and left.group == right.group else _GAP
+        for left, right in pairs
+        if right is not None
+    ]
 
 
-def _rich(columns: Sequence[tuple[bool, int]], rows: Iterable[Sequence[Cell]]) -> RichTable:
+def _total(widths: Sequence[int], headings: Sequence[Heading]) -> int:
+    return sum(widths) + sum(_gaps(headings))
+
+
+def _group_line(columns: Sequence[_Column]) -> str:
+    """The names of groups, each at the right end of its columns."""
+    line, end = "", 0
+    for place, (heading, width, gap) in enumerate(columns):
+        end += width + gap
+        following = columns[place + 1][0].group if columns[place + 1 :] else ""
+        if heading.group and heading.group != following:
+            line += heading.group.rjust(end - len(line))
+    return line
+
+
+def _rich(columns: Sequence[_Column], rows: Iterable[Sequence[Cell]]) -> RichTable:
     # On a terminal too narrow for them, lines go on below, whole.
-    total = _total([width for _, width in columns])
-    table = RichTable(
-        box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=False, width=total
-    )
-    for is_left, width in columns:
-        justify: JustifyMethod = "left" if is_left else "right"
-        table.add_column(width=width, justify=justify, overflow="fold")
+    total = sum(width + gap for _, width, gap in columns)
+    table = RichTable(box=None, padding=0, pad_edge=False, show_header=False, width=total)
+    for heading, width, gap in columns:
+        justify: JustifyMethod = "left" if heading.is_left else "right"
+        table.add_column(width=width + gap, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*map(_text, row))
+        table.add_row(
+            *(Padding(_text(it), (0, 0, 0, of[2])) for it, of in zip(row, columns, strict=True))
+        )
     return table
 
 
+def _brief(cell: Cell) -> str:
+    return (isinstance(cell, Word) and cell.short) or text_of(cell)
+
+
 def _text(cell: Cell) -> Text:
-    return Text(text_of(cell), style=cell.style if isinstance(cell, Word) else "")
+    return Text(_brief(cell), style=cell.style if isinstance(cell, Word) else "")

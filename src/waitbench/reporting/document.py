@@ -14,6 +14,8 @@ class Word:
     """A cell with a text that looks or sorts in a way of its own."""
 
     text: str
+    short: str = ""
+    """The same below the row that it continues, where there is little room."""
     style: str = ""
     """How it looks, as rich names it: a console, a page and a chart show the same."""
     sort: float | None = None
@@ -63,6 +65,8 @@ class Heading:
     """Of a column of dots: on a page, and on a console where it has a width there."""
     gives_way: int = 0
     """Where names do not fit beside it, a console leaves out columns of 1, and then of 2."""
+    group: str = ""
+    """Stands above this heading and its neighbours of the same group, whose columns are close."""
 
 
 Column = tuple[str | Heading, Sequence[Cell]]
@@ -145,8 +149,8 @@ class Answer:
     basis: str = ""
     """What that rests on."""
     notes: Sequence[Note] = ()
-    table: Table | None = None
-    """A row a scenario, and what else is worth a row."""
+    tables: Sequence[Table] = ()
+    """A row for each scenario, or for each question of a gate."""
     links: Sequence[tuple[str, str]] = ()
     """What is best done now, and where there is more: a word, and a command or a place."""
 

@@ -83,7 +83,6 @@ class Axis:
         logs = sorted(
             max(abs(math.log(end)) for end in (one.value, one.low, one.high) if end)
             for one in ratios
-            if not one.is_bound
         )
         most = math.exp(logs[math.ceil(len(logs) * (1 - beyond)) - 1]) if logs else 1.0
         return cls.of_ratios(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
-from waitbench.analysis.statistics import NEAR_FLOOR, UNABLE, MetricResult
+from waitbench.analysis.statistics import BELOW_RESOLUTION, UNABLE, MetricResult
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, Word
@@ -28,6 +28,8 @@ from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MA
 place_of: Callable[[MetricResult], str] = attrgetter("scenario")
 label_of: Callable[[MetricResult], str] = attrgetter("revision")
 TOO_FEW = "too few rounds"
+_SHORT = 10
+"""Labels up to this head a column of figures."""
 GATE_AXIS = Axis.of_ratios(2.0, "limit")
 """Margins are narrow, and a failure is an arrow at the edge."""
 
@@ -43,7 +45,7 @@ def mark_of(found: MetricResult) -> str:
         return holds.get(found.verdict) or MARKS.get(found.verdict, HARMLESS)
     if found.is_alone:
         return ""
-    is_harmless = found.why_not in (*UNABLE.values(), NEAR_FLOOR) or not found.judged
+    is_harmless = found.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not found.judged
     # Where neither side has a figure a gate ended before its turn, or a note says what failed.
     return HARMLESS if is_harmless or found.before is None else BROKEN
 
@@ -68,14 +70,21 @@ def _sides(found: MetricResult) -> list[str]:
     return format_values(values, found.metric.unit)
 
 
+def has_ratio(found: MetricResult) -> bool:
+    """Whether both sides lie above the resolution, so that a ratio of them says anything."""
+    is_bound = found.ratio is not None and found.ratio.is_bound and not found.floor
+    return not is_bound and found.why_not != BELOW_RESOLUTION
+
+
 def change_of(found: MetricResult) -> str:
     """The ratio as a change, or why there is none."""
-    if found.why_not == NEAR_FLOOR:
-        return f"near {format_limit(found.metric.floor, found.metric)}"
     if found.by_dear_runs and found.dear is not None:
         return f"{found.dear.candidate} of {found.dear.pairs}"
     if found.is_alone:
         return ""
+    if not has_ratio(found):
+        # The two figures stand alone.
+        return NOTHING
     if found.ratio is None:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
     if found.limit is not None:
@@ -85,14 +94,14 @@ def change_of(found: MetricResult) -> str:
 
 def interval_of(found: MetricResult) -> str:
     """What is certain of the change."""
-    if found.why_not == NEAR_FLOOR:
-        return "not compared"
     if found.by_dear_runs and found.dear is not None:
         return f"baseline {found.dear.baseline}"
     if found.ratio is not None and found.limit is not None:
         ends = (("≥", found.ratio.low), ("≤", found.ratio.high))
         known = [f"{sign} {format_of_limit(found.limit, end)}" for sign, end in ends if end]
         return ", ".join(known) or NOTHING
+    if not has_ratio(found):
+        return NOTHING
     if found.ratio is not None:
         certain = format_shares(found.ratio) if found.floor else format_range(found.ratio)
         return certain or (NOTHING if found.criterion else TOO_FEW)
@@ -125,10 +134,22 @@ LIMIT_COLUMNS: Columns = (("estimate", change_of), *GATE_COLUMNS[1:])
 _NAMES: Columns = (("scenario", place_of), ("cost", cost_of), ("revision", label_of))
 
 
+def sides(labels: Sequence[str]) -> Columns:
+    """The columns of both figures; of a revision alone, of its own."""
+    baseline, *others = labels or ("",)
+    if not others:
+        return ((baseline, after_of),)
+    candidate = others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate"
+    return (
+        (baseline if len(baseline) <= _SHORT else "baseline", before_of),
+        (candidate, after_of),
+    )
+
+
 def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
     """A ratio, or how far it is from the limit of a gate."""
     ratio, most = found.ratio, 1 + found.margin
-    if ratio is None:
+    if ratio is None or not has_ratio(found):
         return None
     band = (1 / most, most)
     if found.criterion and found.floor:

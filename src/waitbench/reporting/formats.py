@@ -6,6 +6,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 
 from waitbench.analysis.limits import Limit
 from waitbench.model.estimate import Estimate
@@ -13,6 +14,9 @@ from waitbench.model.metrics import Metric
 
 NOTHING = "–"
 """Stands where there is no figure."""
+NOT_KNOWN = "not known"
+FARTHEST = 10.0
+"""The factor by which the end of an interval that is worth printing is off its ratio at most."""
 
 _DIGITS = 3
 """Of a value: more is noise."""
@@ -80,6 +84,30 @@ def _unit_for(values: Iterable[float], counted_in: str) -> tuple[str, float]:
     return next((unit, scale) for least, unit, scale in units if most >= least)
 
 
+def format_columns(
+    columns: Sequence[Sequence[float | None]],
+    counted_in: str,
+    like: Sequence[Sequence[float | None]],
+) -> tuple[str, list[list[str]]]:
+    """Columns in the unit that fits the median of those ``like`` them, and that unit.
+
+    Each value has three digits: ".091", "5.10", "48.5", "126".
+    """
+    values = [abs(value) for column in like for value in column if value]
+    unit, scale = _unit_for([median(values)] if values else [], counted_in)
+    return unit, [[_narrow(value, scale) for value in column] for column in columns]
+
+
+def _narrow(value: float | None, scale: float) -> str:
+    if value is None:
+        return NOTHING
+    scaled = value * scale
+    known = ((0.0, 0), (0.9995, 3), (9.995, 2), (99.95, 1))
+    places = next((places for most, places in known if abs(scaled) <= most), 0)
+    text = f"{scaled:,.{places}f}"
+    return text.removeprefix("0") if places == 3 else text
+
+
 def format_limit(value: float, metric: Metric) -> str:
     """A limit, whose digits are all meant."""
     unit, scale = _unit_for([value], metric.unit)
@@ -95,6 +123,8 @@ def format_of_limit(limit: Limit, share: float) -> str:
 def format_many(value: float) -> str:
     """A large number as it is said."""
     rounded = float(f"{value:.{_SAID_DIGITS - 1}e}")
+    if abs(rounded) < 10**4:
+        return format_digits(rounded, _DIGITS)
     for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if abs(rounded) >= size:
             return f"{format_digits(rounded / size, _DIGITS)}{letter}"
@@ -102,33 +132,42 @@ def format_many(value: float) -> str:
 
 
 def format_change(ratio: Estimate | float) -> str:
-    """A ratio as it is said: "13× less", "1.5× more", below that "+4.2 %"; at least, of a bound."""
-    if not isinstance(ratio, Estimate):
-        return _change(ratio, ratio)
-    return f"{'≥ ' if ratio.is_bound else ''}{_change(ratio.value, ratio.value)}"
+    """A ratio as it is said: "13× less", "1.5× more", below that "+4.2 %"."""
+    value = ratio.value if isinstance(ratio, Estimate) else ratio
+    return _change(value, value)
 
 
-def format_range(ratio: Estimate) -> str:
+def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    One that holds 1 is "÷1.2…×3.0". Where only one end is known, and of a bound, it is that.
+    One that holds 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out: then it
+    is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
     """
-    low, high, value = ratio.low, ratio.high, ratio.value
+    value = ratio.value
+    ends = (ratio.low, ratio.high)
+    low, high = (end if end and _factor(end / value) <= FARTHEST else None for end in ends)
     if low is None or high is None:
         end = high if low is None else low
-        text = "" if end is None else _change(end, value)
+        if end is None:
+            return "" if ends == (None, None) else NOT_KNOWN
+        text = _change(end, value)
         # The less it is, the greater is the factor by which it is less.
         is_most = (low is None) is not text.endswith("less")
-        return text and f"{'≤' if is_most else '≥'} {text}"
-    if ratio.is_bound and not low <= 1 <= high:
-        return f"≥ {_change(min(low, high, key=_factor), value)}"
+        return f"{'≤' if is_most else '≥'} {text}"
     if _factor(value) < _SHARES_BELOW:
-        return f"{'…'.join(dict.fromkeys(map(_percent, (low, high))))} %"
+        texts = dict.fromkeys(_percent(end, whole=whole) for end in (low, high))
+        return f"{'…'.join(texts)} %"
     if low < 1 < high:
-        return f"÷{_times(1 / max(low, _LEAST))}…×{_times(high)}"
+        return f"÷{_times(1 / low)}…×{_times(high)}"
     # Nearest to no change first.
     factors = sorted(map(_factor, (low, high)))
     return f"{'–'.join(dict.fromkeys(map(_times, factors)))}×"
+
+
+def format_bound(ratios: Iterable[Estimate]) -> str:
+    """How far from no change intervals reach at most, in whole per cent: "±8 %"."""
+    ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end]
+    return f"±{max(1, math.ceil(max(abs(end - 1) for end in ends) * 100 - 1e-9))} %"
 
 
 def _change(ratio: float, like: float) -> str:
@@ -143,10 +182,11 @@ def _factor(ratio: float) -> float:
     return max(ratio, 1 / max(ratio, _LEAST), 1.0)
 
 
-def _percent(ratio: float) -> str:
+def _percent(ratio: float, *, whole: bool = False) -> str:
     """A change in per cent, with its sign."""
-    size = _two_digits(abs(ratio - 1) * 100)
-    return "0" if size == "0.0" else f"{'−' if ratio < 1 else '+'}{size}"
+    percent = abs(ratio - 1) * 100
+    size = f"{percent:.0f}" if whole else _two_digits(percent)
+    return "0" if size in ("0", "0.0") else f"{'−' if ratio < 1 else '+'}{size}"
 
 
 def _times(factor: float) -> str:

@@ -18,8 +18,9 @@ def render_answer(answer: Answer) -> str:
         outcome = headlines.pop(0)
         lines = [f"### {outcome.level} {_escape(outcome.text)}", "", title, ""]
     lines += _items(headlines, "**")
-    if answer.table is not None and answer.table.rows:
-        lines += [*([""] if lines[-1] else []), *_table_lines(answer.table), ""]
+    for table in answer.tables:
+        if table.rows:
+            lines += [*([""] if lines[-1] else []), *_table_lines(table), ""]
     lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
     for _, link in answer.links:
         lines += ["", "```console", link, "```"]
@@ -39,13 +40,13 @@ def render_table(table: Table) -> str:
 
 def _table_lines(table: Table) -> list[str]:
     table = table.without(lambda heading: heading.axis is not None)
-    header = [_escape(heading.text) for heading in table.headings]
+    header = [_escape(f"{it.group} {it.text}".strip()) for it in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
     if table.groups:
         header.insert(0, "scenario")
         rows = [[_escape(group), *row] for group, row in zip(table.groups, rows, strict=True)]
-        rules = ["---"] * len(header)
+        rules.insert(0, "---")
     return [_line(header), _line(rules), *map(_line, rows)]
 
 

@@ -12,23 +12,25 @@ from waitbench.analysis import results
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import NEAR_FLOOR, Comparison, MetricResult
+from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison, MetricResult
+from waitbench.model.estimate import Estimate
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, RESTARTED
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
     NOTHING,
+    format_bound,
     format_change,
     format_count,
-    format_range,
+    format_limit,
     format_share,
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
 
-OUTCOME, CHANGE, PRICE = "outcome", "change", "price"
-HEADLINES = (OUTCOME, CHANGE, PRICE)
+OUTCOME, CHANGE, WORSE = "outcome", "change", "worse"
+HEADLINES = (OUTCOME, CHANGE, WORSE)
 """What a report begins with: the kinds of what it comes to."""
 SAME_BUILD = "same-build"
 DISTURBED = "disturbed"
@@ -41,16 +43,15 @@ See docs/trials/counting-cost.txt.
 """
 _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a line."""
-_NAMED = 3
-"""So many candidates have lines of their own."""
+_NAMED = 2
+"""So many candidates have a line for each cost; of more, each has one for all."""
+_OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateOutcome.PASS: "✓",
     GateOutcome.FAIL: BROKEN,
     GateOutcome.INCONCLUSIVE: "?",
     GateOutcome.NOT_MEASURED: WARNING,
 }
-_WORDS = {Verdict.WITHIN_MARGIN: "unchanged", Verdict.INCONCLUSIVE: "inconclusive"}
-"""As docs/reading.md has them, in which ratios are no news."""
 _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
     LOST: "the baseline supports it, this candidate does not",
@@ -68,74 +69,136 @@ def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
     return Note(kind=kind, level=level, text=text, **about)
 
 
-def changes(found: Sequence[MetricResult]) -> Iterator[Note]:
-    """What is known of each candidate: a line for each verdict, and what waiting less costs.
-
-    Of many, the table says it.
-    """
-    labels = dict.fromkeys(one.revision for one in found if one.judged)
-    if len(labels) > _NAMED:
-        return
+def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
+    """What became of total CPU, real time and system time of each candidate, and what got worse."""
+    labels = [*dict.fromkeys(it.revision for it in results if it.judged)]
+    is_brief = len(labels) > _NAMED
     for label in labels:
-        own = [one for one in found if one.revision == label]
-        who = f"{label}: " if len(labels) > 1 else ""
-        yield from _changes([one for one in own if one.judged], who)
-        yield from _prices(own, who)
+        of_label = [it for it in results if it.revision == label]
+        prefix = f"{label}: " if labels[1:] else ""
+        lines = [*_changes(of_label, is_brief=is_brief), *([] if is_brief else _worse(of_label))]
+        if is_brief and lines:
+            text = "; ".join(text for *_, text, _ in lines[:2])
+            lines = [(CHANGE, lines[0][1], text, len(of_label))]
+        for kind, mark, text, count in lines:
+            yield _note(kind, f"{prefix}{text}", mark, revision=label, count=count)
 
 
-def _changes(group: Sequence[MetricResult], who: str) -> Iterator[Note]:
-    what = "total CPU" if {one.metric.name for one in group} == {"cpu"} else "idle CPU"
-    is_all = len(group) == 1
-    found: dict[tuple[str, str], list[MetricResult]] = {}
-    for verdict in MARKS:
-        of_verdict = [one for one in group if one.verdict is verdict]
-        if of_verdict:
-            text = _phrase(what, verdict, of_verdict, is_all=is_all)
-            found[MARKS[verdict], text] = of_verdict
-    for one in (one for one in group if one.ratio is None):
-        is_near = one.why_not == NEAR_FLOOR
-        text = f"{what} not compared" if is_near else one.why_not
-        found.setdefault((forest.mark_of(one), text), []).append(one)
-    for (mark, text), own in found.items():
-        number = f"all {len(group)}" if len(own) == len(group) else f"{len(own)} of {len(group)}"
-        where = f" in {number} scenarios" if own[1:] else f" in {own[0].scenario}"
-        said = f"{who}{text}{'' if is_all else where}"
-        yield _note(CHANGE, said, mark, revision=own[0].revision, count=len(own))
+_Line = tuple[str, str, str, int]
+"""Kind, mark, text, and the number of scenarios."""
 
 
-def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_all: bool) -> str:
-    """What the ratios of one verdict come to, and how sure it is where there is no other."""
-    ratios = sorted(
-        (one.ratio for one in found if one.ratio), key=lambda one: -abs(math.log(one.value))
-    )
-    change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
-    interval = format_range(ratios[0])
-    if is_all and not interval:
-        return f"{what} {change}, {forest.TOO_FEW} for an interval"
-    how_sure = f" (95 %: {interval})" if is_all else ""
-    if verdict in _WORDS:
-        return f"{_WORDS[verdict]}: {what}{how_sure}"
-    return f"{what} {change}{how_sure}"
+def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Line]:
+    """A line for each cost that comes first: of dataflows, the user time is in the total."""
+    names: tuple[str, ...] = ("cpu", "real", "system")
+    if not any(it.headline and it.metric.name == "cpu" for it in results):
+        names = tuple(it.metric.name for it in results if it.judged)[:1]
+    is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
+    for name in names:
+        group = [it for it in results if it.metric.name == name]
+        if not group:
+            continue
+        grown = [it for it in group if it.verdict is Verdict.SLOWER]
+        text = _change(group, is_brief=is_brief)
+        if name == "system" and grown and is_less.issuperset(it.scenario for it in grown):
+            text += ", while total CPU fell there"
+        yield CHANGE, _mark(group), f"{group[0].metric.title} {text}", len(group)
 
 
-def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
-    """What waiting more cheaply costs: how much later items certainly are, and where most."""
-    later = [
-        one
-        for one in own
-        if one.metric.name == "latency"
-        and one.is_main
-        and one.verdict is Verdict.SLOWER
-        and one.before is not None
-        and one.after is not None
-        and one.after.value - one.before.value >= _NEXT_TO_NOTHING_S
-    ]
-    if later:
-        most = max(later, key=lambda one: one.ratio.value if one.ratio else 0)
-        rise = f"{'up to ' if later[1:] else ''}{forest.change_of(most)} in {most.scenario}"
+def _mark(group: Sequence[MetricResult]) -> str:
+    """What a line about several scenarios says first: a rise before a fall."""
+    verdicts = {it.verdict for it in group}
+    known = next((it for it in MARKS if it in verdicts), None)
+    return MARKS[known] if known else forest.mark_of(group[0])
+
+
+def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
+    """What became of one cost: where it rose or fell, most of all, and where nothing changed."""
+    if len(group) == 1:
+        return _single(group[0])
+    parts: list[str] = []
+    for verdict, word in ((Verdict.SLOWER, "more"), (Verdict.FASTER, "less")):
+        if certain := [it for it in group if it.verdict is verdict]:
+            most = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
+            values = f"{forest.before_of(most)} → {forest.after_of(most)}"
+            change = forest.change_of(most).strip(NOTHING)
+            if is_brief:
+                parts.append(
+                    f"{word} {_in(certain, group)} ({change or values} in {most.scenario})"
+                )
+                continue
+            where = f"{_in(certain, group)}, most in" if certain[1:] else "in"
+            figures = f"{values}, {change}" if change else values
+            parts.append(f"{word} {where} {most.scenario} ({figures})")
+    if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
+        bound = format_bound(it.ratio for it in same if it.ratio)
+        parts.append(f"within {bound} {_in(same, group)}")
+    if unsure := [it for it in group if it.verdict is Verdict.INCONCLUSIVE]:
+        widest = max(unsure, key=lambda it: _width(it.ratio))
+        known = forest.interval_of(widest)
+        where = "" if is_brief else f" ({known} in {widest.scenario})"
+        parts.append(f"unclear {_in(unsure, group)}{where}")
+    reasons: dict[str, list[MetricResult]] = {}
+    for it in (it for it in group if it.verdict is None):
+        reasons.setdefault(it.why_not, []).append(it)
+    parts += [f"{_reason(own[0])} {_in(own, group)}" for own in reasons.values()]
+    return "; ".join(parts)
+
+
+def _single(result: MetricResult) -> str:
+    """A change in the only scenario."""
+    values = f"{forest.before_of(result)} → {forest.after_of(result)}"
+    if result.verdict is None:
+        return values if result.why_not == BELOW_RESOLUTION else result.why_not
+    if result.ratio and result.ratio.low is None:
+        return f"{values}, {forest.change_of(result)}: {forest.TOO_FEW} for an interval"
+    change, interval = forest.change_of(result), forest.interval_of(result)
+    if not forest.has_ratio(result):
+        return values
+    if result.verdict is Verdict.WITHIN_MARGIN and result.ratio:
+        return f"{values}, within {format_bound([result.ratio])}"
+    unclear = "unclear: " if result.verdict is Verdict.INCONCLUSIVE else ""
+    return f"{unclear}{values}, {change} ({interval})"
+
+
+def _in(group: Sequence[MetricResult], of_all: Sequence[MetricResult]) -> str:
+    return f"in all {len(of_all)}" if len(group) == len(of_all) else f"in {len(group)}"
+
+
+def _width(ratio: Estimate | None) -> float:
+    return ratio.high / ratio.low if ratio and ratio.low and ratio.high else math.inf
+
+
+def _reason(result: MetricResult) -> str:
+    if result.why_not != BELOW_RESOLUTION:
+        return result.why_not
+    return f"below {format_limit(result.metric.resolution, result.metric)}"
+
+
+def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
+    """What else certainly rose, each cost where it did so most."""
+    others = [
+        it
+        for it in results
+        if it.metric.name in SIDE_EFFECTS and not it.judged
+        and (it.waits or it.metric.name not in _OF_WAITING)
+    ]  # fmt: skip
+    rises: dict[str, list[MetricResult]] = {}
+    for it in others:
+        is_much = it.before and it.after and it.after.value - it.before.value >= _NEXT_TO_NOTHING_S
+        if it.verdict is Verdict.SLOWER and is_much:
+            rises.setdefault(it.metric.title, []).append(it)
+    texts = []
+    for title, risen in rises.items():
+        most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
+        more = f" and {len(risen) - 1} more" if risen[1:] else ""
         values = f"{forest.before_of(most)} → {forest.after_of(most)}"
-        text = f"{who}{most.metric.title} {rise}: {values}"
-        yield _note(PRICE, text, forest.mark_of(most), revision=most.revision, count=len(later))
+        texts.append(f"{title} {values} in {most.scenario}{more}")
+    if texts:
+        yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
+    elif others:
+        titles = dict.fromkeys(it.metric.title for it in others if it.verdict is not None)
+        yield WORSE, MARKS[Verdict.WITHIN_MARGIN], f"nothing else got worse: {', '.join(titles)}", 0
 
 
 def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:

@@ -48,7 +48,7 @@ def compose(
     """
     colours, records = colours_of(found.labels), contents.records
     title = f"Relative to {found.labels[0]}" if found.labels[1:] else "Means"
-    first = costs(found, [one for one in found.results if one.is_main], title, colours)
+    first = costs(found, found.main, title, colours)
     sections = [Section(title=scan.title(one), tables=scan.tables([one])) for one in scans(records)]
     if found.judgements is not None:
         decides, others = decisive(found.judgements)

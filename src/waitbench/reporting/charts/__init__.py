@@ -40,9 +40,8 @@ def draw_all(
     colours = colours_of(found.labels)
     if costs_of_runs.headings:
         figures["costs"] = bars.draw(costs_of_runs)
-    main = [one for one in found.results if one.is_main]
-    if any(one.ratio is not None for one in main):
-        figures["overview"] = forest.draw(costs(found, main, found.title, colours))
+    if any(one.ratio is not None for one in found.main):
+        figures["overview"] = forest.draw(costs(found, found.main, found.title, colours))
     if found.judgements:
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         asked = by_urgency(found.judgements)
