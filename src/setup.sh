@@ -15,58 +15,54 @@ bench_die() {
   exit 3
 }
 
+# Runs a program that imports nothing of the current folder, or of the caller's variables.
+bench_run() { (cd / && unset -v "${!PYTHON@}" && exec "$@"); }
+
 # The first Python >= 3.10 on PATH; one that a version manager's shim cannot start does not count.
 bench_find_python() {
-  local name
+  local name python complaint=
   for name in "${BENCH_PYTHON:-python3}" python3.13 python3.12 python3.11 python3.10 python3.14 python; do
-    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-      command -v "$name"
+    python=$(command -v -- "$name") || continue
+    [[ $python == /* ]] || python=$PWD/$python
+    if complaint=$(bench_run "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>&1); then
+      printf '%s\n' "$python"
       return
     fi
   done
-  bench_die "Python >= 3.10 is needed to run waitbench (not for the revisions). Install one, or set BENCH_PYTHON."
+  bench_die "Python >= 3.10 is needed to run waitbench (not for the revisions). Install one, or set BENCH_PYTHON.${complaint:+ The last that was tried said: ${complaint##*$'\n'}}"
 }
 
 # Python's own venv, or virtualenv where a distribution has split venv off.
 bench_make_venv() {
   local python=$1 folder=$2
   rm -rf "$folder"
-  "$python" -m venv "$folder" >/dev/null 2>&1 && return
+  bench_run "$python" -m venv "$folder" >/dev/null 2>&1 && return
   rm -rf "$folder"
-  "$python" -m virtualenv --quiet "$folder" 2>/dev/null && return
+  bench_run "$python" -m virtualenv --quiet "$folder" 2>/dev/null && return
   rm -rf "$folder"
-  command -v virtualenv >/dev/null && virtualenv --quiet --python "$python" "$folder" && return
+  command -v virtualenv >/dev/null && bench_run virtualenv --quiet --python "$python" "$folder" && return
   # No venv, no virtualenv, but pip: a virtualenv of our own, used once.
-  "$python" -m pip install --quiet --target "$folder.virtualenv" virtualenv \
-    && PYTHONPATH="$folder.virtualenv" "$python" -m virtualenv --quiet "$folder" \
+  bench_run "$python" -m pip install --quiet --target "$folder.virtualenv" virtualenv \
+    && bench_run env PYTHONPATH="$folder.virtualenv" "$python" -m virtualenv --quiet "$folder" \
     && rm -rf "$folder.virtualenv" && return
   bench_die "no virtualenv can be made with $python. Install its venv module (Debian: apt install python3-venv) or virtualenv."
 }
 
 # Whether the libraries are those wanted, and an interpreter is there to load them.
 bench_is_ready() {
-  [[ -f $stamp && $(cat "$stamp") == "$wanted" ]] && "$bench_python" -S -c '' 2>/dev/null
+  [[ -f $stamp && $(cat "$stamp") == "$wanted" ]] && bench_isolated -S -c '' 2>/dev/null
 }
 
-# An interpreter that no variable of the caller's leads astray.
+# The interpreter as waitbench is run by it.
 bench_isolated() { "$bench_python" -I "$@"; }
 
 bench_setup() {
-  local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp
+  local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp python
   bench_python=$folder/bin/python
   # With where it is: a folder that was moved, or that shares its environment, is set up anew.
   wanted="$(cat "$BENCH_ROOT"/requirements*.txt "$BENCH_ROOT/src/setup.sh" | cksum) $BENCH_ROOT"
   stamp=$folder/$(basename "$requirements").stamp
   bench_is_ready && return
-  if bench_isolated -S -c '' 2>/dev/null && ! "$bench_python" -S -c '' 2>/dev/null; then
-    local name
-    for name in $(compgen -e PYTHON); do
-      if env -u "$name" "$bench_python" -S -c '' 2>/dev/null; then
-        bench_die "$name=${!name} keeps Python from starting. Unset it."
-      fi
-    done
-    bench_die "variables of yours keep Python from starting: unset those whose names begin with PYTHON."
-  fi
   if ! mkdir -p "$BENCH_ROOT/.bench" 2>/dev/null || [[ ! -w $BENCH_ROOT/.bench ]]; then
     bench_die "you may not write to $BENCH_ROOT/.bench, where the libraries are to be. Use a clone of your own."
   fi
@@ -79,13 +75,14 @@ bench_setup() {
   fi
   printf '%s' "process $$ ($BENCH_PROGRAM)" >"$BENCH_ROOT/.bench/setup.holder"
   if ! bench_is_ready; then
-    if [[ -d $folder ]] && ! bench_isolated -m pip --version >/dev/null 2>&1; then
-      bench_say "The libraries in .bench/venv are damaged; they are installed anew."
-      rm -rf "$folder"
-    fi
-    if [[ ! -d $folder ]]; then
-      local python
+    if ! bench_isolated -m pip --version >/dev/null 2>&1; then
       python=$(bench_find_python) || exit 3
+      if [[ -d $folder ]]; then
+        # What cannot start here (a limit of memory, say) is not damaged: then this one cannot, either.
+        bench_make_venv "$python" "$folder.trial"
+        bench_say "The libraries in .bench/venv are damaged; they are installed anew."
+        rm -rf "$folder" "$folder.trial"
+      fi
       bench_say "Setting up waitbench in .bench/venv with $("$python" --version) (once, about a minute) ..."
       bench_make_venv "$python" "$folder"
     fi

@@ -22,6 +22,16 @@ def run(
     )  # fmt: skip
 
 
+def write_strange_modules(folder: Path) -> Path:
+    """Modules named as those of Python and its tools. Returns the file that says which were run."""
+    ran = folder.with_name("ran")
+    folder.mkdir()
+    for name in ("enum", "pip", "sitecustomize", "token", "types", "typing", "venv", "virtualenv"):
+        said = f"open({str(ran)!r}, 'a').write({name!r} + chr(10))\nraise SystemExit({name!r})\n"
+        (folder / f"{name}.py").write_text(said)
+    return ran
+
+
 @contextmanager
 def python(code: str, *arguments: object, **more: Any) -> "Iterator[subprocess.Popen[str]]":
     """A program of Python, whose lines can be read; killed in the end."""

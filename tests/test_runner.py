@@ -99,13 +99,13 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
 
 
 @pytest.mark.parametrize("imported", ["sitecustomize", "secrets"])
-def test_an_interrupt_before_anything_is_imported_ends_it_silently(
-    imported: str, tmp_path: Path
+@pytest.mark.parametrize(("name", "code"), [("INT", -signal.SIGINT), ("TERM", 130), ("HUP", 130)])
+def test_a_signal_before_anything_is_imported_ends_it_silently(
+    name: str, code: int, imported: str, tmp_path: Path
 ) -> None:
-    run(ROOT / "waitbench", "--version")  # sets up what a fresh clone lacks, and says so
-    strike = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    strike = f"import os, signal\nos.kill(os.getpid(), signal.SIG{name})\n"
     (tmp_path / f"{imported}.py").write_text(strike)
     # As from a terminal, whatever started these tests has it ignore.
-    program = ("env", "--default-signal=INT", ROOT / "waitbench", "scenarios")
-    done = run(*program, env={"PYTHONPATH": str(tmp_path)})
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    program = ("env", f"--default-signal={name}", sys.executable, "-S", ROOT / "runner.py")
+    done = run(*program, "scenarios", env={"PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from tests.running import run
+from tests.running import run, write_strange_modules
 from waitbench.system.places import ROOT
 
 
@@ -23,8 +23,11 @@ def make_venv(tmp_path: Path, refused: str) -> subprocess.CompletedProcess[str]:
     python.chmod(0o755)
     functions = (ROOT / "src" / "setup.sh").read_text().rpartition("\nbench_setup ")[0]
     script = f'{functions}\nset -euo pipefail\nBENCH_PROGRAM=test bench_make_venv "$1" "$2"'
-    bare = ("env", "-i", "PATH=/usr/bin:/bin", "bash")
-    return run(*bare, "-c", script, "bash", python, tmp_path / "venv")
+    ran, strange = write_strange_modules(tmp_path / "strange"), tmp_path / "strange"
+    bare = ("env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={strange}", "bash")
+    done = run(*bare, "-c", script, "bash", python, tmp_path / "venv", cwd=strange)
+    assert not ran.exists(), ran.read_text()
+    return done
 
 
 @pytest.mark.parametrize(
@@ -51,21 +54,28 @@ def project(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Pat
     return root
 
 
-def set_up(project: Path, requirement: str) -> subprocess.CompletedProcess[str]:
+def set_up(project: Path, requirement: str, before: str = ":") -> subprocess.CompletedProcess[str]:
     """Sets a project up that needs one thing; the caller's PYTHONPATH has another pip."""
-    process = start_set_up(project, requirement)
+    process = start_set_up(project, requirement, before)
     stdout, stderr = process.communicate(timeout=120)
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-def start_set_up(project: Path, requirement: str) -> "subprocess.Popen[str]":
+def start_set_up(project: Path, requirement: str, before: str = ":") -> "subprocess.Popen[str]":
     (project / "requirements.txt").write_text(f"{requirement}\n")
     strange = project / "strange" / "pip"
     strange.mkdir(parents=True, exist_ok=True)
     (strange / "__init__.py").write_text("raise SystemExit('a strange pip')\n")
     script = 'set -euo pipefail; BENCH_PROGRAM=test; BENCH_ROOT=$1; source "$1/src/setup.sh" "$2"'
     return subprocess.Popen(
-        ["bash", "-c", script, "bash", str(project), str(project / "requirements.txt")],
+        [
+            "bash",
+            "-c",
+            f"{before}; {script}",
+            "bash",
+            str(project),
+            str(project / "requirements.txt"),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -140,3 +150,12 @@ def test_a_damaged_virtualenv_is_made_anew_and_said_once(damage: str, project: P
     assert done.stderr.count("are damaged; they are installed anew.\n") == 1
     subprocess.run([venv / "bin" / "python", "-c", "import standin.run"], check=True)
     assert set_up(project, requirement).stderr == ""
+
+
+def test_a_good_virtualenv_stays_where_no_python_can_start(project: Path) -> None:
+    assert set_up(project, "").returncode == 0
+    marker = project / ".bench" / "venv" / "marker"
+    marker.touch()
+    refused = set_up(project, "", before="ulimit -v 8000")
+    assert refused.returncode == 3, refused.stderr
+    assert ("Python >= 3.10 is needed" in refused.stderr, marker.exists()) == (True, True)

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # that of typing, whose import may fail before the command line begins
 if TYPE_CHECKING:
     from os import PathLike
 

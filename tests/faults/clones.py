@@ -24,9 +24,9 @@ _COPIED = (
 
 PYTHON = """#!/bin/sh
 # The Python of this test; where the command line is meant, the one that knows the stand-in.
-case "$2" in
+case "$3" in
   */runner.py)
-    runner=${{2%/*}}/tests/runner_with_standin.py; shift 2; exec {python} "$runner" "$@" ;;
+    runner=${{3%/*}}/tests/runner_with_standin.py; shift 3; exec {python} -I "$runner" "$@" ;;
 esac
 exec {python} "$@"
 """
@@ -51,8 +51,9 @@ class Clone:
         *arguments: object,
         command: str = "compare",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> "subprocess.Popen[str]":
-        """Begins a command, as a user would, in the clone's folder."""
+        """Begins a command, as a user would, by default in the clone's folder."""
         # A shell has what it starts in the background ignore SIGINT, and that is inherited.
         program = ["env", "--default-signal=INT", str(self.root / "waitbench"), command]
         return subprocess.Popen(
@@ -61,7 +62,7 @@ class Clone:
             stderr=subprocess.PIPE,
             text=True,
             errors="surrogateescape",
-            cwd=self.root,
+            cwd=cwd or self.root,
             env={**_inherited(), "COLUMNS": "80", "BENCH_INSTRUMENTS": "off", **(env or {})},
         )
 
@@ -70,9 +71,10 @@ class Clone:
         *arguments: object,
         command: str = "compare",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> "subprocess.CompletedProcess[str]":
         """Carries out a command."""
-        process = self.start(*arguments, command=command, env=env)
+        process = self.start(*arguments, command=command, env=env, cwd=cwd)
         stdout, stderr = process.communicate(timeout=300)
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.clones import QUICK, Clone
-from tests.running import run
+from tests.running import run, write_strange_modules
 from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
@@ -67,7 +67,10 @@ def test_a_verdict_that_cannot_be_printed_is_written_and_no_pass(
     assert verdict["outcome"] == ("fail" if margin == "10%" else "pass")
 
 
-def test_a_clone_that_another_user_owns_is_a_sentence_and_no_regression() -> None:
+@pytest.mark.parametrize(
+    ("limits", "said"), [("true", "you may not write to "), ("ulimit -u 3", "fork: ")]
+)
+def test_what_another_user_may_not_do_is_no_regression(limits: str, said: str) -> None:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("only root may become somebody else")
     # Not below the folder of all tests, which is closed to others.
@@ -77,19 +80,37 @@ def test_a_clone_that_another_user_owns_is_a_sentence_and_no_regression() -> Non
             (Path(clone) / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, Path(clone) / name)
         as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups"
-        done = shell(f"{as_nobody} {clone}/compare.sh A B", PATH="/usr/bin:/bin")
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
-    assert f"you may not write to {clone}/.bench" in done.stderr
+        begin = f"exec {as_nobody} bash -c '{limits}; exec {clone}/compare.sh A B'"
+        done = shell(begin, PATH="/usr/bin:/bin")
+    assert (done.returncode, said in done.stderr) == (3, True), done.stderr
 
 
-def test_a_script_that_cannot_start_python_is_exit_3_and_names_why(tmp_path: Path) -> None:
-    for name, value in (("PYTHONHOME", "/nowhere"), ("PYTHONIOENCODING", "no-encoding")):
-        done = shell(f"{ROOT}/waitbench scenarios", **{name: value})
-        assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
-        assert f"{name}={value} keeps Python from starting. Unset it." in done.stderr
+def test_a_script_without_its_parts_is_exit_3(tmp_path: Path) -> None:
     shutil.copy(ROOT / "waitbench", tmp_path)
     done = shell(f"{tmp_path}/waitbench scenarios")
     assert (done.returncode, "setup.sh" in done.stderr) == (3, True)
+
+
+def test_variables_of_python_s_and_the_current_folder_change_nothing(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    ran = write_strange_modules(strange := tmp_path / "strange")
+    variables = {"PYTHONPATH": str(strange), "PYTHONHOME": "/nowhere", "PYTHONIOENCODING": "none"}
+    for script in ("compare.sh", "plot.sh", "waitbench"):
+        done = run(ROOT / script, "--help", env=variables, cwd=strange)
+        assert (done.returncode, "Usage" in done.stdout) == (0, True), done.stderr
+    # Nothing is kept of a wheel of that name: an environment is made.
+    folder = shared_clone.root / f"{tmp_path.name}"
+    wheel = shared_clone.wheel(folder.name, "do pass")
+    done = shared_clone.run(f"A={wheel}", *QUICK, "--rounds", "1", "--no-plot", cwd=strange)
+    assert (done.returncode, ran.exists()) == (0, False), done.stderr
+
+
+@pytest.mark.parametrize("variable", ["BENCH_HOME", "BENCH_CACHE"])
+def test_a_home_that_nobody_has_is_a_folder_of_that_name(variable: str) -> None:
+    named = {variable: "~no-such-user/x"}
+    done = run(ROOT / "waitbench", "report", ROOT / "docs/samples/input", env=named)
+    assert done.returncode == 0, done.stderr
 
 
 def copy(folder: Path) -> None:
@@ -103,6 +124,7 @@ def copy(folder: Path) -> None:
     ("library", "content"),
     [
         ("typer", "raise RuntimeError('broken')"),
+        ("types", "raise SystemExit('strange')"),
         *((one, "raise ModuleNotFoundError('gone')") for one in ("typer", "msgspec", "rich")),
     ],
 )  # fmt: skip

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from packaging.version import Version
@@ -80,7 +81,8 @@ def _search_path(cache: Cache) -> str:
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if "shims" not in one]
     for root in (pyenv / "versions", _fetched(cache)):
-        folders += sorted(map(str, root.glob("*/bin")))
+        with suppress(OSError):  # another user's
+            folders += sorted(map(str, root.glob("*/bin")))
     return os.pathsep.join(folders)
 
 

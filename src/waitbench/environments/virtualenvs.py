@@ -108,8 +108,9 @@ class Maker:
             # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             run_logged(make, log, time_limit_s=INSTALL_S)
-            build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
-            build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
+            build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
+            build += ["--no-deps", "--no-cache-dir", "--disable-pip-version-check"]
+            build += ["-w", str(output), "."]
             more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
             try:
                 run_logged(build, log, time_limit_s=BUILD_S, more_variables=more, cwd=source)

@@ -222,7 +222,7 @@ def _links(found: Conclusion, has_charts: bool) -> tuple[tuple[str, str], ...]:
 
 def _short_path(folder: Path) -> str:
     """A folder as it would be typed here."""
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):  # which has no current folder
         return str(folder.relative_to(Path.cwd()))
     return str(folder)
 

@@ -6,6 +6,7 @@ and ``BENCH_CACHE`` one for the cache alone.
 """
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +20,24 @@ DATAFLOWS = ROOT / "dataflows"
 WORKERS = ROOT / "workers"
 """Worker files, in a folder for each subject."""
 
+if os.path.expanduser("~") == "~":  # noqa: PTH111
+    # A user without an entry in passwd, as in a container: libraries must not ask who that is.
+    os.environ["HOME"] = "/nonexistent"
+
+
+def _folder(text: str) -> Path:
+    """The folder that a variable names; ``~nobody`` stays what it is, as in a shell."""
+    folder = Path(os.path.expanduser(text))  # noqa: PTH111
+    with suppress(OSError):  # The current folder is gone: nothing can be made in there, either.
+        folder = folder.absolute()
+    return folder
+
 
 def _folders() -> tuple[Path, Path]:
     """Where caches go, and results."""
     home = os.environ.get("BENCH_HOME")
     if home:
-        own = Path(home).expanduser().absolute()
+        own = _folder(home)
         return own / "cache", own / "results"
     if IS_INSTALLED:
         import platformdirs
@@ -36,7 +49,7 @@ def _folders() -> tuple[Path, Path]:
 
 _CACHE, RESULTS = _folders()
 if os.environ.get("BENCH_CACHE"):
-    _CACHE = Path(os.environ["BENCH_CACHE"]).expanduser().absolute()
+    _CACHE = _folder(os.environ["BENCH_CACHE"])
 
 
 def shown(folder: Path) -> str:

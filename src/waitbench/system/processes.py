@@ -227,10 +227,11 @@ def run_logged(
     *,
     time_limit_s: float = INSTALL_S,
     more_variables: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
+    cwd: Path = Path("/"),
 ) -> None:
     """Runs one step of setting something up, its output appended to a log.
 
+    By default not in the current folder, from where Python, among others, would import modules.
     Raises ``HarnessError`` with what it complained of first, and where the log is.
     """
     with log.open("ab") as file:
