@@ -1,17 +1,18 @@
 """What the package index has for a Python, and when it does not say."""
 
 import functools
-import http.server
 import tarfile
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests import standin
+from tests.environments.serving import Serving, served
+from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.model.environment import Interpreter
+from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Origin, Revision, Source
 
 pytestmark = pytest.mark.integration
 
@@ -23,6 +24,24 @@ class WithArchives(standin.StandIn):
     """An engine whose releases may be built here."""
 
     takes_archives = True
+
+
+def obstacle(
+    version: str,
+    python: Interpreter = PYTHONS[0],
+    engine: Engine = ENGINE,
+    *,
+    only_wheels: bool = True,
+    offline: bool = False,
+) -> str:
+    """Why a release cannot be installed."""
+    source = Source(Origin.WHEEL, version)
+    revision = Revision(label=version, text=version, engine=engine.name, source=source)
+    spec = EnvironmentSpec(
+        revision=revision, origin=source.origin, python=python, commit=None, commit_date=None,
+        wheel=None, only_wheels=only_wheels,
+    )  # fmt: skip
+    return index.obstacle(engine, spec, offline=offline)
 
 
 @pytest.fixture(autouse=True)
@@ -53,15 +72,31 @@ def release(folder: Path, version: str, tag: str = "py3-none-any") -> Path:
 def test_a_release_is_there_for_the_pythons_that_its_wheels_are_for(links: Path) -> None:
     for tag in ("cp310-none-any", "cp311-none-any", "cp312-none-win_amd64"):
         release(links, "0.1.0", tag)
-    assert [index.has(ENGINE, "0.1.0", python) for python in PYTHONS] == [True, True, False]
-    assert not index.has(ENGINE, "0.2.0", PYTHONS[0])
-    # A source archive is taken only of an engine that may be built from it.
+    assert [obstacle("0.1.0", python) for python in PYTHONS[:2]] == ["", ""]
+    assert "has no wheels with a matching" in obstacle("0.1.0", PYTHONS[2])
+    assert obstacle("0.2.0") == "there is no version of stand-in==0.2.0"
+    # A source archive is taken only of an engine that may be built from it, after all wheels.
     project = links / "pyproject.toml"
     project.write_text('[project]\nname = "stand-in"\nversion = "0.1.0"\n')
     with tarfile.open(links / "stand_in-0.1.0.tar.gz", "w:gz") as packed:
         packed.add(project, "stand_in-0.1.0/pyproject.toml")
-    assert not index.has(ENGINE, "0.1.0", PYTHONS[2])
-    assert all(index.has(WithArchives(), "0.1.0", python) for python in PYTHONS)
+    assert obstacle("0.1.0", PYTHONS[2], only_wheels=False)
+    assert obstacle("0.1.0", PYTHONS[2], WithArchives())
+    assert not obstacle("0.1.0", PYTHONS[2], WithArchives(), only_wheels=False)
+
+
+def test_what_is_installed_beside_a_release_or_for_it_is_to_have_wheels_too(links: Path) -> None:
+    standin.write_wheel_of(links, "stand-in", {}, "1.0", "Requires-Dist: needed\n")
+    assert "needed was not found" in obstacle("1.0")
+    for tag in ("cp310", "cp311"):
+        needed = standin.write_wheel_of(links, "needed", {})
+        needed.rename(links / f"needed-1.0-{tag}-none-any.whl")
+    assert [not obstacle("1.0", python) for python in PYTHONS] == [True, True, False]
+    beside = standin.write_wheel_of(links, "beside", {})
+    beside.rename(links / "beside-1.0-cp310-none-any.whl")
+    engine = WithArchives()
+    engine.requirements = ("beside==1.0",)
+    assert [not obstacle("1.0", python, engine) for python in PYTHONS] == [True, False, False]
 
 
 def test_releases_are_those_for_a_python_the_newest_first(links: Path) -> None:
@@ -73,34 +108,13 @@ def test_releases_are_those_for_a_python_the_newest_first(links: Path) -> None:
     assert [*listed(">=0.2.0,!=0.2.0,<=0.10.0,!=0.10.0", prereleases=True)] == ["0.3.0rc1"]
 
 
-class Serving(http.server.SimpleHTTPRequestHandler):
-    refuses_with = 0
-
-    def do_GET(self) -> None:
-        self.send_error(self.refuses_with) if self.refuses_with else super().do_GET()
-
-    def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-cache")
-        super().end_headers()
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
-def served(handler: object, monkeypatch: pytest.MonkeyPatch) -> http.server.ThreadingHTTPServer:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)  # type: ignore[arg-type]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
-    return server
-
-
 @pytest.mark.parametrize("code", [503, 403, 401])
 def test_an_index_that_does_not_answer_is_not_one_without_the_release(
     code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(type("Refusing", (Serving,), {"refuses_with": code}), monkeypatch) as server:
         with pytest.raises(HarnessError, match="The package index does not answer for stand-in"):
-            index.has(ENGINE, "0.1.0", PYTHONS[0])
+            obstacle("0.1.0")
         with pytest.raises(HarnessError, match="does not answer"):
             next(index.releases(ENGINE, PYTHONS[0]))
         server.shutdown()
@@ -117,6 +131,6 @@ def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
         assert [*index.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
         server.shutdown()
     with pytest.raises(HarnessError, match="does not answer"):
-        index.has(ENGINE, "0.1.0", PYTHONS[0])
-    assert index.has(ENGINE, "0.1.0", PYTHONS[0], offline=True)
-    assert not index.has(ENGINE, "0.3.0", PYTHONS[0], offline=True)
+        obstacle("0.1.0", only_wheels=False)
+    assert not obstacle("0.1.0", offline=True, only_wheels=False)
+    assert obstacle("0.3.0", offline=True, only_wheels=False)

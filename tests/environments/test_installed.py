@@ -1,5 +1,7 @@
 """Packages as they are named and as they are made, installed for real."""
 
+import functools
+import json
 import os
 import platform
 import sys
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.environments.serving import ServingJson, served
 from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
@@ -71,6 +74,66 @@ def test_a_revision_that_cannot_be_installed_with_a_pin_is_an_error(
     found = made("server", path, cache, "with = ['BESIDE_it==1.0']\n")
     assert "server==1.0" in str(found)
     assert "beside-it" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "is_made"),
+    [
+        ("command = 'sleep {revision}'", False),
+        ("command = '{python} x {revision}'", True),
+        ("command = 'python3 {revision}'", True),
+        ("command = 'sleep {revision}'\npython = '>=3.9'", True),
+    ],
+)
+def test_variants_have_an_environment_where_something_in_the_file_needs_a_python(
+    more: str, is_made: bool, cache: Cache
+) -> None:
+    path = cache.root.with_name("mine.toml")
+    path.write_text(f"variants = ['1', '2']\n{more}\n")
+    engine = Command(worker_file.read(path))
+    specs = [
+        EnvironmentSpec(
+            revision=Revision(
+                label=word, text=word, engine=engine.name, source=Source(Origin.VARIANT, word)
+            ),
+            origin=Origin.VARIANT, python=HERE, commit=None, commit_date=None, wheel=None,
+        )
+        for word in engine.variants
+    ]  # fmt: skip
+    made = [*Maker(engine=engine, cache=cache).make_all(specs).values()]
+    found = [one for one in made if isinstance(one, Environment)]
+    assert [(one.facts.program, one.python.exists()) for one in found] == [
+        ("1", is_made), ("2", is_made),
+    ]  # fmt: skip
+    assert len({one.facts.package_sha256 for one in found}) == 2
+
+
+@pytest.mark.parametrize(("day", "version"), [("2025-06-30", "1.0"), ("2026-06-30", "2.0")])
+def test_what_nobody_pins_is_of_the_day_that_the_file_names(
+    day: str, version: str, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = tmp_path / "pages" / "simple"
+    for name, versions in (("needed", ("1.0", "2.0")), ("beside", ("3.0",))):
+        files = [
+            {
+                "filename": wheel(pages / name, name, {}, version).name,
+                "url": f"{name}-{version}-py3-none-any.whl",
+                "hashes": {},
+                "upload-time": f"{2024 + int(version[0])}-01-01T00:00:00Z",
+            }
+            for version in versions
+        ]
+        page = {"meta": {"api-version": "1.1"}, "name": name, "files": files}
+        (pages / name / "index.html").write_text(json.dumps(page))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    path = wheel(tmp_path, "tool", {"tool/__init__.py": ""}, more="Requires-Dist: needed\n")
+    handler = functools.partial(ServingJson, directory=str(tmp_path / "pages"))
+    with served(handler, monkeypatch) as server:
+        more = f"exclude-newer = {day}\nwith = ['beside==3.0']\n"
+        found = facts("tool", path, cache, more)
+        server.shutdown()
+    assert found.requirements == ("beside==3.0", f"needed=={version}", "tool==1.0")
 
 
 PROGRAM = "tool-1.0.data/scripts/tool"

@@ -1,6 +1,6 @@
 """One interpreter and one origin for a comparison."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,10 @@ WHEELS = {
 """Of releases on the index: the Pythons that they are for."""
 
 
+PYTHONS_OF_ARCHIVES = tuple(one.minor_text for one in PYTHONS)
+"""A source archive can be built on each, perhaps."""
+
+
 @dataclass
 class Machine:
     """A machine with certain Pythons, and an index with certain wheels."""
@@ -38,12 +42,19 @@ class Machine:
     fetched: list[str] = field(default_factory=list)
     reaches_index: bool = True
 
-    def has(
-        self, _engine: Engine, version: str, python: Interpreter, *, offline: bool = False
-    ) -> bool:
+    def obstacle(self, engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
         if not self.reaches_index and not offline:
             raise HarnessError("The package index does not answer.")
-        return python.minor_text in WHEELS.get(version, ())
+        wanted = [spec.revision.source.identity] if spec.origin is Origin.WHEEL else []
+        wanted += [pin.partition("==")[2] for pin in engine.requirements]
+        pythons = [WHEELS.get(version, ()) for version in wanted]
+        if not spec.only_wheels and engine.takes_archives:
+            pythons = [PYTHONS_OF_ARCHIVES if of else () for of in pythons]
+        fits = all(spec.python.minor_text in of for of in pythons)
+        return "" if fits else f"there is no version of {wanted[-1]}"
+
+    def releases(self, _engine: Engine, _python: object, _within: str) -> Iterator[str]:
+        yield "0.21.0"
 
     def listed(self, _cache: Cache, version: str = "") -> list[Interpreter]:
         return [
@@ -60,7 +71,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
     monkeypatch.setattr(interpreters, "_listed", made.listed)
     monkeypatch.setattr(interpreters, "fetch", made.fetch)
-    monkeypatch.setattr(index, "has", made.has)
+    monkeypatch.setattr(index, "obstacle", made.obstacle)
+    monkeypatch.setattr(index, "releases", made.releases)
     return made
 
 
@@ -126,6 +138,42 @@ def test_what_the_index_said_before_decides_where_it_cannot_be_reached(
     assert chosen("v0.16.0")[0].python.minor_text == "3.10"
     with pytest.raises(HarnessError, match="does not answer"):
         chosen("v0.16.9")
+
+
+class WithArchives(standin.StandIn):
+    takes_archives = True
+
+
+class OfVariants(WithArchives):
+    package, variants = "", ("slow", "fast")
+
+
+@pytest.mark.parametrize("engine", [WithArchives(), OfVariants()])
+def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
+    engine: Engine, cache: Cache
+) -> None:
+    texts = ["slow", "fast"] if engine.variants else ["r0.5.0"]
+    chooser = Chooser(engine, None, cache)
+    revisions = resolve(texts, engine, None)
+    for beside, python, only_wheels in (
+        ((), "3.13" if engine.variants else "3.11", True),
+        (("beside==0.16.0",), "3.10", True),
+        (("beside==0.16.0", "other==0.21.1"), "3.13", False),
+    ):
+        engine.requirements = beside
+        chosen = chooser.choose(revisions, "auto", None)
+        assert {(one.python.minor_text, one.only_wheels) for one in chosen} == {
+            (python, only_wheels)
+        }
+
+
+def test_a_release_that_does_not_exist_is_said_with_the_nearest_before_it(chosen: Choose) -> None:
+    with pytest.raises(UsageError) as raised:
+        chosen("v0.99.0", "v0.21.1", choice="wheel")
+    assert str(raised.value).splitlines()[1:3] == [
+        "  v0.99.0 (wheel): none, as there is no version of 0.99.0; the newest before it is 0.21.0",
+        "  v0.21.1 (wheel): 3.12, 3.11",
+    ]
 
 
 def test_a_mix_of_origins_happens_only_when_asked_for(chosen: Choose, tmp_path: Path) -> None:

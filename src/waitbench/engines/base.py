@@ -48,8 +48,12 @@ class Engine(ABC):
     """Whether a wheel is made here of a source archive where the index has no other."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs beside it and does not ask for itself, pinned."""
+    exclude_newer: str = ""
+    """The last day whose releases of other packages are installed; empty for no such day."""
+    has_environment: bool = True
+    """Whether a virtualenv is made of a revision."""
     is_program: bool = False
-    """Whether a revision is a program on this machine, and nothing is installed."""
+    """Whether a revision is a program on this machine."""
     variants: tuple[str, ...] = ()
     """The words that are its revisions, where these have one environment; else empty."""
     pythons: str = ""

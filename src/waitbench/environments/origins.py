@@ -2,14 +2,16 @@
 
 These are rules 1 and 2. A wheel of the package index and a build made here come from different
 compilers and settings, so a comparison across the two says nothing about the code. Wheels are used
-when every revision has one for a common Python; else all are built here. A Python that all can
-have, and that is not here, is fetched.
+when every revision has one for a common Python; else all are built here. An older Python for which
+all that is installed has wheels comes before a newer one for which some of it is to be built. A
+Python that all can have, and that is not here, is fetched.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, product
 
 from packaging.specifiers import SpecifierSet
 
@@ -43,16 +45,17 @@ class Chooser:
         """Decides interpreter and origin of each. Raises ``UsageError`` if none is valid."""
         pythons = self._pythons(python_request)
         specs = self._specs(revisions, choice)
-        python = self._shared(specs, pythons)
+        fitting = self._fitting(specs, pythons)
         are_wheels = all(one.origin is Origin.WHEEL for one in specs)
-        if python is None and choice == "auto" and are_wheels and self.repository:
+        if fitting is None and choice == "auto" and are_wheels and self.repository:
             specs = tuple(self._spec(one, from_source=True) for one in revisions)
-            python = self._shared(specs, pythons)
-        if python is None:
+            fitting = self._fitting(specs, pythons)
+        if fitting is None:
             raise UsageError(self._why_no_python(specs, pythons))
+        python = fitting[0].python
         if not python.executable:
             python = interpreters.fetch(python.minor_text, self.cache, self.say)
-        return tuple(replace(spec, python=python) for spec in specs)
+        return tuple(replace(spec, python=python) for spec in fitting)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
         """Those that may be chosen, the best first; one to be fetched has no executable yet."""
@@ -63,18 +66,24 @@ class Chooser:
         others = {(3, minor) for minor in range(oldest, newest + 1)} - {one.minor for one in here}
         return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in sorted(others)[::-1]))
 
-    def _shared(
+    def _fitting(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
-    ) -> Interpreter | None:
-        """The first that fits all. Raises ``HarnessError`` where the index cannot say."""
+    ) -> tuple[EnvironmentSpec, ...] | None:
+        """The same for the first Python that fits all; by wheels alone if any does.
+
+        Raises ``HarnessError`` where the index cannot say.
+        """
         try:
             with ThreadPoolExecutor(max_workers=8) as pool:
-                for python in pythons:
-                    if all(pool.map(partial(self._fits, python=python), specs)):
-                        return python
+                for only_wheels, python in product((True, False), pythons):
+                    tried = tuple(
+                        replace(spec, python=python, only_wheels=only_wheels) for spec in specs
+                    )
+                    if not any(pool.map(self._obstacle, tried)):
+                        return tried
             return None
         except HarnessError:
-            found = None if self.offline else replace(self, offline=True)._shared(specs, pythons)
+            found = None if self.offline else replace(self, offline=True)._fitting(specs, pythons)
             if found is None:
                 raise
             return found
@@ -125,32 +134,44 @@ class Chooser:
             sources=sources,
         )
 
-    def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
-        """Whether a revision, with its origin, runs on a Python."""
+    def _obstacle(self, spec: EnvironmentSpec) -> str:
+        """Why a revision, with its origin, does not run on its Python; empty if it does."""
+        python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
-            return False
-        if spec.wheel is not None:
-            return wheels.fits(spec.wheel, python)
-        if spec.origin is Origin.WHEEL:
-            version = spec.revision.source.identity
-            return index.has(self.engine, version, python, offline=self.offline)
-        return spec.sources is None or cargo.supports_python(
-            python, partial(read_file, spec.sources)
-        )
+            return f"the worker takes Python {self.engine.pythons}"
+        if spec.wheel is not None and not wheels.fits(spec.wheel, python):
+            return f"{spec.wheel.name} is not for it"
+        sources = spec.sources
+        if sources and not cargo.supports_python(python, partial(read_file, sources)):
+            return "its sources do not take it"
+        return index.obstacle(self.engine, spec, offline=self.offline)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
     ) -> str:
         lines = []
-        for one in specs:
-            fits = [python.minor_text for python in pythons if self._fits(one, python)]
-            names = ", ".join(fits) or "none"
-            lines.append(f"  {one.revision.label} ({one.origin.value}): {names}\n")
+        for spec in specs:
+            tried = (replace(spec, python=python, only_wheels=False) for python in pythons)
+            obstacles = {one.python.minor_text: self._obstacle(one) for one in tried}
+            fits = ", ".join(name for name, why in obstacles.items() if not why)
+            if not fits:
+                fits = f"none, as {obstacles[pythons[0].minor_text]}"
+                before = self._newest_before(spec, pythons)
+                fits += f"; the newest before it is {before}" if before else ""
+            lines.append(f"  {spec.revision.label} ({spec.origin.value}): {fits}\n")
         names = ", ".join(python.minor_text for python in pythons)
         return (
             f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
             "Choose another --python or --origin, or leave a revision out."
         )
+
+    def _newest_before(self, spec: EnvironmentSpec, pythons: Sequence[Interpreter]) -> str:
+        """The newest release before a release that one of the Pythons can have, if there is one."""
+        version = spec.revision.source.identity
+        if spec.origin is not Origin.WHEEL:
+            return ""
+        below = (index.releases(self.engine, one, f"<={version},!={version}") for one in pythons)
+        return next(chain.from_iterable(below), "")
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:

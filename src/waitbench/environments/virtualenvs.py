@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
-from waitbench.environments import installed, uv, wheels
+from waitbench.environments import index, installed, uv, wheels
 from waitbench.environments.repository import export
 from waitbench.model.environment import (
     Environment,
@@ -128,10 +127,19 @@ class Maker:
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
         source = spec.revision.source
-        if spec.origin is Origin.PROGRAM:  # which has what it needs
+        if not self.engine.has_environment:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
-            known = Facts(python="", package_sha256=source.identity, program=str(source.path))
-            return Environment(folder, known)
+            facts = Facts(python="", package_sha256=source.identity, program=str(source.path))
+        else:
+            folder, facts = self._whole(spec)
+        if spec.origin is Origin.VARIANT:
+            # One environment for all. A variant is not what another is, whatever is installed.
+            sha256 = _digest(source.identity, *facts.requirements)
+            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
+        return Environment(folder, facts)
+
+    def _whole(self, spec: EnvironmentSpec) -> tuple[Path, Facts]:
+        """The folder of a virtualenv, made anew where it is not whole, and what is known of it."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
@@ -144,19 +152,16 @@ class Maker:
                 self._install(spec, folder, self._new_log(key))
                 facts = self._facts(spec, folder)
                 files.write_text(folder / _FACTS, _as_text(facts))
-        if spec.origin is Origin.VARIANT:
-            # One environment for all. A variant is not what another is, whatever is installed.
-            sha256 = _digest(source.identity, *facts.requirements)
-            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
-        return Environment(folder, facts)
+        return folder, facts
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
         """Makes a virtualenv with what is required, and tries to import that."""
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
-        wheels = [] if self.engine.takes_archives else ["--only-binary", self.engine.package]
-        required = self._required(spec, spec.wheel.resolve().as_uri() if spec.wheel else "")
-        install = uv.command("pip", "install", "--python", python, *wheels, *required)
+        wheel = spec.wheel.resolve().as_uri() if spec.wheel else ""
+        required = index.required(self.engine, spec, wheel)
+        options = index.options(self.engine, spec)
+        install = uv.command("pip", "install", "--python", python, *options, *required)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
         try:
             run_logged([sys.executable, "-m", *venv], log, time_limit_s=INSTALL_S)
@@ -174,27 +179,12 @@ class Maker:
         log.unlink(missing_ok=True)
         return log
 
-    def _required(self, spec: EnvironmentSpec, wheel: str) -> list[str]:
-        """What is installed: the revision, by its ``wheel`` if it has one, and what goes with it.
-
-        Of a package that is under test there is no other version.
-        """
-        source, package = spec.revision.source, self.engine.package
-        pins = [
-            one
-            for one in self.engine.requirements
-            if canonicalize_name(Requirement(one).name) != package
-        ]
-        if spec.origin is Origin.VARIANT:
-            return pins
-        extras = ",".join(self.engine.extras)
-        which = f" @ {wheel}" if wheel else f"=={source.identity}"
-        return [f"{package}[{extras}]{which}" if extras else f"{package}{which}", *pins]
-
     def _key(self, spec: EnvironmentSpec) -> str:
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""
         what = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
-        what += [spec.python.executable, spec.python.version, *sorted(self._required(spec, wheel))]
+        what += [spec.python.executable, spec.python.version]
+        what += sorted(index.required(self.engine, spec, wheel))
+        what += index.options(self.engine, spec)
         return f"{spec.python.tag}-{_digest(*what)[:16]}"
 
     def _facts(self, spec: EnvironmentSpec, folder: Path) -> Facts:

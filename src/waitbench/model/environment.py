@@ -74,6 +74,8 @@ class EnvironmentSpec:
     """What its wheel is built from, where it is built here."""
     compiler: str | None = None
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""
+    only_wheels: bool = True
+    """Whether all that is installed, with what it requires, has a wheel for the Python."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):

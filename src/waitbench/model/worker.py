@@ -6,6 +6,7 @@ engines/worker/file.py.
 
 import re
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -123,8 +124,8 @@ class MetricFile(_Table, frozen=True, kw_only=True):
 
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
-    "beside": "with", "window_s": "window", "gate_window_s": "gate_window",
-    "stop_within_s": "stop_within", "phases": "phase",
+    "beside": "with", "exclude_newer": "exclude-newer", "window_s": "window",
+    "gate_window_s": "gate_window", "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip
     """All that a worker file may say."""
 
@@ -140,6 +141,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     """The revisions that ``./waitbench workers`` measures."""
     beside: tuple[str, ...] = ()
     """Packages that are installed beside it, pinned."""
+    exclude_newer: date | None = None
+    """The last day whose releases of packages that nobody pinned are installed."""
     python: str = ""
     """The Pythons that it takes, such as ``>=3.9,<3.13``."""
     files: tuple[str, ...] = ()

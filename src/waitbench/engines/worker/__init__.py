@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from waitbench.engines.base import Engine, Start
 from waitbench.engines.services import Service, services_of, values_of
-from waitbench.engines.worker.file import PHASE
+from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
@@ -37,9 +37,11 @@ class Command(Engine):
         self.module = worker.module
         self.repository = worker.repository
         self.requirements = worker.beside
+        self.exclude_newer = str(worker.exclude_newer or "")
         self.variants = worker.variants
         self.pythons = worker.python
         self.is_program = worker.package is None and not worker.variants
+        self.has_environment = not self.is_program and needs_python(worker)
         self.install = worker.install
         self.smoke_test = f"import {self.module}" if self.module else ""
 

@@ -88,6 +88,12 @@ def portable_files(worker: WorkerFile) -> dict[str, bytes]:
     return {name: text.encode() for name, text in worker.texts.items()}
 
 
+def needs_python(worker: WorkerFile) -> bool:
+    """Whether anything in it is to be installed, or is run by a Python."""
+    is_installed = bool(worker.package or worker.beside or worker.python or worker.module)
+    return is_installed or any("python" in text for _, text, _ in _texts(worker, set()))
+
+
 def _files_here(worker: WorkerFile) -> set[str]:
     """The names of what its command lines take from the folder of the file."""
     names = (re.findall(r"\{here\}/?([^\s/]*)", word) for _, word, _ in _texts(worker, set()))
@@ -264,8 +270,9 @@ def _require_pins(table: WorkerTable) -> None:
         SpecifierSet(table.python)
     except InvalidSpecifier:
         _wrong("python", f'{table.python!r} is not understood: write it as in ">=3.9,<3.13"')
-    if table.beside and table.package is None and not table.variants:
-        _wrong("with", "is for a package or variants, and there are none")
+    for key, value in (("with", table.beside), ("exclude-newer", table.exclude_newer)):
+        if value and table.package is None and not table.variants:
+            _wrong(key, "is for a package or variants, and there are none")
     for text in table.beside:
         try:
             pin = Requirement(text)
