@@ -35,6 +35,18 @@ def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None
     assert found.curves[0].slope_ratio is None
 
 
+def test_what_costs_nothing_without_inputs_has_a_constant_that_is_not_below_zero() -> None:
+    """Noise alone would have half of all such lines begin below zero."""
+    (found,) = scans(scan_records({"a": lambda n: 2e-4 * n - 1e-5}))
+    constant, slope = found.curves[0].constant, found.curves[0].slope
+    assert constant is not None
+    assert constant.low is not None
+    assert constant.value >= 0
+    assert constant.low >= 0
+    assert slope is not None
+    assert slope.value == pytest.approx(2e-4, rel=0.1)
+
+
 def test_each_silence_has_its_lateness_and_no_line_is_fitted() -> None:
     (found,) = scans(of_silence(COSTS))
     for curve in found.curves:

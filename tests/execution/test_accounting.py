@@ -111,6 +111,16 @@ def test_system_time_that_ticks_overestimate_is_no_more_than_the_cpu_time() -> N
     assert metrics["time_user_idle"] == 0
 
 
+def test_a_count_that_seems_to_fall_within_a_run_did_not_rise() -> None:
+    """Two readings are not of one moment: a preemption may be known before its switch is."""
+    begin = at(0.2, 0.1, 0.01, wakeups=40, system_calls=9)
+    end, last = at(5.2, 0.09, 0.0, wakeups=38, system_calls=8), at(5.5, 0.08, 0.0)
+    marks = {"begin": begin, "end": end, "exit": last}
+    metrics = metrics_of(REAL_S, launched(marks=marks), [])
+    assert metrics["wakeups"] == metrics["system_calls"] == metrics["time_cpu_idle"] == 0
+    assert {key for key, value in metrics.items() if value < 0} == set()
+
+
 def test_what_is_odd_about_a_run_is_marked() -> None:
     assert marks_of(launched()) == ()
     odd = launched(by_proc=True, totals={"processes_replaced": 1})

@@ -89,7 +89,7 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
                 label=label,
                 costs=costs,
                 lateness=late,
-                constant=_mean([constant for _, constant in lines.values()]),
+                constant=_mean([constant for _, constant in lines.values()], least=0.0),
                 slope=_mean([slope for slope, _ in lines.values()]),
                 slope_ratio=geometric_mean(log_ratios(slopes, _LEAST)) if slopes else None,
                 off_at=off_at,
@@ -113,16 +113,23 @@ def _means(records: Mapping[float, Record], label: str, metric: Metric) -> dict[
     return {value: mean(found) for value, found in runs.items() if found}
 
 
-def _mean(values: Sequence[float]) -> Estimate | None:
-    return mean(values, least=-math.inf) if values else None
+def _mean(values: Sequence[float], least: float = -math.inf) -> Estimate | None:
+    return mean(values, least) if values else None
 
 
 def fit(values: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
-    """The slope and the constant of the line through some costs, by relative errors."""
+    """The slope and the constant of the line through some costs, by relative errors.
+
+    No worker costs less than nothing: a line that would is the best one through the origin.
+    """
     # Here, not above: no error message should wait for it.
     import numpy as np
 
-    slope, constant = np.polyfit(values, costs, 1, w=1 / np.maximum(costs, _LEAST))
+    weights = 1 / np.maximum(costs, _LEAST)
+    slope, constant = np.polyfit(values, costs, 1, w=weights)
+    if constant < 0:
+        scaled, wanted = np.array(values) * weights, np.array(costs) * weights
+        slope, constant = scaled @ wanted / (scaled @ scaled), 0.0
     return float(slope), float(constant)
 
 

@@ -50,9 +50,9 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     marks = launched["marks"]
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, told = marks.get(STARTED, begin), marks.get(TOLD, end)
-    idle_s, shutdown_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - told["cpu_s"]
+    idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(told, last, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
-    system_s = min(idle_s, max(0.0, end["system_s"] - begin["system_s"]))
+    system_s = min(idle_s, _rise(begin, end, "system_s"))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
         "time_window": window_s,
@@ -63,15 +63,21 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
         "time_cpu_running": idle_s + shutdown_s,
         IDLE_USER: idle_s - system_s,
         IDLE_SYSTEM: system_s,
-        "wakeups": end["wakeups"] - begin["wakeups"],
+        "wakeups": _rise(begin, end, "wakeups"),
         "time_startup": startup_s,
         "time_shutdown": _seconds(told["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
         phases["cpu_share_idle"] = idle_s / window_s
     if SYSTEM_CALLS in end:
-        phases[SYSTEM_CALLS] = end[SYSTEM_CALLS] - begin[SYSTEM_CALLS]
+        phases[SYSTEM_CALLS] = _rise(begin, end, SYSTEM_CALLS)
     return phases
+
+
+def _rise(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
+    """By how much a count rose. It cannot fall, but what makes it up is not of one moment."""
+    rise: float = after[key] - before[key]
+    return max(0, rise)  # whole numbers stay whole
 
 
 def _items(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -38,7 +38,7 @@ def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, flo
     """What the machine did between two readings, by key."""
     return {
         "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
-        "machine_steal": after.steal_s - before.steal_s,
+        "machine_steal": max(0.0, after.steal_s - before.steal_s),
     }
 
 
