@@ -14,7 +14,7 @@ from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
 from waitbench.model.share import Share
 from waitbench.pipeline.preparation import Prepared
-from waitbench.pipeline.resuming import begin, go_on, require_same
+from waitbench.pipeline.resuming import begin, go_on, kept_in, require_same
 from waitbench.store import comparisons
 
 SAME = [times(1, 1, 1)] * 3
@@ -68,6 +68,16 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     comparisons.append(tmp_path, record, tomorrow)
     (left,) = comparisons.read(tmp_path).records
     assert [left.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "goes_on"), [("compare", True), ("workers", False), ("track", False)]
+)
+def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
+    command: str, goes_on: bool, tmp_path: Path
+) -> None:
+    assert str(tmp_path) in kept_in(tmp_path, command)
+    assert ("--resume" in kept_in(tmp_path, command)) == goes_on
 
 
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> None:

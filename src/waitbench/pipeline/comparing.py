@@ -68,15 +68,15 @@ def in_folder(
     there is something to put into it. See ``store.folders.claimed`` of ``resumable``.
     """
     asked = valid.typed
-    resumed = resumable if asked.resume else None
+    command, resumed = next(iter(asked.argv), ""), resumable if asked.resume else None
     claim = folders.claimed(asked.results, valid.labels, store=asked.store, resumable=resumed)
     with ExitStack() as stack:
         folder = stack.enter_context(claim) if asked.results or asked.resume else None
         if folder is not None and asked.resume:
-            stack.enter_context(endings.noted(kept_in(folder)))
+            stack.enter_context(endings.noted(kept_in(folder, command)))
         prepared = make()
         folder = folder or stack.enter_context(claim)
-        stack.enter_context(endings.noted(kept_in(folder)))
+        stack.enter_context(endings.noted(kept_in(folder, command)))
         yield prepared, folder
 
 

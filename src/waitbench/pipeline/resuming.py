@@ -11,6 +11,8 @@ from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
 
+_WITHOUT_RESUME = ("workers", "track")
+"""Commands that make comparisons and have no --resume."""
 _QUESTIONS = ("criteria", "left_out", "instruments")
 """The settings that must stay as they were for all runs to answer the same questions."""
 
@@ -39,9 +41,10 @@ def begin(
     return Contents(folder=folder, comparison=comparison, records=list(records.values()))
 
 
-def kept_in(folder: Path) -> str:
-    """What is said where a command is ended that --resume can go on with."""
-    return f"Finished runs are kept in {folder}; the same command with --resume goes on."
+def kept_in(folder: Path, command: str = "compare") -> str:
+    """What is said where a command is ended: most can go on with --resume."""
+    goes_on = "" if command in _WITHOUT_RESUME else "; the same command with --resume goes on"
+    return f"Finished runs are kept in {folder}{goes_on}."
 
 
 def require_same(folder: Path, before: Context, now: Context) -> None:
