@@ -52,9 +52,10 @@ def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
 
 def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text("command = '{revision}'\n")
+    ready = "command = '{revision}'\nready = { log = 'up' }\n"
+    path.write_text(ready)
     (silent,) = scenarios_of(worker_file.read(path))
-    path.write_text("command = '{revision}'\npoke = { command = 'true' }\n")
+    path.write_text(f"{ready}poke = {{ command = 'true' }}\n")
     (poked,) = scenarios_of(worker_file.read(path))
     gate = Gate(criteria=(*DEFAULTS, *parse(["latency:1%"], METRICS)), most_rounds=10)
     every = Instruments(tracepoint=0)
@@ -65,6 +66,22 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
     assert asked == {"latency:1%"}, "what the user names is asked all the same"
     assert len(fitting.left_out) == 2
     assert all("[poke]" in said for said in fitting.left_out)
+
+
+@pytest.mark.parametrize("ready", ["", "ready = { seconds = 2 }\n"])
+def test_of_a_worker_that_is_ready_by_a_number_of_seconds_start_up_is_not_asked(
+    ready: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"command = '{{revision}}'\n{ready}poke = {{ command = 'true' }}\n")
+    (scenario,) = scenarios_of(worker_file.read(path))
+    gate = Gate(criteria=DEFAULTS, most_rounds=10)
+    fitting = gate.supported_by(Instruments(tracepoint=0), (scenario,))
+    assert "startup" not in {one.metric.name for one in fitting.criteria}
+    (said,) = fitting.left_out
+    assert said.startswith("startup:25%,100ms: ")
+    assert "`ready`" in said
+    assert "startup" not in {metric.name for metric in scenario.metrics}
 
 
 def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:

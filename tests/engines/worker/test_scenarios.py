@@ -29,7 +29,7 @@ def services(worker: WorkerFile, *settings: str) -> Sequence[Service]:
 def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_or_chance(
     tmp_path: Path,
 ) -> None:
-    text = "command = '{revision}'\n[poke]\ncommand = 'true'\n"
+    text = "command = '{revision}'\nready = { log = 'up' }\n[poke]\ncommand = 'true'\n"
     (scenario,) = scenarios_of(read(tmp_path, text))
     record = Record(
         scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,

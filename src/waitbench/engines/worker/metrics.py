@@ -31,6 +31,8 @@ UNTIL_EXIT = (
 """What those give that end by themselves."""
 LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
 """Keys of what only those give that are woken up."""
+START_UP = "time_startup"
+"""The key of what only those give that show when they are ready."""
 REQUESTS = frozenset({SERVICE_REQUESTS, SERVICE_BYTES})
 """Keys of what only those give whose services count, and run."""
 

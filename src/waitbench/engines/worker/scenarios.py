@@ -60,6 +60,8 @@ class WorkerScenario(Scenario):
     def _absent(self) -> Mapping[str, str]:
         """Keys of metrics that its runs do not give, and what would mend that."""
         worker, stopped, absent = self.worker, stopped_after(self.phases), dict[str, str]()
+        if worker.ready.seconds is not None:
+            absent[metrics.START_UP] = "`ready` in its file is a number of seconds"
         if not worker.poke or stopped:
             how = "a service is stopped" if worker.poke else "[poke] in its file says how"
             absent |= dict.fromkeys(metrics.LATENESS, how)
