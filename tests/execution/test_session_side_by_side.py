@@ -83,6 +83,19 @@ def measured(
     return record
 
 
+def test_a_warm_up_after_a_resume_joins_no_measured_round() -> None:
+    """As would one for which the rounds before the resume say that several fit."""
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    at_work, _, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    for label in "ab":
+        records["one"].add(measurement(label, 1, {**QUIET, "cpu_share_idle": IDLE}))
+    done = {("one", label, 1) for label in "ab"}
+    at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 5, done))
+    assert rounds_at_once(made) == [[2, 3, 4, 5]]
+    assert sorted(run for run in made.runs if run[1] == 0) == [("one", 0, "a"), ("one", 0, "b")]
+
+
 def rounds_at_once(made: Together) -> list[list[int]]:
     return [[number for number, label in runs if label == "a"] for runs in made.at_once]
 

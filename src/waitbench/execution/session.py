@@ -98,7 +98,8 @@ class Session:
         while rounds:
             those = rounds.popleft()
             scenario = those[0].scenario
-            most = self._rounds_at_once(scenario) if scenario.is_command else 1
+            is_joined = scenario.is_command and those[0].round != WARM_UP
+            most = self._rounds_at_once(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(those)) < most:
                 those += rounds.popleft()
             self._round(those)
