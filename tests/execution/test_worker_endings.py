@@ -120,6 +120,31 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     assert totals["service_cpu_idle"] == 0.0
 
 
+WORKS = "for _ in range(100): open({log!r}, 'a').write('x')\n"
+ANSWERS = "import time\ntime.sleep(0.3)\nprint('up', flush=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "more"),
+    [(WORKS, "window = 'until-exit'\n"), (f"{ANSWERS}time.sleep(1)\n{WORKS}", UNTIL_EXIT)],
+    ids=["judged from its start", "judged from when it is ready"],
+)
+def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
+    code: str, more: str, tmp_path: Path
+) -> None:
+    """It works as soon as it starts: nobody asks the service what it did before, meanwhile."""
+    log, counting = tmp_path / "log", tmp_path / "count"
+    log.touch()
+    counting.write_text(f"#!/bin/sh\nprintf x >> {log}\necho requests $(wc -c < {log})\n")
+    counting.chmod(0o755)
+    with answering(lambda: 0) as told:
+        service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)], "cpu": told}
+        code = code.format(log=str(log))
+        found = worker(tmp_path / "run", code, more, services={"redis": service})
+    assert found.exit_code == 0, found.failure
+    assert found.report["totals"]["service_requests"] == 100.0
+
+
 @pytest.mark.parametrize("said", ["nan", "inf", "-inf"])
 def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     tmp_path: Path, said: str

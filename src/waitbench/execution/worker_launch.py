@@ -70,7 +70,12 @@ class WorkerLaunch(ConditionLaunch):
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
+        ends_by_itself = self.plain["window_s"] is None
         with self.place.turn():
+            self._make_folders()
+            # Twice: to ask a service is a request to it, too. What ends by itself works from its
+            # start, so that its services are asked before.
+            once, twice = self._ask_twice() if ends_by_itself else ({}, {})
             started_ns, ready_ns = self._start()
         self.wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         waiting = self._mark(STARTED)
@@ -81,20 +86,22 @@ class WorkerLaunch(ConditionLaunch):
             waiting = self._mark(STARTED)
         self._meet(PHASED)
         before = trees.identities(self.tree.processes())
-        # Twice: to ask a service is a request to it, too.
-        once, twice = self._service_counts(), self._service_counts()
+        if not ends_by_itself:
+            once, twice = self._ask_twice()
         self._meet(COUNTED)
         begin = self.tree.reading()
+        is_asked_again = ends_by_itself and self.plain["ready"]["seconds"] != 0.0
+        first = self._service_counts() if is_asked_again else twice
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
         found: dict[str, object] = {}
-        if self.plain["window_s"] is None:
+        if ends_by_itself:
             self._until_exit()
         else:
             self._window(self.plain["window_s"])
         end = self.tree.reading()
-        totals = _of_services(once, twice, self._service_counts())
-        if self.plain["window_s"] is not None:
+        totals = _of_services(once, twice, first, self._service_counts())
+        if not ends_by_itself:
             after = trees.identities(self.tree.processes())
             totals["processes_replaced"] = len(after - before)
             memory = trees.proportional_bytes(self.tree.processes())
@@ -103,7 +110,7 @@ class WorkerLaunch(ConditionLaunch):
             self._meet(WATCHED)
         with self.place.turn() as hand_over:
             waiting |= self._mark(TOLD)
-            if self.plain["window_s"] is not None:
+            if not ends_by_itself:
                 found |= {} if self._stopped else self._wake_up()
                 totals |= self._end("unanswered" in found, hand_over)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
@@ -120,14 +127,17 @@ class WorkerLaunch(ConditionLaunch):
 
     # Starting and ending.
 
-    def _start(self) -> tuple[int, int]:
-        """Starts it; the nanoseconds when, and when it was ready. Raises ``Failure``."""
+    def _make_folders(self) -> None:
+        """Makes the folder of each copy, with the files of the worker."""
         # Not before: runs of a batch whose servers listen are not given the ports of these.
         self.copies += [self._values(number) for number in range(self.plain["copies"])]
         for values in self.copies:
             Path(values["folder"]).mkdir(exist_ok=True)
             for name in self.plain["files"]:
                 shutil.copy(name, values["folder"])
+
+    def _start(self) -> tuple[int, int]:
+        """Starts it; the nanoseconds when, and when it was ready. Raises ``Failure``."""
         started_ns = time.monotonic_ns()
         for copy in range(len(self.copies)):
             self.tree.start(self.command(self.plain["command"], copy))
@@ -314,6 +324,9 @@ class WorkerLaunch(ConditionLaunch):
         told = re.search(rb"^lateness (\S+)$", output.read_bytes(), re.MULTILINE)
         return _ns_of(told[1]) if told else max(0, done_ns - sent_ns)
 
+    def _ask_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        return self._service_counts(), self._service_counts()
+
     def _service_counts(self) -> Mapping[str, float]:
         """What all services have used so far, and what their own commands say."""
         found = defaultdict[str, float](float)
@@ -337,11 +350,19 @@ class WorkerLaunch(ConditionLaunch):
 
 
 def _of_services(
-    once: Mapping[str, float], twice: Mapping[str, float], last: Mapping[str, float]
+    once: Mapping[str, float],
+    twice: Mapping[str, float],
+    first: Mapping[str, float],
+    last: Mapping[str, float],
 ) -> dict[str, float]:
-    """What all services did between two readings, less what a reading takes."""
+    """What all services did between the first and the last reading, less what one of them takes.
+
+    That is how much the second of two readings adds to the one right before it.
+    """
     return {
-        f"service_{key}": max(0.0, count - 2 * twice.get(key, 0.0) + once.get(key, 0.0))
+        f"service_{key}": max(
+            0.0, count - first.get(key, 0.0) - twice.get(key, 0.0) + once.get(key, 0.0)
+        )
         for key, count in last.items()
     }
 
