@@ -7,6 +7,8 @@ WHEEL is a real bytewax wheel of 0.18 or later, as ``pip download`` fetches one.
 benchmarks/load.py in it, which has a regression of the ways in which they really come. Each trial
 is one ``./compare.sh base=WHEEL new=COPY --gate`` with what follows ``--``. ``--kind all`` tries
 each regression in turn. With ``--results``, what is there is not made again.
+
+``parked`` sleeps in a step: its baseline is another copy, whose step sleeps for 0 s.
 """
 
 import io
@@ -34,12 +36,15 @@ ALL = "all"
 
 PACKAGE = "bytewax/__init__.py"
 SINKS = "bytewax/outputs.py"
+OPERATORS = "bytewax/operators/__init__.py"
 LOAD_MODULE = "bytewax/doctored_load.py"
 LOAD_PATH = Path(load.__file__)
 SINK = "StatelessSinkPartition"
 BEGIN = "from bytewax import doctored_load\n\ndoctored_load.begin({kind!r})\n"
-HOOK = f"\nfrom bytewax import doctored_load\n\ndoctored_load.hook({SINK})\n"
-
+HOOKS = {
+    SINKS: f"\nfrom bytewax import doctored_load\n\ndoctored_load.hook({SINK})\n",
+    OPERATORS: "\nfrom bytewax import doctored_load\n\nmap = doctored_load.hook_map(map)\n",
+}
 
 Judgement = Mapping[str, Any]
 """One of the ``judgements`` of a verdict.json: docs/verdict.md."""
@@ -89,8 +94,10 @@ def main() -> None:
     with results_folder(given.results) as results:
         for kind in load.REGRESSIONS if given.kind == ALL else (given.kind,):
             name = f"{kind}-{given.processes}"
-            copy = doctor(given.wheel, results / name, kind)
-            revisions = f"base={given.wheel.absolute()}", f"new={copy}"
+            copy, base = doctor(given.wheel, results / name, kind), given.wheel.absolute()
+            if (twin := f"{kind}-twin") in load.TWINS:
+                base = doctor(given.wheel, results / twin, twin)
+            revisions = f"base={base}", f"new={copy}"
             options = ("--no-plot", "--quiet", "-p", str(given.processes), "--gate", *passed_on)
             print(f"{name}:", flush=True)
             trials = []
@@ -157,8 +164,7 @@ def doctor(wheel: Path, folder: Path, kind: str) -> Path:
         for member in source.infolist():
             if member.filename != PACKAGE:
                 content = source.read(member)
-                hook = HOOK.encode() if member.filename == SINKS else b""
-                output.writestr(member, content + hook)
+                output.writestr(member, content + HOOKS.get(member.filename, "").encode())
     copy = folder / wheel.name
     if copy.exists() and copy.read_bytes() != written.getvalue():
         sys.exit(f"{copy} has another load: name another folder.")

@@ -32,6 +32,8 @@ _CHUNK = 5_000_000
 _MOST_CHUNKS = 200
 _CHUNKS_A_SECOND = 10
 _RARE = 5
+_WORKED_S = 0.001
+_PARKED_S = 0.003
 _CHILD_SHARE = 0.2
 _LIGHT_SHARE = 0.02
 
@@ -39,14 +41,17 @@ _when_items: list[Callable[[], None]] = []
 """What is called before a sink is given items."""
 _to_start: list[Callable[[], None]] = []
 """What begins with the workers."""
+_parks_s: list[float] = []
+"""How long a step sleeps after each item that it worked on."""
 
 
 def begin(kind: str) -> None:
     """Begins a regression. The package calls it when imported."""
     if not any(runner in sys.orig_argv for runner in RUNNERS):
         return
-    if kind in AT_IMPORT:
-        AT_IMPORT[kind]()
+    at_import = {**AT_IMPORT, **TWINS}
+    if kind in at_import:
+        at_import[kind]()
     else:
         _to_start.append(WITH_WORKERS[kind])
 
@@ -69,6 +74,25 @@ def hook(sink: type) -> None:
             _follow(cls)
 
     setattr(sink, "__init_subclass__", classmethod(watch))  # noqa: B010 -- a method of any class
+
+
+def hook_map(add_map: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns an operator ``map`` whose step parks after each item that it worked on."""
+    if not _parks_s:
+        return add_map
+    (park_s,) = _parks_s
+
+    def add(step_id: str, up: object, mapper: Callable[[Any], Any]) -> Any:
+        def work(item: Any) -> Any:
+            begun = time.monotonic()
+            result = mapper(item)
+            if time.monotonic() > begun + _WORKED_S:
+                time.sleep(park_s)
+            return result
+
+        return add_map(step_id, up, work)
+
+    return add
 
 
 def _follow(sink: type) -> None:
@@ -213,6 +237,11 @@ def leave_daemon() -> None:
     os.waitpid(_start(_DAEMONISE + _burning(_CHILD_SHARE)), 0)
 
 
+def park_while_working(park_s: float = _PARKED_S) -> None:
+    """Has a step sleep for 3 ms after each call that took over 1 ms: no CPU, but real time."""
+    _parks_s.append(park_s)
+
+
 def use_at_start() -> None:
     """Uses 1 s of CPU."""
     end = time.thread_time() + _ONCE_S
@@ -310,6 +339,9 @@ AT_IMPORT: dict[str, Callable[[], None]] = {
     "shutdown": use_at_exit,
     "shutdown-wait": wait_at_exit,
     "syscalls": call_in_a_thread,
+    "parked": park_while_working,
 }
 """By kind, the regressions that begin so."""
+TWINS: dict[str, Callable[[], None]] = {"parked-twin": lambda: park_while_working(0.0)}
+"""What is compared with a regression in place of the wheel itself: the same without its cost."""
 REGRESSIONS = (*WITH_WORKERS, *AT_IMPORT)
