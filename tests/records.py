@@ -42,7 +42,12 @@ def describing(records: Sequence[Record], settings: Mapping[str, object] | None 
 
 
 def make_record(
-    runs: Mapping[str, Runs], *, scenario: str = "waiting", waits: bool = True, **changes: Any
+    runs: Mapping[str, Runs],
+    *,
+    scenario: str = "waiting",
+    waits: bool = True,
+    works: bool = False,
+    **changes: Any,
 ) -> Record:
     """A record with the given metrics: a list of runs for each label, values by key for each."""
     record = Record(
@@ -50,6 +55,7 @@ def make_record(
         parameters={"partitions": 2},
         context=context(list(runs), **changes),
         waits=waits,
+        works=works,
     )
     for position, (label, values) in enumerate(runs.items()):
         for number, metrics in enumerate(values, 1):

@@ -167,6 +167,73 @@ def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> 
     ]
 
 
+def defaults_of(metric: str, *, waits: bool, works: bool, topology: str = "single") -> set[str]:
+    """The default questions about a metric of two scenarios of a kind."""
+    key = BY_NAME[metric].key
+    runs = {label: [{key: 1.0}] for label in ("base", "new")}
+    records = [
+        make_record(runs, scenario=name, waits=waits, works=works, topology=topology)
+        for name in ("one", "two")
+    ]
+    asked = (question.criterion for question in ask(records, DEFAULTS))
+    return {str(one) for one in asked if one.metric.name == metric}
+
+
+LAUNCHED = "launcher, 2 processes"
+
+
+@pytest.mark.parametrize(
+    ("waits", "works", "topology", "expected"),
+    [
+        (False, True, "single", {"real:10%,50ms"}),
+        (False, True, "cluster, 2 processes", {"real:10%,50ms"}),
+        # By the launcher a second comes and goes by chance.
+        (False, True, LAUNCHED, set()),
+        # A schedule, or little but a start and an end.
+        (True, True, "single", set()),
+        (True, False, "single", set()),
+        (False, False, "single", set()),
+    ],
+)
+def test_real_time_is_asked_of_what_works_and_never_waits(
+    waits: bool, works: bool, topology: str, expected: set[str]
+) -> None:
+    assert defaults_of("real", waits=waits, works=works, topology=topology) == expected
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_system_time_is_asked_where_the_launcher_starts_the_processes(waits: bool) -> None:
+    launched = defaults_of("system", waits=waits, works=not waits, topology=LAUNCHED)
+    assert launched == {"system:25%,25ms"}
+    assert defaults_of("system", waits=waits, works=not waits) == set()
+    assert defaults_of("startup", waits=waits, works=not waits, topology=LAUNCHED) == set()
+
+
+def test_system_time_that_doubles_is_asked_where_large_changes_are() -> None:
+    scenario = record("launcher", *[(1.0, 1.0)] * 3)
+    scenario.large_changes_only = True
+    asked = {str(one.criterion) for one in ask([scenario], DEFAULTS)}
+    assert {"cpu:100%", "system:100%"} <= asked
+
+
+@pytest.mark.parametrize(("slower_s", "fails"), [(0.0, False), (0.1, False), (0.3, True)])
+def test_what_works_as_cheaply_and_takes_longer_fails(slower_s: float, fails: bool) -> None:
+    random = np.random.default_rng(1)
+
+    def runs(real_s: float) -> list[dict[str, float]]:
+        noise = np.exp(random.normal(0, 0.014, 8))
+        return [times(real_s * float(each), 0.8 * float(each), 0.02) for each in noise]
+
+    records = [
+        make_record(
+            {"base": runs(0.9), "new": runs(0.9 + slower_s)}, scenario=name, waits=False, works=True
+        )
+        for name in ("one", "two")
+    ]
+    failed = [str(one.criterion) for one in judge(*records, criteria=DEFAULTS) if one.fails]
+    assert failed == ["real:10%,50ms"] * fails
+
+
 def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
     one, two = record("one"), record("two")
     alone = {str(each.criterion) for each in ask([one], DEFAULTS)}
@@ -175,6 +242,9 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     together = {str(each.criterion) for each in ask([one, two], DEFAULTS)}
     assert {"idle:10%", "cpu:10%", "idle:25%,each"} <= together
     assert question(one).criterion == TOGETHER, "what users ask stays"
+    busy = record("busy", waits=False)
+    busy.works = True
+    assert "real:15%,50ms" in {str(each.criterion) for each in ask([busy], DEFAULTS)}
 
 
 def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:

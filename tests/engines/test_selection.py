@@ -55,7 +55,7 @@ def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what
     assert set_.parameters["items_per_worker"] == 77
     by_name = {scenario.name: scenario.parameters for scenario in quick}
     assert by_name["dynamic-long-input"]["items_per_worker"] == 4
-    assert by_name["dynamic-heavy-map"]["items_per_worker"] == 8, "work is kept"
+    assert by_name["dynamic-heavy-map"]["items_per_worker"] == 80, "in smaller pieces"
     assert by_name["partitioned-burst"]["interval"] == 1.25, "the silence before it, too"
 
 

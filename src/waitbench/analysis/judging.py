@@ -22,7 +22,7 @@ PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _OF_ONE = 0.15
-"""The least margin of CPU of a single scenario: less cannot be told apart in minutes."""
+"""The least margin of times of a single scenario: less cannot be told apart in minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
     if criterion in DEFAULTS and len(about) == 1:
         if criterion.each:
             return  # of a single scenario it is asked already
-        if criterion.can_fail_by_dear_runs:
+        if criterion.metric.unit == "second" and not criterion.metric.explains:
             criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
     key = criterion.metric.key
     lacking = [
@@ -132,6 +132,7 @@ def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
         and record.unable.isdisjoint((baseline, label))
         and criterion.metric.key in keys
         and criterion.scope.holds(record)
+        and criterion.by_launcher in (None, record.by_launcher)
         and not is_twice
     )
 

@@ -24,13 +24,15 @@ _LONGEST_S = 1e6
 def _defaults() -> str:
     """The gate's default criteria, in a sentence."""
     groups = {
-        scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope)
-        for scope in (Scope.WAITING, Scope.LARGE_CHANGES, Scope.WORKING)
+        scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope and not one.by_launcher)
+        for scope in Scope
     }
     return (
         f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls where the machine "
         f"lets them be counted); in a long silence and under the engine's own launcher: "
-        f"{groups[Scope.LARGE_CHANGES]}; in scenarios that work: {groups[Scope.WORKING]}."
+        f"{groups[Scope.LARGE_CHANGES]}; in scenarios that work: {groups[Scope.WORKING]}, and if "
+        f"they never wait {groups[Scope.BUSY]}. With --topology launcher: system:25%,25ms in "
+        "place of real time and start-up."
     )
 
 

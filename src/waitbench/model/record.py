@@ -22,6 +22,7 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.model.scan import ScanPoint
+from waitbench.model.scenario import LAUNCHER
 from waitbench.model.share import Share
 
 
@@ -220,6 +221,11 @@ class Record(ScenarioFacts, kw_only=True):
     def topology(self) -> str:
         """How its processes were started."""
         return self.own_topology or self.context.topology
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether the engine's own launcher started them."""
+        return self.topology.startswith(LAUNCHER)
 
     @property
     def series(self) -> Series:

@@ -19,6 +19,10 @@ CAPABILITIES = {
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
 
 
+LAUNCHER = "launcher"
+"""The kind of topology that an engine's own launcher makes."""
+
+
 @dataclass(frozen=True)
 class Topology:
     """How the processes of a run are started."""

@@ -85,7 +85,11 @@ class Gate:
         """What it is to do, for the result files."""
         return {
             "criteria": [
-                {"criterion": str(criterion), "scenarios": criterion.scope.value}
+                {
+                    "criterion": str(criterion),
+                    "scenarios": criterion.scope.value,
+                    "by_launcher": criterion.by_launcher,
+                }
                 for criterion in self.criteria
             ],
             "left_out": list(self.left_out),
@@ -114,6 +118,7 @@ class Gate:
                     replace(
                         *parse([one["criterion"]], tuple(known)),
                         scope=Scope(one["scenarios"]),
+                        by_launcher=one.get("by_launcher"),
                     )
                     for one in found["criteria"]
                 ),

@@ -26,6 +26,11 @@ class UsersDataflow(Dataflow):
     is_own: bool = False
 
     @property
+    def works(self) -> bool:
+        # Nobody knows; but somebody waits for it to be done.
+        return True
+
+    @property
     def metrics(self) -> tuple[Metric, ...]:
         return METRICS if self.is_observed else SEEN_FROM_OUTSIDE
 

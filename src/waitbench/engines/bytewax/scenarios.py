@@ -212,6 +212,8 @@ _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 
 def _quick_of(kind: str, counted_by: str) -> Parameters:
+    if kind == "-heavy-map":  # many small items, so that a pause after each of them shows
+        return {counted_by: 8 if counted_by == "items_per_partition" else 80, "heaviness": 10_000}
     if kind == "-burst":  # a single one, after its silence
         return {counted_by: 10, "interval": 1.25}
     waits = kind in ("-long-input", "-scheduled", "-long-input-heavy-map")
