@@ -33,6 +33,11 @@ from waitbench.system.stacks import NotSeen
         ("a::b::{closure#3}", "a::b"),
         ("poll_once.part.2.cold", "poll_once"),
         ("operator<<", "operator<<"),
+        ("uv::(anonymous namespace)::run(void*, int) const", "uv::(anonymous namespace)::run"),
+        ("Loop::start()::{lambda(void*)#1}::_FUN(void*)", "Loop::start()::{lambda(void*)#1}::_FUN"),
+        ("jni_invoke(JNIEnv_*, T<int>) [clone .constprop.1]", "jni_invoke"),
+        ("runtime.usleep.abi0", "runtime.usleep"),
+        ("main.(*Worker).poll", "main.(*Worker).poll"),
         ("main", "main"),
     ],
 )  # fmt: skip
@@ -41,10 +46,10 @@ def test_names_are_without_what_compilers_add(name: str, readable: str) -> None:
 
 
 def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:
-    with subprocess.Popen(["sleep", "60"]) as process:
-        with pytest.raises(NotSeen, match=r"^its functions cannot be read \(.+/sleep\)$"):
-            stacks.read(process.pid)
-        process.kill()
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    with pytest.raises(NotSeen, match=r"^its functions cannot be read \(.+\)$"):
+        stacks.read(process.pid)
 
 
 @contextmanager
@@ -75,6 +80,46 @@ def test_threads_say_how_often_they_went_to_sleep() -> None:
     assert after.cpu_ns > before.cpu_ns
     assert tasks.used(pid, pid) is None
     assert tasks.threads(pid) == []
+
+
+PROGRAM = """
+#include <pthread.h>
+#include <unistd.h>
+static __attribute__((noinline)) void ask_broker(void) { for (;;) pause(); }
+static __attribute__((noinline)) void *poller(void *unused) { ask_broker(); return unused; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, poller, 0);
+  pthread_join(thread, 0);
+}
+"""
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("gcc", "strip"))), reason="needs gcc and strip")
+@pytest.mark.parametrize("strips", [False, True])
+def test_a_program_without_python_has_its_functions_where_it_has_symbols(
+    strips: bool, tmp_path: Path
+) -> None:
+    source, program = tmp_path / "own.c", tmp_path / "own"
+    source.write_text(PROGRAM)
+    # Without a frame pointer, as compilers leave it out.
+    words = ["gcc", "-O1", "-fno-optimize-sibling-calls", "-pthread", str(source), "-o"]
+    subprocess.run([*words, str(program)], check=True)
+    if strips:
+        subprocess.run(["strip", str(program)], check=True)
+    with subprocess.Popen([str(program)]) as process:
+        until(lambda: len(tasks.threads(process.pid)) == 2)
+        main, poller = tasks.threads(process.pid)
+        until(lambda: tasks.call(process.pid, poller) not in (None, tasks.RUNNING))
+        os.kill(process.pid, signal.SIGSTOP)
+        until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
+        names = {tid: [one.name for one in seen] for tid, seen in stacks.read(process.pid).items()}
+        until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
+        process.kill()
+    if strips:
+        assert names == {main: ["[own]"], poller: ["[own]"]}
+    else:
+        assert names == {main: ["main"], poller: ["poller", "ask_broker"]}
 
 
 LIBRARY = """

@@ -101,7 +101,7 @@ def compare(
         bool,
         typer.Option(
             "--why",
-            help="One extra run of each revision: which thread wakes up, and in which line of code."
+            help="One extra run of each revision: which thread wakes up, and in which function."
             "\n\nWorks on any worker; docs/why.md says what it takes.",
         ),
     ] = False,

@@ -57,7 +57,7 @@ def look(
         bool,
         typer.Option(
             "--why",
-            help="Then find which thread wakes up, in which line of code, for as long again."
+            help="Then find which thread wakes up, in which function, for as long again."
             "\n\nTo read a stack, a process stands still for some milliseconds.",
         ),
     ] = False,

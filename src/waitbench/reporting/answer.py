@@ -222,7 +222,7 @@ def next_step(
         more = ["--rounds", str(max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS))]
         purpose = "more rounds tell smaller changes apart"
     if not is_open and is_slower:
-        more, purpose = ["--why"], "which thread wakes up, and in which line of code"
+        more, purpose = ["--why"], "which thread wakes up, and in which function"
     elif not is_open:
         more = ["--gate"] if verdicts and verdict is None else []
         purpose = "for CI: exit code 1 if it costs more"

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.model.why import PYTHON, Frame
+from waitbench.system import native_stacks
 
 if TYPE_CHECKING:
     from pystack.types import NativeFrame, PyFrame, PyThread
+
+
+_NO_PYTHON = "Could not determine python version"
 
 
 class NotSeen(Exception):
@@ -20,8 +24,7 @@ class NotSeen(Exception):
 def read(pid: int) -> dict[int, tuple[Frame, ...]]:
     """The functions of each thread that tell where it is, the outermost first.
 
-    The process may be stopped already, and stays so. Raises ``NotSeen``; also of a program that is
-    not Python's.
+    The process may be stopped already, and stays so. Raises ``NotSeen``.
     """
     # Here, not above: it is used when all is measured.
     from pystack.engine import NativeReportingMode, get_process_threads
@@ -32,8 +35,22 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
         threads = get_process_threads(pid, native_mode=NativeReportingMode.ALL)
     except (PystackError, OSError, RuntimeError) as error:
         reason = str(error).removeprefix("Engine error: ").rstrip(".")
-        raise NotSeen(f"its functions cannot be read ({reason})") from error
+        if not reason.startswith(_NO_PYTHON):
+            raise NotSeen(f"its functions cannot be read ({reason})") from error
+        return _of_program(pid)
     return {thread.tid: _telling(_merged(thread)) for thread in threads}
+
+
+def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
+    """The same of a program without Python."""
+    try:
+        threads = native_stacks.read(pid)
+    except (OSError, AttributeError) as error:  # pystack may be linked in another way
+        raise NotSeen(f"its functions cannot be read ({error})") from error
+    return {
+        tid: _telling(frame for call in calls[::-1] for frame in _of_compiled(call))
+        for tid, calls in threads.items()
+    }
 
 
 def _merged(thread: "PyThread") -> Iterator[Frame]:
@@ -73,7 +90,7 @@ _RUNTIME = re.compile(
 """Libraries whose functions say nothing that the system call and Python's own do not."""
 
 
-def _of_compiled(frame: "NativeFrame") -> Iterator[Frame]:
+def _of_compiled(frame: "NativeFrame | native_stacks.Call") -> Iterator[Frame]:
     if _RUNTIME.search(frame.library):
         return
     if frame.symbol.startswith("?"):  # the library has no symbols
@@ -90,7 +107,7 @@ _BEGINS = {
 """Files of Python whose functions only begin others; ``None`` for all of them."""
 _RUST = re.compile(
     r"^(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
-    r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|^(__)?rust_|^_?Py[A-Z_]|FnOnce"
+    r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|^(__)?rust_|^_?Py[A-Z_]|FnOnce|^_start$"
 )
 
 
@@ -114,7 +131,8 @@ _ESCAPED = re.compile(r"\$(?:u([0-9a-f]{2})|([A-Z]{1,2}))\$")
 _ESCAPES = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ",", "LP": "(", "RP": ")"}
 _ADDED = re.compile(
     r"::h[0-9a-f]{16}|\[[0-9a-f]{8,}\]|\.(llvm|isra|part|constprop|lto_priv)\.\d+|\.cold(\.\d+)?$"
-    r"|::\{\{closure\}\}|::\{closure#\d+\}|(?<=\{impl)#\d+| \(inlined\)$|@.*$"
+    r"|::\{\{closure\}\}|::\{closure#\d+\}|(?<=\{impl)#\d+| \(inlined\)$|@.*$|\.abi0$"
+    r"|(?<=[\w}>])\([^{}]*\)( const)?( \[clone .*\])?$"
 )
 _ARGUMENTS_OF_TYPES = re.compile(r"(?<!operator)<(?:[-=]>|[^<>])*>")
 _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
