@@ -111,15 +111,31 @@ def test_everyone_can_read_everything(open_page: Open, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["waiting", "input", "gate", "long"])
 def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
-    page = open_page(name, width=900, height=600)
-    last = page.locator("main > .table tbody tr").last
+    page = open_page(name, width=900, height=700)
+    # Bars come before ratios.
+    last = page.locator("main > .table:first-of-type tbody tr").last
     box = last.bounding_box()
     assert box is not None
-    assert box["y"] + box["height"] <= 600
+    assert box["y"] + box["height"] <= 700
     dot = page.locator("main > .table svg.dot").last.bounding_box()
     assert dot is not None
     assert dot["x"] + dot["width"] <= 900
     assert dot["width"] >= 150 or name == "long", "dots and intervals can be told apart"
+
+
+def test_a_page_begins_with_bars_whose_values_are_beside_them(open_page: Open) -> None:
+    for width in (1440, 390):
+        page = open_page("input", width=width)
+        cells = page.locator(".costs td")
+        expect(cells).to_have_count(8 * 4)
+        expect(cells.first.locator("text")).to_have_text([".220", ".754"])
+        for cell in cells.all():
+            box = cell.bounding_box()
+            assert box is not None
+            for text in cell.locator("text").all():
+                inner = text.bounding_box()
+                assert inner is not None
+                assert inner["x"] + inner["width"] <= box["x"] + box["width"]
 
 
 @pytest.mark.parametrize("name", ["waiting", "gate", "all", "long"])
@@ -135,7 +151,7 @@ def test_on_a_phone_no_name_or_figure_of_the_first_table_is_cut_off(
 
 def test_a_long_table_is_sorted_and_filtered_with_the_keyboard(open_page: Open) -> None:
     page = open_page("input")
-    table = page.locator("main > .table")
+    table = page.locator("main > .forest")
     table.get_by_role("button", name="change").focus()
     page.keyboard.press("Enter")
     expect(table.locator("tbody th").first).to_have_text("▼ dynamic-long-input")

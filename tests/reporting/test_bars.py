@@ -27,7 +27,7 @@ def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
     shown = bars_of(make_record({"old": [times(5, 4, 2)] * 2, "new": [times(4, 0.2, 0.0123)]}))
     assert shown.headings == HEADINGS
     assert texts(shown) == [
-        ["5.00", "4.00"], ["4.00", "0.200"], ["2.00", "0.0123"], ["6.00", "0.212"],
+        ["5.00", "4.00"], ["4.00", ".200"], ["2.00", ".012"], ["6.00", ".212"],
     ]  # fmt: skip
     assert shown.reaches == [5, 4, 2, 6]
     assert list(shown.colours) == ["old", "new"]

@@ -22,13 +22,15 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison, MetricResult
 from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting import bars, charts, scan
 from waitbench.reporting.answer import findings, gate_table
 from waitbench.reporting.charts import bars as bar_chart
 from waitbench.reporting.charts import forest
 from waitbench.reporting.document import Dot, Heading, Table, text_of
-from waitbench.reporting.drawing import Axis
-from waitbench.reporting.forest import COLUMNS, GATE_AXIS, GATE_COLUMNS, axis_of, tabulate
+from waitbench.reporting.drawing import TONES, Axis
+from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
+from waitbench.reporting.summary import MARKS
 
 
 def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
@@ -51,7 +53,7 @@ def draw(*dots: Dot, reach: float = 4) -> Axes:
 
 
 def gate(*asked: MetricResult) -> Axes:
-    return axes_of(forest.draw(tabulate("gate", asked, GATE_COLUMNS, axis=GATE_AXIS)))
+    return axes_of(forest.draw(tabulate("gate", asked, GATE_COLUMNS, axis=axis_of(asked))))
 
 
 def axes_of(figure: Figure) -> Axes:
@@ -92,7 +94,8 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
 
 def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
     runs = {"old": [times(5, 4, 2), times(7, 4, 2)], "new": [times(3, 0.2, 0.1)] * 2}
-    short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario="short")
+    name = "partitioned-heavy-map-with-an-extremely-long-name"
+    short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario=name)
     shown = bars.of([compared(runs), statistics.compare(short)])
     figure = bar_chart.draw(shown)
     figure.draw_without_rendering()
@@ -104,7 +107,38 @@ def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
     for column in range(4):
         assert scales[4 * column : 4 * column + 4] == pytest.approx([scales[4 * column]] * 4)
     for text in axes.texts:
-        assert text.get_window_extent().x1 <= figure.bbox.x1, text.get_text()
+        extent = text.get_window_extent()
+        assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1, text.get_text()
+
+
+def test_the_axis_of_a_gate_holds_the_worst_row() -> None:
+    found = results.of_verdict(failing())[0]
+    worst = msgspec.structs.replace(found, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
+    axes = gate(found, worst)
+    assert axes.get_xlim() == (1 / 50, 50)
+    assert {line.get_marker() for line in axes.lines} == {"None", "o"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tone", "is_hollow"),
+    [
+        (Verdict.FASTER, TONES["green"], False),
+        (Verdict.SLOWER, TONES["red"], False),
+        (Verdict.WITHIN_MARGIN, "#555555", False),
+        (Verdict.INCONCLUSIVE, "#555555", True),
+    ],
+)
+def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
+    verdict: Verdict, tone: str, is_hollow: bool
+) -> None:
+    (compared_with,) = results.of_comparisons([compared({"a": waits(1), "b": waits(2)})])[:1]
+    found = msgspec.structs.replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
+    axes = axes_of(forest.draw(tabulate("", [found], COLUMNS, axis=axis_of([found]))))
+    dot = axes.lines[-1]
+    assert dot.get_color() == tone
+    assert dot.get_markerfacecolor() == ("white" if is_hollow else tone)
+    shown = {text.get_text(): text.get_color() for text in axes.texts}
+    assert (shown[MARKS[verdict]], shown["2.0× more"]) == (tone, tone)
 
 
 def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
@@ -126,7 +160,7 @@ def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() 
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "2 waiting scenarios together"
     assert len(names) == len(asked) + len({one.scenario for one in asked})
-    assert len(axes.texts) == 2 * len(asked), "a change and its bounds"
+    assert len(axes.texts) == 3 * len(asked), "a mark, a change and its bounds"
 
 
 PAGE_PIXELS = 830

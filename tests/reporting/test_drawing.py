@@ -28,10 +28,13 @@ def test_half_and_twice_are_as_far_from_no_change() -> None:
         ([], 1.25),
         ([estimate(1.1, 0.95, 1.2)], 1.25),
         ([estimate(1.1), estimate(0.4, 0.3, 0.6)], 5),
-        ([estimate(3, 2.5, 1e9)], 1000),
+        ([estimate(3, 2.5, 25)], 50),
+        ([estimate(3, 2.5, 1e9)], 3),
+        ([estimate(1 / 700, 1e-9, 1e-2)], 1000),
+        ([estimate(0.0)], 1000),
     ],
 )
-def test_an_axis_holds_all_intervals_up_to_a_thousandfold(
+def test_an_axis_holds_what_is_known_up_to_a_thousandfold(
     ratios: list[Estimate], reach: float
 ) -> None:
     assert Axis.over(ratios).high == reach

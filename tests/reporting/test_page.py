@@ -21,7 +21,7 @@ from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
-from waitbench.reporting.document import Dot, Page, Table, text_of
+from waitbench.reporting.document import Page, Word
 from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.page import compose_history
 
@@ -29,10 +29,6 @@ from waitbench.reporting.page import compose_history
 def gate(*criteria: str) -> dict[str, Any]:
     """The settings of a comparison with a gate."""
     return {"gate": Gate(criteria=parse(criteria, METRICS), most_rounds=10).as_settings()}
-
-
-def dots(table: Table) -> list[Dot]:
-    return [cell for row in table.rows for cell in row if isinstance(cell, Dot)]
 
 
 def failed() -> Page:
@@ -85,13 +81,26 @@ def test_a_revision_has_one_colour_in_all_tables() -> None:
     runs = {label: [times(1, 1 + n, 1)] * 3 for label, n in (("a", 0), ("b", 1), ("c", 2))}
     page = page_of(make_record(runs, scenario="one"), make_record(runs, scenario="two"))
     tables = [*page.tables, *(table for one in page.sections for table in one.tables)]
-    found = {dot.colour for table in tables for dot in dots(table)}
-    assert found == {COLOURS[1], COLOURS[2]}
-    for table in tables:
-        for *cells, last in table.rows:
-            if isinstance(last, Dot):
-                (label,) = (text_of(cell) for cell in cells if text_of(cell) in ("b", "c"))
-                assert last.colour == COLOURS["abc".index(label)]
+    cells = [cell for table in tables for row in table.rows for cell in row]
+    named = [cell for cell in cells if isinstance(cell, Word) and cell.colour]
+    expected = dict(zip("abc", COLOURS, strict=False))
+    assert {cell.text for cell in named} == {"b", "c"}
+    assert [cell for cell in named if cell.colour != expected[cell.text]] == []
+    assert page.bars is not None
+    assert page.bars.colours == expected
+
+
+def test_a_page_opens_with_real_user_system_and_total_cpu_time() -> None:
+    runs = {"old": [times(5, 4, 2)] * 3, "<new>": [times(4, 0.2, 0.01)] * 3}
+    shown = html.render(page_of(make_record(runs)))
+    bars = shown.partition('class="table costs"')[2].partition("</table>")[0]
+    pictures = re.findall(r'<svg class="bars".*?</svg>', bars)
+    values = [re.findall(r"<text[^>]*>(.*?)</text>", picture) for picture in pictures]
+    assert values == [["5.00", "4.00"], ["4.00", ".200"], ["2.00", ".010"], ["6.00", ".210"]]
+    widths = [re.findall(r'width="([\d.]+)%"', picture) for picture in pictures]
+    assert widths[0] == ["70.0", "56.0"]
+    assert "old: 5.00; &lt;new&gt;: 4.00;" in bars
+    assert shown.index('class="table costs"') < shown.index("Relative to old")
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:

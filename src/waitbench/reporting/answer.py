@@ -189,7 +189,7 @@ def gate_table(
         title,
         rows,
         (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS)),
-        axis=forest.GATE_AXIS,
+        axis=forest.axis_of(rows),
         colours=colours,
         names=(("cost", _asked),),
         groups=groups,

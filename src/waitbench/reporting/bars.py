@@ -6,10 +6,10 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, MEMORY, Metric
 from waitbench.reporting.document import Bar, BarRow, Bars
 from waitbench.reporting.drawing import colours_of, families
-from waitbench.reporting.formats import format_values
+from waitbench.reporting.formats import format_columns
 
 _Columns = Sequence[Mapping[str, Metric]]
-"""Costs by their headings; those that stand together share a unit."""
+"""Costs by their headings; those that stand together have the unit of the terminal's table."""
 _OF_RUNS: _Columns = (
     {
         "real": BY_NAME["real"],
@@ -41,8 +41,8 @@ def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
             for label in labels
         ]
         (counted_in,) = {metric.unit for metric in group.values()}
-        texts = format_values([bar.mean for bar in bars], counted_in)
-        unit = max((text.partition(" ")[2] for text in texts), default="")
+        means = [bar.mean for bar in bars]
+        unit, (texts,) = format_columns([means], counted_in, [means] if waits else [[1.0]])
         named = map(_named, bars, texts)
         for title in group:
             column = [[next(named) for _ in labels] for _ in comparisons]
@@ -52,7 +52,7 @@ def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
     names = families([comparison.record.scenario for comparison in comparisons])
     return Bars(
         title="What a worker costs while it waits" if waits else "What a run costs",
-        note=", ".join(filter(None, (basis, "mean; thin line: all runs"))),
+        note=" · ".join(filter(None, (basis, "bar: mean", "thin line: all runs"))),
         colours=colours_of(labels),
         headings=headings,
         rows=[
@@ -72,5 +72,4 @@ def _bar(comparison: Comparison, label: str, metric: Metric) -> Bar:
 
 
 def _named(bar: Bar, text: str) -> Bar:
-    number, _, _ = text.partition(" ")
-    return bar._replace(text="not measured" if bar.mean is None else number)
+    return bar._replace(text="not measured" if bar.mean is None else text)

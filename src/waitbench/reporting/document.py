@@ -16,6 +16,8 @@ class Word:
     text: str
     short: str = ""
     """The same below the row that it continues, where there is little room."""
+    mark: str = ""
+    """What stands before it: one of ``summary.MARK_STYLES``."""
     style: str = ""
     """How it looks, as rich names it: a console, a page and a chart show the same."""
     sort: float | None = None
@@ -32,11 +34,11 @@ class Dot:
     band: tuple[float, float] | None
     """The ratios that a margin allows; ``None`` of what is no ratio."""
     colour: str = ""
-    """Of the revision, where the style says nothing; empty is that of text."""
+    """That of its revision, where it has no style."""
     is_open: bool = False
     """Whether nothing certain is known: the dot is hollow."""
     style: str = ""
-    """Whether it is less or more, as that of a ``Word``."""
+    """As that of a ``Word``: whether it is less or more."""
     text: str = ""
     """The same on a console."""
 
@@ -50,7 +52,9 @@ Cell = str | Word | Dot
 
 
 def text_of(cell: Cell) -> str:
-    """A cell's text, without what stands below it."""
+    """A cell's text, behind its mark."""
+    if isinstance(cell, Word) and cell.mark:
+        return f"{cell.mark} {cell.text}"
     return cell if isinstance(cell, str) else cell.text
 
 

@@ -16,6 +16,8 @@ See jfly.uni-koeln.de/color. Red and green are left out: they say more and less.
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
 """What a style of ``summary.MARK_STYLES`` is on paper; any other is grey."""
+_VAGUE = 10.0
+"""An interval that ends so many times farther from 1 than its estimate does not stretch an axis."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
@@ -78,14 +80,15 @@ class Axis:
         return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, middle), (reach, f"×{text}")))
 
     @classmethod
-    def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0) -> "Axis":
-        """The shortest that holds these with their intervals, but for a share of them."""
-        logs = sorted(
-            max(abs(math.log(end)) for end in (one.value, one.low, one.high) if end)
-            for one in ratios
-        )
-        most = math.exp(logs[math.ceil(len(logs) * (1 - beyond)) - 1]) if logs else 1.0
-        return cls.of_ratios(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))
+    def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0, middle: str = "1") -> "Axis":
+        """The shortest that holds these with their intervals, but for a share of them.
+
+        Of a bound, and of an interval that says next to nothing, it holds the estimate.
+        """
+        reaches = sorted(map(_reach, ratios))
+        most = reaches[math.ceil(len(reaches) * (1 - beyond)) - 1] if reaches else 1.0
+        reach = next((reach for reach in _REACHES if reach >= most), _REACHES[-1])
+        return cls.of_ratios(reach, middle)
 
     @property
     def is_of_ratios(self) -> bool:
@@ -99,3 +102,14 @@ class Axis:
     def clipped(self, value: float) -> float:
         """The value, or the end that it lies beyond."""
         return min(max(value, self.low), self.high)
+
+
+def _reach(ratio: Estimate) -> float:
+    """How far from 1 a ratio and its interval go, as a factor."""
+    reach = _factor(ratio.value)
+    widest = max([reach, *(_factor(end) for end in (ratio.low, ratio.high) if end)])
+    return reach if ratio.is_bound or widest > reach * _VAGUE else widest
+
+
+def _factor(ratio: float) -> float:
+    return max(ratio, 1 / ratio) if ratio > 0 else math.inf

@@ -1,10 +1,11 @@
 """Results -> tables: what is written of each in every view, and the dot that draws it.
 
 An axis of ratios is logarithmic with 1 in its middle; that of a gate has each row's limit there. A
-hollow dot is inconclusive; the band is what the row's own margin allows.
+dot is green, red or grey as its mark is, and hollow where it is inconclusive; the band is what the
+row's own margin allows.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -30,8 +31,6 @@ label_of: Callable[[MetricResult], str] = attrgetter("revision")
 TOO_FEW = "too few rounds"
 _SHORT = 10
 """Labels up to this head a column of figures."""
-GATE_AXIS = Axis.of_ratios(2.0, "limit")
-"""Margins are narrow, and a failure is an arrow at the edge."""
 
 
 def mark_of(found: MetricResult) -> str:
@@ -146,7 +145,7 @@ def sides(labels: Sequence[str]) -> Columns:
     )
 
 
-def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
+def dot_of(found: MetricResult) -> Dot | None:
     """A ratio, or how far it is from the limit of a gate."""
     ratio, most = found.ratio, 1 + found.margin
     if ratio is None or not has_ratio(found):
@@ -159,12 +158,14 @@ def dot_of(found: MetricResult, colour: str = "") -> Dot | None:
         band = (1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
-    return Dot(ratio, band, colour, found.verdict is Verdict.INCONCLUSIVE)
+    is_open, style = found.verdict is Verdict.INCONCLUSIVE, MARK_STYLES.get(mark_of(found), "")
+    return Dot(ratio, band, is_open=is_open, style=style)
 
 
-def axis_of(results: Iterable[MetricResult]) -> Axis:
-    """The axis of comparisons."""
-    return Axis.over(one.ratio for one in results if one.ratio is not None)
+def axis_of(results: Sequence[MetricResult]) -> Axis:
+    """The axis that holds all of them, with what each is compared with in its middle."""
+    middle = "limit" if any(one.criterion for one in results) else "1"
+    return Axis.over([dot.ratio for dot in map(dot_of, results) if dot], middle=middle)
 
 
 def tabulate(
@@ -197,15 +198,16 @@ def tabulate(
         heading = Heading(text, is_left=False, gives_way=1 if of in sides else 0)
         made.append((heading, [_figure(one, of) for one in results]))
     if axis is not None:
-        dots = [dot_of(one, colours.get(one.revision, "")) or "" for one in results]
-        made.append((Heading("ratio", axis=axis), dots))
+        made.append((Heading("ratio", axis=axis), [dot_of(one) or "" for one in results]))
     return Table(title, made, groups=groups)
 
 
 def _name(found: MetricResult, of: Figure, has_mark: bool, colours: Mapping[str, str]) -> Word:
-    mark = mark_of(found) if has_mark else ""
-    colour = colours.get(found.revision, "") if of is label_of else ""
-    return Word(text=f"{mark} {of(found)}" if mark else of(found), colour=colour)
+    return Word(
+        text=of(found),
+        mark=mark_of(found) if has_mark else "",
+        colour=colours.get(found.revision, "") if of is label_of else "",
+    )
 
 
 def _figure(found: MetricResult, of: Figure) -> Word:

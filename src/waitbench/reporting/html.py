@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 from waitbench.reporting import svg
 from waitbench.reporting.document import Page
 from waitbench.reporting.notes import HEADLINES
-from waitbench.reporting.summary import BROKEN, HOLDS, WARNING
+from waitbench.reporting.summary import MARK_STYLES
 from waitbench.system.streams import printable
 
 if TYPE_CHECKING:
     import jinja2
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_TONES = {BROKEN: "bad", HOLDS: "good", WARNING: "wary", "?": "wary"}
-"""How what has a mark looks."""
 
 
 def render(page: Page) -> str:
     """The page as HTML. Whatever is in it is shown as text."""
     template = _environment().get_template("page.html")
     number = itertools.count(1).__next__
-    return template.render(page=page, number=number, headlines=HEADLINES, tones=_TONES)
+    return template.render(page=page, number=number, headlines=HEADLINES, styles=MARK_STYLES)
 
 
 @cache
@@ -41,6 +39,7 @@ def _environment() -> "jinja2.Environment":
     )
     environment.filters["dot"] = svg.of_dot
     environment.filters["axis"] = svg.of_axis
+    environment.filters["bars"] = svg.of_bars
     return environment
 
 

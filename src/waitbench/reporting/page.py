@@ -13,7 +13,7 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
-from waitbench.reporting import forest, history, idle, notes, scan, why
+from waitbench.reporting import bars, forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Page, Section, Table, Word
 from waitbench.reporting.drawing import colours_of
@@ -72,6 +72,7 @@ def compose(
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=found.shown,
+        bars=bars.of(comparisons),
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
     )

@@ -14,10 +14,10 @@ MARK_STYLES = {
     "▼": "green",
     "▲": "red",
     "=": "dim",
-    "?": "yellow",
+    "?": "dim",
     HOLDS: "green",
     BROKEN: "bold red",
     WARNING: "yellow",
     HARMLESS: "dim",
 }
-"""How a console shows what has a mark."""
+"""How what has a mark looks: green is less, red is more, and grey is open."""

@@ -1,10 +1,15 @@
 """Pictures of a page as SVG: places in per cent, so that they are as wide as there is room."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 
-from waitbench.reporting.document import Dot
+from waitbench.reporting.document import Bar, Dot
 from waitbench.reporting.drawing import Axis
 
+_REACH = 70
+"""Per cent of a cell that the longest bar of its column takes: the value stands behind it."""
+_PITCH = 1.2
+"""Ems from bar to bar."""
 _LEFT, _RIGHT = "M-5 0 5-5V5Z", "M5 0-5-5V5Z"
 
 
@@ -17,6 +22,21 @@ def of_axis(axis: Axis) -> str:
         for value, text in axis.ticks
     )
     return f'<svg class="axis" aria-hidden="true">{texts}</svg>'
+
+
+def of_bars(cell: Sequence[Bar], colours: Mapping[str, str], reach: float) -> str:
+    """A bar for each revision, one below the other, with its value and a line over all runs."""
+    scale = _REACH / (reach or 1.0)
+    parts = "".join(
+        f'<rect y="{top:.1f}em" width="{(bar.mean or 0) * scale:.1f}%" height="1em" '
+        f'fill="{colours[bar.label]}"/>'
+        f'<line x1="{bar.least * scale:.1f}%" x2="{bar.most * scale:.1f}%" '
+        f'y1="{top + 0.5:.1f}em" y2="{top + 0.5:.1f}em"/>'
+        f'<text x="{bar.most * scale:.1f}%" y="{top + 0.85:.2f}em" dx=".4em">{bar.text}</text>'
+        for top, bar in zip(itertools.count(0.0, _PITCH), cell)
+    )
+    height = f"height:{_PITCH * len(cell):.1f}em"
+    return f'<svg class="bars" aria-hidden="true" style="{height}">{parts}</svg>'
 
 
 def of_dot(dot: Dot, axis: Axis) -> str:
@@ -33,8 +53,8 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
         width = axis.place(high) - axis.place(low)
         yield f'<rect x="{_percent(axis, low)}" width="{width:.1%}" height="100%"/>'
         yield '<line x1="50%" x2="50%" y2="100%"/>'
-    ratio, colour = dot.ratio, f' color="{dot.colour}"' if dot.colour else ""
-    yield f"<g{colour}>"
+    ratio = dot.ratio
+    yield f'<g class="{dot.style}">' if dot.style else f'<g color="{dot.colour or "inherit"}">'
     if ratio.high is not None:
         # Of what is open there may be an upper bound only.
         ends = (_percent(axis, end) for end in (ratio.low or ratio.value, ratio.high))

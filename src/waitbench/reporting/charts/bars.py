@@ -21,7 +21,7 @@ _CHARACTER, _SWATCH = 0.085, 0.3
 """Of a legend: a letter at most, and its square."""
 _REACH = 0.7
 """The share of a column that its longest bar takes: the value stands behind it."""
-_LONGEST_NAME, _LONGEST_LABEL = 24, 32
+_LONGEST_NAME, _LONGEST_LABEL = 21, 32
 _DARK, _GREY, _LIGHT = "#222222", "#555555", "#b0b0b0"
 
 

@@ -1,13 +1,15 @@
 """The rows of a forest plot: names to the left, dots with intervals, and what they say."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from waitbench.reporting.document import Cell, Dot, Table, text_of
-from waitbench.reporting.drawing import Axis, shorten
+from waitbench.reporting.document import Cell, Dot, Table, Word, text_of
+from waitbench.reporting.drawing import TONES, Axis, shorten
+from waitbench.reporting.summary import MARK_STYLES
 from waitbench.system.streams import printable
 
 _GREY = "#555555"
@@ -18,13 +20,26 @@ _SMALL = 8
 """Points: the smallest text of any chart."""
 _LONGEST = 64
 """Characters of a name."""
-_ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
+_ROW_INCHES, _BESIDES_INCHES = 0.24, 0.9
+_MARK, _SWATCH = -11, -22
+"""Points to the left of the axis, clear of an arrow there: a mark, and the colour of a revision."""
 _POINTS = (8, 96, 180)
 """To the right of the axis: where a change stands, its interval, and how late items were."""
 _DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
 """The columns that stand there."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
+
+
+class _Line(NamedTuple):
+    name: str
+    mark: str = ""
+    style: str = ""
+    """Of the mark, and of what changed."""
+    colour: str = ""
+    """Of the revision, if it is named."""
+    figures: Sequence[str] = ()
+    dot: Cell = ""
 
 
 def draw(table: Table) -> Figure:
@@ -38,15 +53,18 @@ def draw(table: Table) -> Figure:
     axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(lines) - 0.5, -0.5))
     if axis.is_of_ratios:
         axes.axvline(1, color=_GREY, linewidth=1)
-    for place, (_, figures, dot) in enumerate(lines):
-        for points, text, colour in zip(_POINTS, figures, ("black", _GREY, _GREY), strict=False):
-            _beside(axes, place, points, text, colour)
-        if isinstance(dot, Dot):
-            _draw(axes, place, dot, axis)
-    names = [printable(shorten(name, _LONGEST)) for name, *_ in lines]
+    for place, line in enumerate(lines):
+        tone = _tone(line.style) if line.style else "black"
+        _beside(axes, 0, place, _MARK, line.mark, tone)
+        _beside(axes, 0, place, _SWATCH, "■" if line.colour else "", line.colour or _GREY)
+        for points, text, colour in zip(_POINTS, line.figures, (tone, _GREY, _GREY), strict=False):
+            _beside(axes, 1, place, points, text, colour)
+        if isinstance(line.dot, Dot):
+            _draw(axes, place, line.dot, axis)
+    names = [printable(shorten(line.name, _LONGEST)) for line in lines]
     axes.set_yticks(range(len(lines)), names, fontsize=9)
-    # As wide as an arrow at the left edge.
-    axes.tick_params(axis="y", length=0, pad=9)
+    has_swatches = any(line.colour for line in lines)
+    axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
     axes.minorticks_off()
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
@@ -55,16 +73,30 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _lines(table: Table) -> list[tuple[str, Sequence[str], Cell]]:
-    """A name, figures and a dot for each row, below the name of its group."""
-    groups: dict[str, list[tuple[str, Sequence[str], Cell]]] = {}
+def _lines(table: Table) -> list[_Line]:
+    """A line for each row, below the name of its group."""
+    groups: dict[str, list[_Line]] = {}
     for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
-        own = groups.setdefault(group, [(group, (), "")] if group else [])
+        own = groups.setdefault(group, [_Line(group)] if group else [])
         cells = [*zip(table.headings, row, strict=True)]
-        name = " · ".join(text_of(it) for of, it in cells if of.is_left and not of.axis)
-        figures = [text_of(it) for of, it in cells if of.text in _DRAWN]
-        own.append((name, figures, next(it for of, it in cells if of.axis)))
+        names = [cell for heading, cell in cells if heading.is_left and not heading.axis]
+        words = [name for name in names if isinstance(name, Word)]
+        mark = "".join(word.mark for word in words)
+        own.append(
+            _Line(
+                name=" · ".join(name if isinstance(name, str) else name.text for name in names),
+                mark=mark,
+                style=MARK_STYLES.get(mark, ""),
+                colour="".join(word.colour for word in words),
+                figures=[text_of(cell) for heading, cell in cells if heading.text in _DRAWN],
+                dot=next(cell for heading, cell in cells if heading.axis),
+            )
+        )
     return [line for own in groups.values() for line in own]
+
+
+def _tone(style: str) -> str:
+    return TONES.get(style.rpartition(" ")[2], _GREY)
 
 
 def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
@@ -73,7 +105,7 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
         axes.add_patch(
             Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
         )
-    colour, ratio = dot.colour or _GREY, dot.ratio
+    colour, ratio = dot.colour or _tone(dot.style), dot.ratio
     if ratio.high is not None:
         ends = [ratio.low or ratio.value, ratio.high]
         axes.plot(ends, [place, place], color=colour, linewidth=2)
@@ -85,8 +117,12 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
     )  # fmt: skip
 
 
-def _beside(axes: Axes, place: int, points: float, text: str, colour: str) -> None:
+def _beside(axes: Axes, edge: int, place: int, points: float, text: str, colour: str) -> None:
+    """Writes to the left of the axis, or to the right of it: so far from its edge 0 or 1."""
+    if not text:
+        return
     axes.annotate(
-        text, (1, place), xycoords=axes.get_yaxis_transform(), xytext=(points, 0),
-        textcoords="offset points", va="center", fontsize=9, color=colour, annotation_clip=False,
+        text, (edge, place), xycoords=axes.get_yaxis_transform(), xytext=(points, 0),
+        textcoords="offset points", ha="left" if edge else "center", va="center", fontsize=9,
+        color=colour, annotation_clip=False,
     )  # fmt: skip
