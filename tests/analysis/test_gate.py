@@ -60,25 +60,6 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
     assert undone.exit_code is ExitCode.REGRESSION
 
 
-@pytest.mark.parametrize(
-    ("idle", "outcome"), [(2.0, GateOutcome.FAIL), (1.0, GateOutcome.NOT_MEASURED)]
-)
-def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_never_passes(
-    idle: float, outcome: GateOutcome
-) -> None:
-    record = waiting("a", idle=idle)
-    for place in (3, 5):
-        run = record.of("new")[place]
-        lacking = {key: v for key, v in run.metrics.items() if not key.startswith("item_latency")}
-        record.measurements.remove(run)
-        record.add(structs.replace(run, metrics=lacking, unanswered="the poke failed"))
-    verdict = defaults(record)
-    assert verdict.outcome is outcome
-    (failed,) = verdict.failed_runs
-    assert (failed.label, failed.count) == ("new", 2)
-    assert failed.message == "lateness is not measured: the poke failed"
-
-
 def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
     base = rounds(1, 0.5)
     records = [record_of(base, scaled(base[::-1], 1.02), name) for name in ("one", "two")]

@@ -18,11 +18,13 @@ from tests.execution.made_runs import (
 )
 from tests.records import measurement, outcome, times
 from waitbench.execution import plan, session
+from waitbench.execution.measure import Interrupted
 from waitbench.model.record import Record
-from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, PlannedRun, Result
+from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, Lack, PlannedRun, Result
 from waitbench.model.scenario import Scenario
+from waitbench.system import endings
 
-QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0}
+QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
 """Of two CPUs."""
 
@@ -273,6 +275,50 @@ def test_what_fails_again_in_turns_counts() -> None:
 
     record = measured(Together(run), guided=False)
     assert [(one.round, one.label) for one in record.failures] == [(2, "b")]
+
+
+@pytest.mark.parametrize(("deaf_in_turns", "at_once"), [(False, 1), (True, 2)])
+def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_once: int) -> None:
+    """It may be that another copy got its message. What never answers, is deaf."""
+    lack = {"item_latency_p50": Lack(why="no answer", more_than=2.0)}
+
+    def run(planned: PlannedRun, before: int) -> Result:
+        is_alone = planned.round not in range(2, 6) or before > 0
+        is_deaf = planned.label == "b" and (deaf_in_turns or not is_alone)
+        metrics = {**QUIET, "cpu_share_idle": IDLE}
+        incomplete = lack if is_deaf else {}
+        return measurement(planned.label, planned.round, metrics, incomplete=incomplete)
+
+    made = Together(run)
+    record = measured(made, guided=False)
+    assert len(made.at_once) == at_once
+    crowded = {one.message for one in record.outcomes if one.reason == CROWDED}
+    assert crowded == (set() if deaf_in_turns else {"a run of b failed beside others: no answer"})
+    assert any(one.incomplete for one in record.of("b")) is deaf_in_turns
+
+
+def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
+    class Ends(Together):
+        def measure_together(
+            self, planned: Sequence[PlannedRun], ends_alone_s: float
+        ) -> list[Result]:
+            results = super().measure_together(planned, ends_alone_s)
+            if planned[0].round < 6:
+                return results
+            metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}
+            over = [measurement(one.label, one.round, metrics) for one in planned[:3]]
+            raise Interrupted(over)
+
+    made = Ends(using({"a": IDLE, "b": IDLE}).behave)
+    at_work, _, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    with pytest.raises(endings.Ended):
+        at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 9))
+    kept = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
+    assert kept == made.at_once[1][:3]
+    assert [result for _, result in made.told("keep")] == records["one"].measurements
+    # These say nothing of the CPU of others, so the next batch is made at once.
+    assert at_work._rounds_at_once(WORKER_FILE) > 1
 
 
 def test_what_fails_in_a_later_batch_than_the_first_counts() -> None:

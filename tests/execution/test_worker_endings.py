@@ -1,7 +1,7 @@
 """The launcher of a worker that is a command: bad ones, services, copies, and how they end."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,22 +54,12 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
             "it was not settled within 0.5 s",
         ),
         (SLEEPS, "ready = { port = true, within = 0.3 }\n", "it was not ready within 0.3 s"),
-        (
-            f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}",
-            CALM.replace("stop_within = 20", "stop_within = 0.3"),
-            "it did not end within 0.3 s of SIGTERM; killed",
-        ),
-        (
-            "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)",
-            CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",
-            "it ended with exit code 0 before it had handled its poke",
-        ),
         ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
         ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),
         (
             "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)",
             UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3"),
-            "1 of its processes still ran 0.3 s after it had ended; killed",
+            "still ran 0.3 s after it had ended; killed",
         ),
     ],
 )
@@ -80,6 +70,74 @@ def test_what_goes_wrong_is_said_and_leaves_nothing(
     assert found.exit_code == 1
     assert said in found.failure
     assert ("buffer" in found.failure) is ("buffer" in said)
+
+
+DEAF = f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}"
+LEAVES = """
+import os, signal, sys, time
+if os.fork() == 0:
+    if sys.argv[1:] == ["deaf"]: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True: time.sleep(1)
+print("up", flush=True)
+while True: time.sleep(1)
+"""
+"""A worker that ends without its child."""
+NO_ANSWER = "[poke]\ncommand = 'echo sent'\ndone = { log = 'never', within = 0.3 }\n"
+POKED_TO_DEATH = "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)"
+LONG = CALM.replace("stop_within = 20", "stop_within = 2")
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "lacking", "said"),
+    [
+        (DEAF, LONG, {"stop": 2.0}, "it did not end within 2 s of SIGTERM; killed"),
+        (
+            LEAVES.replace('sys.argv[1:] == ["deaf"]', "True"),
+            LONG,
+            {"stop": 2.0},
+            "code.py 0' still ran within 2 s of SIGTERM; killed",
+        ),
+        (
+            SLEEPS,
+            CALM + NO_ANSWER,
+            {"lateness": 0.3},
+            "it did not handle its poke within 0.3 s",
+        ),
+        (
+            DEAF,
+            LONG + NO_ANSWER,
+            {"lateness": 0.3, "stop": 2.0},
+            "it did not handle its poke within 0.3 s",
+        ),
+        (
+            POKED_TO_DEATH,
+            f"{CALM}[poke]\ncommand = 'touch x'\ndone = {{ log = 'never', within = 7 }}\n",
+            {"lateness": 7.0, "stop": None},
+            "it ended with exit code 0 before it had handled its poke",
+        ),
+    ],
+)
+def test_what_does_not_answer_or_not_end_exceeds_its_time_limit_and_keeps_its_window(
+    code: str, more: str, lacking: Mapping[str, float | None], said: str, tmp_path: Path
+) -> None:
+    found = worker(tmp_path, code, more, command="{revision} code.py 0")
+    assert (found.exit_code, found.failure) == (0, "")
+    assert found.rise("monotonic_ns") > 0.4e9
+    incomplete = found.report["incomplete"]
+    assert {name: why.get("more_than") for name, why in incomplete.items()} == lacking
+    assert any(why["why"].endswith(said) for why in incomplete.values()), incomplete
+    assert ("lateness_ns" in found.report, "time_stop" in found.report["totals"]) == (
+        False,
+        "stop" not in lacking,
+    )
+
+
+def test_what_a_command_leaves_behind_is_named_and_told_to_end_too(tmp_path: Path) -> None:
+    found = worker(tmp_path, LEAVES, command="{revision} code.py 7")
+    assert (found.exit_code, found.failure) == (0, "")
+    assert found.report["left"].endswith("code.py 7'")
+    assert found.report["totals"]["time_stop"] < 20
+    assert found.report["incomplete"] == {}
 
 
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:

@@ -34,23 +34,34 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
 
 
 @pytest.mark.parametrize(
-    ("phase", "old", "new", "said"),
+    ("old", "new", "said"),
     [
         (
-            "work", '"done"', '"never", within = 0.3',
-            "did not handle its poke within 0.3 s, in its phase work",
+            '"kill -USR1 $(cat pid)"', '"exit 4"',
+            "the poke ended with exit code 4, in its phase work",
         ),
         (
-            "gone", 'stop = "other"', "run = ['sh', '-c', 'echo no; exit 3']",
+            'stop = "other"', "run = ['sh', '-c', 'echo no; exit 3']",
             "the command in its phase gone ended with exit code 3: no",
         ),
     ],
 )  # fmt: skip
-def test_a_message_that_is_not_handled_and_a_command_that_fails_are_failures(
-    phase: str, old: str, new: str, said: str, tmp_path: Path
+def test_a_poke_and_a_command_that_fail_in_a_phase_are_failures(
+    old: str, new: str, said: str, tmp_path: Path
 ) -> None:
     tables = TABLES.replace(old, new).replace('start = "other"', 'run = "true"')
-    assert said in run(tmp_path, "never", phase, tables).failure
+    assert said in run(tmp_path, "never", "gone", tables).failure
+
+
+def test_a_message_that_is_not_handled_in_a_phase_leaves_the_window_behind_it(
+    tmp_path: Path,
+) -> None:
+    tables = TABLES.replace('"done"', '"never", within = 0.3')
+    found = run(tmp_path, "never", "work", tables)
+    assert (found.exit_code, found.failure) == (0, "")
+    assert found.rise("monotonic_ns") > 0.4e9
+    said = "it did not handle its poke within 0.3 s, in its phase work"
+    assert found.report["incomplete"] == {"lateness": {"why": said, "more_than": 0.3}}
 
 
 @pytest.mark.parametrize("may_end", [False, True])

@@ -36,7 +36,7 @@ MISDEEDS = {
         "        time.sleep(600)\n"
         "    os._exit(0)\n"
         "os.wait()",
-        "1 process still ran after the dataflow's end; killed",
+        "still ran after the dataflow's end; killed",
     ),
     "garbles": (f"do {REPORT.format('{')}", UNREADABLE),
     "digs deep": (f"do {REPORT.format('[' * 100_000)}", UNREADABLE),

@@ -20,7 +20,7 @@ _ENOUGH_DISTURBED = 8
 
 @dataclass(frozen=True, kw_only=True)
 class FailedRuns:
-    """The runs of one revision in one scenario that gave no measurement, or only a part of it."""
+    """The runs of one revision in one scenario that gave no measurement, or lack a part of it."""
 
     label: str
     scenario: str
@@ -114,8 +114,11 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """Those that more rounds could change, where that matters.
 
     Where a candidate has failed for certain, nothing more need be known of it. Elsewhere it is
-    measured for one round, so that every scenario has figures.
+    measured for one round, so that every scenario has figures. Where a question can have no answer,
+    the gate cannot pass, and ends.
     """
+    if any(one.has_no_answer for one in judgements):
+        return ()
     certain = [j for j in judgements if j.fails and not j.is_partial]
     failed = {(j.label, scenario) for j in certain for scenario in j.scenarios}
     labels = {label for label, _ in failed}
@@ -177,8 +180,7 @@ def failed_runs(record: Record) -> list[FailedRuns]:
     """The runs of a scenario that gave no measurement, but for those made again since.
 
     Where a revision is unreliable, these are failures, too: else a comparison would pass that is
-    resumed often enough. One whose poke was not answered is among them: what its window measured is
-    judged, and can fail, but without a lateness it is no pass.
+    resumed often enough.
     """
     unreliable, left = record.unreliable, record.failures
     failed = [
@@ -186,13 +188,22 @@ def failed_runs(record: Record) -> list[FailedRuns]:
         for one in record.outcomes
         if one in left or (one.label in unreliable and one.reason not in HARMLESS)
     ]
-    failures = [(one.label, one.message) for one in failed] + [
-        (one.label, f"lateness is not measured: {one.unanswered}")
-        for one in record.measurements
-        if one.unanswered
-    ]
     return [
         FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1])
         for label in record.context.labels
-        if (own := [message for of, message in failures if of == label])
+        if (own := [one.message for one in failed if one.label == label])
+    ]
+
+
+def incomplete_runs(record: Record) -> list[FailedRuns]:
+    """The runs of a scenario that lack something, such as an answer, and count all the same."""
+    whys = {
+        (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))
+        for label in record.context.labels
+        for runs in [record.of(label)]
+        for key in {key for run in runs for key in run.incomplete}
+    }
+    return [
+        FailedRuns(label=label, scenario=record.scenario, count=len(why), message=why[-1])
+        for label, why in sorted(whys)
     ]

@@ -2,13 +2,15 @@
 
 What explains a cost fails only where that cost did not certainly fall by a tenth. Rounds most of
 which other programs disturbed let nothing pass, but do not take back an alarm: a candidate that
-leaves work behind disturbs the baseline's next run.
+leaves work behind disturbs the baseline's next run. A candidate that misses a time limit which the
+baseline keeps fails by that: see ``analysis.censoring``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis import limits, rule
+from waitbench.analysis.censoring import Missed, both_missed, tied
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
 from waitbench.analysis.rule import Finding, Pairs
@@ -44,6 +46,10 @@ class Judgement(Finding):
     """How many of its rounds count although other programs disturbed them: by the scenario."""
     why_given_up: str | None = None
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
+    missed: Missed | None = None
+    """How often a time limit passed first, if it did."""
+    has_no_answer: bool = False
+    """Whether both sides miss it, so that nothing can be compared, however often it is tried."""
     accepted: Acceptance | None = None
     """Why its rise is no failure, where the project accepts it for a time."""
 
@@ -87,7 +93,9 @@ class Judgement(Finding):
         begun = {run.round: run.started_at for run in sorted(runs, key=lambda run: run.started_at)}
         shared = set(found[0]).intersection(*found[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
-        return numbers, tuple(tuple(of[number] for of in found) for number in numbers)
+        pairs = tuple(tuple(of[number] for of in found) for number in numbers)
+        asked = self.criterion
+        return numbers, pairs if limit else tied(pairs, asked.margin, asked.floor)
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judgement, ...]:
@@ -113,7 +121,8 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
     lacking = [
         one.scenario
         for one in about
-        if one.measurements and not any(key in run.metrics for run in one.measurements)
+        if one.measurements
+        and not any(key in {*run.metrics, *run.incomplete} for run in one.measurements)
     ]
     together = [one for one in about if one.scenario not in lacking] or about
     for records in ([one] for one in about) if criterion.each else (together,):
@@ -143,17 +152,29 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
     numbers, pairs = question.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
     sides = (*baseline, question.label)
+    runs = [run for one in records for label in sides for run in one.of(label)]
+    key = criterion.metric.key
+    lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
+    unknown = [f"{label}: {lack.why}" for label, lack in lacks if lack.more_than is None]
     given_up = (one.why_given_up(label) for one in records for label in sides)
-    why_given_up = next(filter(None, given_up), None)
+    why_given_up = next(filter(None, (*given_up, *unknown)), None)
+    has_no_answer = bool(baseline) and both_missed(pairs)
+    if has_no_answer:
+        why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
     rounds = ([{run.round for run in one.of(label)} for label in sides] for one in records)
     if not (why_given_up or numbers) and all(set.intersection(*of) for of in rounds):
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     found, of_cost = Finding(verdict=verdict, rounds=len(numbers)), None
-    if look := rule.latest_look(len(numbers)):
+    look = rule.latest_look(len(numbers))
+    within = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
+    missed = Missed.of(pairs[: look or len(pairs)], within)
+    if look:
         criteria = [one.criterion for one in asked]
         costs = [one for one in criteria if one.can_fail_by_dear_runs]
         alarm = rule.ALARM * _part(criterion, criteria)
+        # Where the test by signs is made as well, each has half.
+        alarm /= 2 if missed and baseline else 1
         if criterion.limit is not None:
             found = limits.judge(pairs[:look], alarm=alarm)
         else:
@@ -168,8 +189,14 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
         if cost and len(explained := question.pairs(cost)[1]) >= look:
             # What fell in one scenario pays for no rise in another.
             of_cost = rule.judge(explained[:look], margin=-PAYS, least=cost.resolution, beyond=1.0)
-            if found.verdict not in _PASSES and of_cost.verdict in _PASSES:
+            has_fallen = of_cost.verdict in _PASSES
+            if found.verdict not in _PASSES and has_fallen and not _is_deaf(question):
                 found = replace(found, verdict=Verdict.EXPLAINED)
+        if missed:
+            has_failed = bool(baseline) and missed.chance <= alarm
+            verdict = Verdict.SLOWER if has_failed else found.verdict
+            # No figure of these is one.
+            found = replace(found, verdict=verdict, ratio=None, means=None)
     counted = numbers[: found.rounds]
     disturbed = sum(len(one.disturbed_rounds.intersection(counted)) for one in records)
     judged = replace(
@@ -178,9 +205,20 @@ def judge(question: Judgement, asked: Sequence[Judgement]) -> Judgement:
         cost_ratio=of_cost.ratio if of_cost else None,
         disturbed=round(disturbed / len(records)),
         why_given_up=why_given_up,
+        missed=missed,
+        has_no_answer=has_no_answer,
     )
+    if (unknown or has_no_answer) and judged.verdict is not Verdict.SLOWER:
+        return replace(judged, verdict=Verdict.NOT_MEASURED)
     is_muted = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXPLAINED)
     return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
+
+
+def _is_deaf(question: Judgement) -> bool:
+    """Whether the candidate mostly does not answer somewhere: nothing is cheaper by that."""
+    of_each = [one.of(question.label) for one in question.records]
+    deaf = [sum(run.is_unanswered for run in runs) for runs in of_each]
+    return any(count > len(runs) / 2 for count, runs in zip(deaf, of_each, strict=True))
 
 
 def _part(criterion: Criterion, asked: Sequence[Criterion]) -> float:

@@ -48,7 +48,7 @@ class Limit:
         """The limit and what a revision came to, in each round that has it, by its number."""
         found = {}
         for run in record.of(label):
-            value = run.metrics.get(metric.key)
+            value = run.cost(metric)
             # What did nothing needs no window.
             if value and self.by_second:
                 window_s = record.window_s(run)

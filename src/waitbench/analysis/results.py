@@ -74,6 +74,8 @@ def _answered(judgement: Judgement) -> MetricResult:
         limit=criterion.limit,
         dear=judgement.dear,
         by_dear_runs=judgement.by_dear_runs,
+        missed=judgement.missed,
+        why_not=judgement.missed.text if judgement.missed else "",
         accepted=judgement.accepted is not None,
     )
 

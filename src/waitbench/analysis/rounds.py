@@ -36,6 +36,12 @@ def by_round(sides: Iterable[tuple[Record, str]], metric: Metric) -> dict[int, t
 
 
 def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
-    """``(baseline, candidate)`` of each round that both have, by its number, in order."""
-    both = by_round([(record, record.context.labels[0]), (record, label)], metric)
-    return {number: (one, two) for number, (one, two) in both.items()}
+    """``(baseline, candidate)`` of each round that both have, by its number, in order.
+
+    What exceeds its time limit is ``BEYOND``.
+    """
+    theirs, ours = (
+        {run.round: cost for run in record.of(one) if (cost := run.cost(metric)) is not None}
+        for one in (record.context.labels[0], label)
+    )
+    return {number: (theirs[number], ours[number]) for number in sorted(theirs.keys() & ours)}

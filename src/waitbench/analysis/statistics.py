@@ -18,6 +18,7 @@ from statistics import fmean, stdev
 
 from msgspec import Struct
 
+from waitbench.analysis.censoring import Missed, not_within
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.rule import Dear
@@ -90,6 +91,8 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     dear: Dear | None = None
     by_dear_runs: bool = False
     """Whether a question fails by the number of dear runs."""
+    missed: Missed | None = None
+    """How often a time limit passed first, where there is no ratio because of that."""
     accepted: bool = False
     """Whether the project accepts that it fails."""
 
@@ -204,7 +207,8 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
     sides = {name: _sides(record, label, metric) for name, metric in metrics.items()}
-    known = {name for name, costs in sides.items() if any(costs)}
+    lacking = {name: _lacking(record, label, metric) for name, metric in metrics.items()}
+    known = {name for name, costs in sides.items() if any(costs) or lacking[name]}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
     headlines = _headlines(metrics)
     # Where a worker reports no window, its total CPU is judged.
@@ -231,6 +235,8 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
             ratio = _ratio(pairs, metric, error * parts.get(name, 1.0))
             is_little = max(map(fmean, (theirs, ours))) < metric.resolution
             why_not = BELOW_RESOLUTION if is_little else ""
+        elif lacking.get(name):
+            why_not = lacking[name]
         elif not is_alone:
             why_not = unable or ("not compared" if compared else "not measured")
         ratio = None if why_not else ratio
@@ -268,13 +274,32 @@ def both_means(
     return mean(theirs) if theirs else None, mean(ours) if ours else None
 
 
+def _lacking(record: Record, label: str, metric: Metric) -> str:
+    """Why there is no mean of a metric: in some runs its time limit passed first, for instance."""
+    baseline = record.context.labels[0]
+    for one in dict.fromkeys((label, baseline)):
+        runs = record.of(one)
+        lacks = [lack for run in runs if (lack := run.incomplete.get(metric.key))]
+        if lacks:
+            limit = lacks[-1].more_than
+            what = "not measured" if limit is None else not_within(limit)
+            where = "" if len(lacks) == len(runs) else f" in {len(lacks)} of {len(runs)} runs"
+            return f"{'' if one == label else 'baseline '}{what}{where}"
+    return ""
+
+
 def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:
     """What the baseline and a revision cost in the rounds that both have, else one that has any.
 
     Means of other rounds could contradict the ratio: those that lack may have been the slow ones.
+    So there is none of a side some of whose runs lack it.
     """
-    sides = record.context.labels[0], label
-    theirs, ours = (by_round([(record, one)], metric) for one in sides)
+    theirs, ours = (
+        {}
+        if any(metric.key in run.incomplete for run in record.of(one))
+        else by_round([(record, one)], metric)
+        for one in (record.context.labels[0], label)
+    )
     rounds = theirs.keys() & ours.keys() or theirs.keys() or ours.keys()
 
     def costs(of: Mapping[int, tuple[float, ...]]) -> list[float]:

@@ -8,9 +8,10 @@ dataflows/support/probe.py.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from waitbench.execution.launch_report import BEGIN, END, EXIT, STARTED, TOLD
-from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, SYSTEM_CALLS
-from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.engines.worker import metrics as of_workers
+from waitbench.execution.launch_report import BEGIN, END, EXIT, LATENESS, STARTED, STOPPED, TOLD
+from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS
+from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END
 
 _ITEMS = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name."""
@@ -37,8 +38,17 @@ def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
     odd = {
         RESTARTED: launched.get("totals", {}).get("processes_replaced"),
         BY_PROC: launched["by_proc"],
+        SENT_AT_END: launched.get("sent_at_end"),
+        INCOMPLETE: launched.get("incomplete"),
     }
     return tuple(mark for mark, is_so in odd.items() if is_so)
+
+
+def incomplete_in(launched: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run lacks that counts all the same, by the metric's key."""
+    keys = {LATENESS: of_workers.LATENESS, STOPPED: (STOP.key,)}
+    lacking = launched.get("incomplete", {})
+    return {key: lacking[name] for name in keys if name in lacking for key in sorted(keys[name])}
 
 
 def _phases(launched: Mapping[str, Any]) -> dict[str, float]:

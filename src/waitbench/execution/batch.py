@@ -1,9 +1,9 @@
 """A batch: runs of worker files that take place at once, each with a launcher of its own.
 
 Start-ups come one after the other, then one window for all, then pokes and ends one after the
-other: where time is judged, no run shares the CPUs with another that starts or works. Who takes
-long to end, and waits meanwhile, lets the next begin. What the launchers agree by are files in a
-folder of the batch. The standard library alone.
+other: where time is judged, no run shares the CPUs with another that starts or works. A run that
+takes long to answer or to end, and waits meanwhile, lets the next begin. What the launchers agree
+by are files in a folder of the batch. The standard library alone.
 """
 
 import fcntl
@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import IO
 
 SETTLED, PHASED, COUNTED, WATCHED = MEETINGS = ("settled", "phased", "counted", "watched")
 """Where runs wait for each other: before and after the phases before the window, and before and
@@ -36,22 +36,20 @@ class Place:
     """How long it waited for others."""
 
     @contextmanager
-    def turn(self) -> Iterator[Callable[[], None]]:
-        """For the time of the block, or until it calls what it is given, no other has its turn.
+    def turn(self) -> Iterator["Turn"]:
+        """For the time of the block, or until the turn is handed over, no other run has it.
 
         The kernel takes it back from a launcher that fails or dies.
         """
         if not self.folder:
-            yield lambda: None
+            yield Turn(self)
             return
-        begun = time.monotonic()
         with Path(self.folder, _TURN).open("w") as lock:
+            turn = Turn(self, lock)
+            turn.take()
+            yield turn
             # Not by closing it: a child that has not begun its program has it open, too.
-            hand_over = partial(fcntl.flock, lock, fcntl.LOCK_UN)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self.waited_s += time.monotonic() - begun
-            yield hand_over
-            hand_over()
+            turn.hand_over()
 
     def enter(self) -> None:
         """Has the others wait for this run, by files that it removes: a disk may be full by then.
@@ -79,6 +77,26 @@ class Place:
 
     def _mark(self, where: str, number: int) -> Path:
         return Path(self.folder, f"{where}-{number}")
+
+
+@dataclass
+class Turn:
+    """The right to start, to be woken up or to end; of a run by itself, without a lock."""
+
+    place: Place
+    lock: IO[str] | None = None
+
+    def take(self) -> None:
+        """Returns when no other run has it, at once where this one has it already."""
+        if self.lock is not None:
+            begun = time.monotonic()
+            fcntl.flock(self.lock, fcntl.LOCK_EX)
+            self.place.waited_s += time.monotonic() - begun
+
+    def hand_over(self) -> None:
+        """Lets the next run have it."""
+        if self.lock is not None:
+            fcntl.flock(self.lock, fcntl.LOCK_UN)
 
 
 ALONE = Place()

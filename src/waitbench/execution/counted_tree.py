@@ -12,9 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from waitbench.system import counters, trees
+from waitbench.model.errors import masked
+from waitbench.system import counters, tasks, trees
 
 _KILLED_WITHIN_S = 5.0
+_NAMED, _MOST_NAMED = 3, 100
+"""Of processes that are left: how many are named, and by how many characters."""
 _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
@@ -107,6 +110,7 @@ class CountedTree:
         if pid == 0:
             command.become(output)
         self._beside.add(pid)
+        self.ended.pop(pid, None)  # of an earlier process with this number
         return pid
 
     def end_beside(self, pid: int, within_s: float) -> int | None:
@@ -134,11 +138,11 @@ class CountedTree:
                 return
         self._counters.clear()
 
-    def signal(self, number: int) -> None:
-        """Sends each command a signal."""
-        for pid in self.pids:
+    def signal(self, number: int, *others: int) -> None:
+        """Sends a signal to each command that runs, and to other processes."""
+        for pid in (*self.pids, *others):
             if pid not in self.ended:
-                with suppress(ProcessLookupError):
+                with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
 
     def reading(self) -> dict[str, Any]:
@@ -231,10 +235,10 @@ class CountedTree:
         """All that was started here and has not been waited for, adopted or not."""
         return trees.below(os.getpid())
 
-    def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> int:
+    def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> str:
         """Blocks until all commands have ended, or one has failed, and so has what they started.
 
-        That is given so many seconds more; the number of processes that were killed after them is
+        That is given so many seconds more; the names of processes that were killed after them are
         returned. If a command fails, the others are killed. A watched descriptor's function is
         called when it can be read.
         """
@@ -242,7 +246,7 @@ class CountedTree:
         while self.reap():
             if any(self.codes):
                 self.kill_all()
-                return 0
+                return ""
             if len(self.codes) == len(self.pids):
                 end_s = min(end_s, time.monotonic() + within_s)
             left_s = end_s - time.monotonic()
@@ -250,14 +254,24 @@ class CountedTree:
                 return self.kill_all()
             for one in self.wait(None if left_s == math.inf else left_s, *watched):
                 watched[one]()
-        return 0
+        return ""
 
     def others(self) -> set[int]:
         """All that runs of what was started here."""
         return {pid for pid, _ in trees.identities(self.processes())}
 
-    def kill_all(self) -> int:
-        """Kills what is left of all that was started; how many these were."""
-        count = trees.kill(self.processes, _KILLED_WITHIN_S) if self.reap() else 0
-        self.reap()
-        return count
+    def names(self) -> str:
+        """The command lines of all that runs of it; of many, those of the first."""
+        lines = [" ".join(tasks.arguments(pid)) for pid in sorted(self.others())]
+        named = [repr(masked(line)[:_MOST_NAMED]) for line in lines[:_NAMED]]
+        more = len(lines) - len(named)
+        return f"{', '.join(named)}{f' and {more} more' if more else ''}"
+
+    def kill_all(self) -> str:
+        """Kills what is left of all that was started; the names of that."""
+        names = ""
+        if self.reap():
+            names = self.names()
+            trees.kill(self.processes, _KILLED_WITHIN_S)
+            self.reap()
+        return names

@@ -63,8 +63,7 @@ class DataflowLaunch:
         if code:
             return code if code > 0 else 128 - code
         if left:
-            processes = "1 process" if left == 1 else f"{left} processes"
-            raise Failure(f"{processes} still ran after the dataflow's end; killed")
+            raise Failure(f"{left} still ran after the dataflow's end; killed")
         if (BEGIN in self.marks) != (END in self.marks):
             raise Failure("it marked the beginning or the end of its window, but not both")
         if END in self.marks and not self.threads[BEGIN] <= self.threads[END]:

@@ -29,6 +29,9 @@ STARTED, TOLD = "started", "told"
 """In a batch, those between which it waits for others: when it has settled, and when it is poked or
 told to end."""
 
+LATENESS, STOPPED = "lateness", "stop"
+"""What a run may lack that counts all the same: how late it answered, how long it took to end."""
+
 
 class Failure(Exception):
     """Why a run is not a measurement."""

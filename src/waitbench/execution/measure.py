@@ -16,19 +16,20 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from waitbench.execution.accounting import marks_of, metrics_of
+from waitbench.execution.accounting import incomplete_in, marks_of, metrics_of
 from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
-from waitbench.model.metrics import Quantity
+from waitbench.model.metrics import STOP, Quantity
 from waitbench.model.run import (
     ENDED,
     FAILED,
     LOST_ITEMS,
     NOT_SUPPORTED,
     TIMED_OUT,
+    Lack,
     Measurement,
     Outcome,
     PlannedRun,
@@ -45,6 +46,14 @@ class _NoMeasurement(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class Interrupted(endings.Ended):
+    """The end of the harness amid runs at once, with what came of those that were over."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        super().__init__()
+        self.results = results
 
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -74,6 +83,7 @@ class Measurer:
         """Makes several runs at once, which begin in this order when the services of all are up.
 
         What each uses is not of others to its siblings, if it is measured: else nobody knows it.
+        Raises ``Interrupted``; of whose results nobody knows what others used.
         """
         with ExitStack() as stack:
             runs = [_Run(one) for one in planned]
@@ -84,9 +94,13 @@ class Measurer:
                     run.place.enter()
             endings.side_by_side(partial(self._prepare, stack), runs)
             before, used_s = Reading.now(), time.process_time()
-            endings.side_by_side(self._carry_out, runs)
+            try:
+                endings.side_by_side(self._carry_out, runs)
+            except endings.Ended as ended:
+                raise Interrupted(self._results(runs)) from ended
             after, used_s = Reading.now(), time.process_time() - used_s
-            results = [self._result(run) for run in runs]
+            results = self._results(runs)
+        assert len(results) == len(runs), "each is measured, or has failed"
         others = observed(before, after, used_s + sum(run.used_s for run in runs))
         return [
             structs.replace(one, metrics={**one.metrics, **others})
@@ -114,12 +128,16 @@ class Measurer:
         finally:
             run.place.leave()
 
-    def _result(self, run: "_Run") -> Result:
-        if run.ready and not run.failure:
-            with run.guarded():
-                return self._read(run, run.ready)
-        assert run.failure, "it has no measurement"
-        return run.failure
+    def _results(self, runs: Sequence["_Run"]) -> list[Result]:
+        """What came of runs, but for those that the end of the harness has interrupted."""
+        found: list[Result] = []
+        for run in runs:
+            if run.ready and run.real_s and not run.failure:
+                with run.guarded():
+                    found.append(self._read(run, run.ready))
+            if run.failure:
+                found.append(run.failure)
+        return found
 
     def _read(self, run: "_Run", ready: ReadyRun) -> Measurement:
         """Gathers what everyone saw of a run. Raises ``_NoMeasurement``."""
@@ -135,6 +153,7 @@ class Measurer:
                 metrics_of(run.real_s, launched, reports), dict[str, Quantity]
             )
             marks = marks_of(launched)
+            incomplete = msgspec.convert(incomplete_in(launched), dict[str, Lack])
         # Reports are written by code under test.
         except (
             OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
@@ -149,7 +168,11 @@ class Measurer:
         try:
             metrics |= scenario.written_metrics(files)
         except ValueError as error:
-            raise _NoMeasurement(FAILED, str(error)) from error
+            # A worker that was killed may have written nothing.
+            if STOP.key not in incomplete:
+                raise _NoMeasurement(FAILED, str(error)) from error
+            own = (one.key for one in scenario.metrics if one.is_own)
+            incomplete |= dict.fromkeys(own, Lack(why=str(error)))
         known = {metric.key for metric in scenario.metrics}
         return Measurement(
             label=planned.label,
@@ -158,7 +181,8 @@ class Measurer:
             started_at=run.started_at,
             metrics={key: value for key, value in metrics.items() if key in known},
             marks=marks,
-            unanswered=launched.get("unanswered", ""),
+            incomplete=incomplete,
+            left=str(launched.get("left", "")),
         )
 
     def _time(self, ready: ReadyRun) -> float:
@@ -212,6 +236,8 @@ class _Run:
     failure: Outcome | None = None
 
     def fail(self, reason: str, message: str, log: str = "") -> None:
+        if endings.was_ended():
+            return  # it was killed with all others
         self.failure = Outcome(
             label=self.planned.label,
             round=self.planned.round,

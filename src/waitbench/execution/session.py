@@ -11,8 +11,8 @@ from typing import Protocol
 from msgspec import structs
 
 from waitbench.execution import plan
-from waitbench.execution.measure import Measurer
-from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU
+from waitbench.execution.measure import Interrupted, Measurer
+from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU, STEAL
 from waitbench.model.record import Record
 from waitbench.model.run import (
     CROWDED,
@@ -241,24 +241,21 @@ class Session:
         return most if most >= fewest else 0
 
     def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> list[Result]:
-        """Has runs take place at once; what counts of them.
-
-        Two things are set aside of worker files, whose runs take turns from then on. If a run fails
-        in the first batch, runs may be in each other's way, as by a fixed port: the whole batch. If
-        others used more CPU than is no regression whosever it is: that figure. A candidate can
-        bring about either, and gains nothing: in turns it is asked everything that it would have
-        been asked, and nothing at once had counted before the first batch.
-        """
-        baseline, is_command = record.context.labels[0], runs[0].scenario.is_command
+        """Has runs take place at once; what counts of them. Keeps those that were over if ended."""
+        baseline = record.context.labels[0]
         used_s = [one.metrics.get("time_cpu_shutdown", math.inf) for one in record.of(baseline)]
-        results = self.measurer.measure_together(runs, END_S + 2 * max(used_s, default=math.inf))
-        failed = [one for one in results if isinstance(one, Outcome)]
-        is_first = not any(SIDE_BY_SIDE in one.marks for one in record.measurements)
-        if failed and is_first and is_command:
-            why = f"a run of {failed[0].label} failed beside others: {failed[0].message}"
-            return [set_aside(one, CROWDED, why) for one in results]
-        rounds = len(_rounds(runs)) if is_command else math.inf
-        return [one if isinstance(one, Outcome) else _beside(one, rounds) for one in results]
+        ends_alone_s = END_S + 2 * max(used_s, default=math.inf)
+        try:
+            return _counting(record, runs, self.measurer.measure_together(runs, ends_alone_s))
+        except Interrupted as ended:
+            for result in _counting(record, runs, ended.results):
+                self._add(record, result)
+            raise
+
+    def _add(self, record: Record, result: Result) -> None:
+        if isinstance(result, Outcome) or result.round != WARM_UP:
+            record.add(result)
+            self.observer.keep(record, result)
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
@@ -285,9 +282,7 @@ class Session:
         else:
             results = [self.measurer.measure(run) for run in tried]
         for planned, result in zip(tried, results, strict=True):
-            if isinstance(result, Outcome) or planned.round != WARM_UP:
-                record.add(result)
-                self.observer.keep(record, result)
+            self._add(record, result)
             self.observer.end(planned, result)
         return results
 
@@ -311,6 +306,39 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
     return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
 
 
+def _counting(
+    record: Record, runs: Sequence[PlannedRun], results: Sequence[Result]
+) -> list[Result]:
+    """What counts of runs that took place at once.
+
+    Two things are set aside of worker files, whose runs take turns from then on. If a run fails in
+    the first batch, or does not answer there only, runs may be in each other's way, as by a fixed
+    port: the whole batch. If others used more CPU than is no regression whosever it is: that
+    figure. A candidate can bring about either, and gains nothing: in turns it is asked everything
+    that it would have been asked, and nothing at once had counted before the first batch.
+    """
+    is_command = runs[0].scenario.is_command
+    in_turns = [one for one in record.measurements if SIDE_BY_SIDE not in one.marks]
+    complete = {one.label for one in in_turns if not one.incomplete}
+    failed = [
+        f"a run of {one.label} failed beside others: {why}"
+        for one in results
+        if isinstance(one, Outcome) or one.label in complete
+        for why in _whys(one)
+    ]
+    if failed and is_command and len(in_turns) == len(record.measurements):
+        return [set_aside(one, CROWDED, failed[0]) for one in results]
+    rounds = len(_rounds(runs)) if is_command else math.inf
+    return [one if isinstance(one, Outcome) else _beside(one, rounds) for one in results]
+
+
+def _whys(result: Result) -> list[str]:
+    """Why a run gave no measurement, or lacks a part of it."""
+    if isinstance(result, Outcome):
+        return [result.message]
+    return [lack.why for lack in result.incomplete.values()]
+
+
 def _beside(run: Measurement, rounds: float) -> Measurement:
     """A run that took place at once with others, in so many rounds."""
     metrics = dict(run.metrics)
@@ -322,7 +350,9 @@ def _beside(run: Measurement, rounds: float) -> Measurement:
 def _takes_turns(record: Record) -> bool:
     """Whether runs that took place at once have shown that they cannot: see ``Session``."""
     return any(one.reason == CROWDED for one in record.outcomes) or any(
-        SIDE_BY_SIDE in one.marks and FOREIGN_CPU not in one.metrics for one in record.measurements
+        # Of a batch that was interrupted neither is known.
+        SIDE_BY_SIDE in one.marks and STEAL in one.metrics and FOREIGN_CPU not in one.metrics
+        for one in record.measurements
     )
 
 

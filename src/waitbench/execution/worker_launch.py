@@ -6,32 +6,34 @@ the window is over.
 
 import math
 import os
-import re
 import shutil
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place
+from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place, Turn
 from waitbench.execution.conditions import LOOK_EVERY_S, ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
     END,
     EXIT,
+    LATENESS,
     METRICS,
     OUTPUT,
     STARTED,
+    STOPPED,
     TOLD,
     WAITING,
     Failure,
     HasEnded,
     write_report,
 )
+from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
 from waitbench.model.placeholders import filled
 from waitbench.system import trees
@@ -43,12 +45,8 @@ _ACTION_WITHIN_S = 20.0
 """How long a command of a phase may take."""
 _MOST_SAID = 200
 """Characters of what a command printed that failed."""
-_LATEST_S = 1e6
-"""A lateness from this on, 11 days, is a mistake."""
-
-
-class Unanswered(Failure):
-    """Why what it was woken up with was not done; what came before is measured all the same."""
+_LEFT_ALONE_S = 1.0
+"""How long what a command leaves behind may take to end by itself."""
 
 
 class WorkerLaunch(ConditionLaunch):
@@ -67,6 +65,12 @@ class WorkerLaunch(ConditionLaunch):
         self._stopped = set[str]()
         """The services that a phase has stopped."""
         self._may_end = False
+        self._incomplete: dict[str, dict[str, object]] = {}
+        """Why the run has no lateness, or no time to end; and the time limit that this exceeds."""
+        self._odd: dict[str, object] = {}
+        """What else is to be known of the run: see ``execution.accounting``."""
+        self._asked = 0
+        """The process of the command that tells whether a message is handled."""
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
@@ -94,7 +98,6 @@ class WorkerLaunch(ConditionLaunch):
         first = self._service_counts() if is_asked_again else twice
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
-        found: dict[str, object] = {}
         if ends_by_itself:
             self._until_exit()
         else:
@@ -108,13 +111,16 @@ class WorkerLaunch(ConditionLaunch):
             totals |= {} if memory is None else {"memory_proportional": memory}
             # What ends takes its share of the memory of others with it.
             self._meet(WATCHED)
-        with self.place.turn() as hand_over:
+        with self.place.turn() as turn:
             waiting |= self._mark(TOLD)
             if not ends_by_itself:
-                found |= {} if self._stopped else self._wake_up()
-                totals |= self._end("unanswered" in found, hand_over)
+                if not self._stopped:
+                    self._wake_up_at_last(turn)
+                turn.take()
+                totals |= self._end(turn)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
-        more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s, **found}
+        more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s}
+        more |= {"incomplete": self._incomplete, **self._odd}
         write_report(self.report, self.tree, started_ns, marks, **more)
         return 0
 
@@ -175,41 +181,48 @@ class WorkerLaunch(ConditionLaunch):
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
         return Command(program or words[0], words, own, folder)
 
-    def _end(self, is_unanswered: bool, hand_over: Callable[[], None]) -> dict[str, float]:
-        """How long it took to end."""
-        self.require_alive("before its signal to end")
+    def _end(self, turn: Turn) -> dict[str, float]:
+        """Ends it; how long that took, if it did end. Raises ``HasEnded``."""
+        within_s, signal_name = self.plain["stop_within_s"], f"SIG{self.plain['stop']}"
         told = time.monotonic()
         try:
-            self._stop(hand_over)
-        except Failure:
-            # Who is too busy to answer may be too busy to end.
-            if not is_unanswered:
-                raise
+            self.require_alive("before its signal to end")
+        except HasEnded:
+            raise
+        except Failure as failure:
             self.tree.kill_all()
+            self._lack(STOPPED, failure)
             return {}
-        return {"time_stop": time.monotonic() - told}
-
-    def _stop(self, hand_over: Callable[[], None]) -> None:
-        """Ends the worker as its file says, and whatever it leaves."""
-        number = getattr(signal, f"SIG{self.plain['stop']}")
-        self.tree.signal(number)
-        within_s = self.plain["stop_within_s"]
-        told = time.monotonic()
-        while (passed_s := time.monotonic() - told) < within_s:
-            if not self.tree.reap():
-                return
-            if passed_s > self.place.ends_alone_s:
-                hand_over()
-            time.sleep(LOOK_EVERY_S)
-        if len(self.tree.codes) < len(self.copies):
-            raise Failure(
-                f"it did not end within {within_s:g} s of SIG{self.plain['stop']}; killed"
-            )
+        if not self._stop(turn, getattr(signal, signal_name)):
+            return {"time_stop": time.monotonic() - told}
+        is_left = len(self.tree.codes) == len(self.copies)
         left = self.tree.kill_all()
-        plural = "process" if left == 1 else "processes"
-        raise Failure(
-            f"{left} {plural} of it still ran {within_s:g} s after its signal to end; killed"
-        )
+        what = f"{left} still ran" if is_left else "it did not end"
+        self._lack(STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s)
+        return {}
+
+    def _stop(self, turn: Turn, number: int) -> bool:
+        """Tells it to end, and what its commands leave behind; whether anything is left."""
+        self.tree.signal(number)
+        told = ended = time.monotonic()
+        while self.tree.reap():
+            now = time.monotonic()
+            if now - told > self.plain["stop_within_s"]:
+                return True
+            if len(self.tree.codes) < len(self.copies):
+                ended = now
+            elif "left" not in self._odd and now - ended > _LEFT_ALONE_S:
+                self._odd["left"] = self.tree.names()
+                self.tree.signal(number, *self.tree.others())
+            if now - told > self.place.ends_alone_s:
+                turn.hand_over()
+            time.sleep(LOOK_EVERY_S)
+        return False
+
+    def _lack(self, what: str, why: object, more_than: float | None = None) -> None:
+        """Has the run lack a figure; what else it has measured counts all the same."""
+        limit = {} if more_than is None else {"more_than": more_than}
+        self._incomplete[what] = {"why": str(why), **limit}
 
     def _until_exit(self) -> None:
         """Blocks until the worker and all that it started have ended. Raises ``Failure``."""
@@ -218,9 +231,7 @@ class WorkerLaunch(ConditionLaunch):
         if code := next(filter(None, self.tree.codes), 0):
             raise Failure(f"it ended {describe_exit(code)}")
         if left:
-            raise Failure(
-                f"{left} of its processes still ran {within_s:g} s after it had ended; killed"
-            )
+            raise Failure(f"{left} still ran {within_s:g} s after it had ended; killed")
 
     # Phases.
 
@@ -237,8 +248,14 @@ class WorkerLaunch(ConditionLaunch):
     def _act(self, phase: Mapping[str, Any], when: str) -> None:
         """What a phase begins with."""
         if phase["poke"]:
-            if why := self._wake_up().get("unanswered"):
-                raise Failure(f"{why}, {when}")
+            try:
+                self._wake_up()
+            except Unanswered as failure:
+                self._lack(LATENESS, f"{failure}, {when}", self.plain["poke"]["done"]["within"])
+            except HasEnded:
+                raise
+            except Failure as failure:
+                raise Failure(f"{failure}, {when}") from failure
             return
         if phase["run"]:
             code, said = self.call(phase["run"], _ACTION_WITHIN_S)
@@ -277,52 +294,58 @@ class WorkerLaunch(ConditionLaunch):
 
     # Asking and waking up.
 
-    def _wake_up(self) -> dict[str, object]:
-        """Wakes it up, if its file says how: how late that was done, or why it was not."""
-        poke = self.plain["poke"]
-        if not poke:
-            return {}
-        self.seen = self.sizes()
-        output = self.report.with_name("poke")
-        output.unlink(missing_ok=True)  # that of a phase
-        process = self.tree.start_beside(self.command(poke["command"]), output)
+    def _wake_up_at_last(self, turn: Turn) -> None:
+        """Wakes it up after the window, if its file says how, and it has answered so far."""
+        if not self.plain["poke"] or LATENESS in self._incomplete:
+            return
         try:
-            lateness_ns = self._await_answer(process, output, poke["done"])
-        except Unanswered as failure:
-            said = output.read_text("utf-8", "replace").strip() if output.exists() else ""
-            last = f": {said.splitlines()[-1][-_MOST_SAID:]}" if said else ""
-            return {"unanswered": f"{failure}{last}"}
-        finally:
-            self.tree.end_beside(process, 0.0)
-        return {"lateness_ns": [(lateness_ns, 1)], "lateness_max_ns": lateness_ns}
+            late_ns = self._wake_up(turn)
+            self._odd |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
+        except HasEnded:
+            raise
+        except Failure as failure:
+            # A worker that has ended has not answered either.
+            is_late = isinstance(failure, Unanswered) or self.tree.codes
+            within_s = self.plain["poke"]["done"]["within"] if is_late else None
+            self._lack(LATENESS, failure, within_s)
 
-    def _await_answer(self, process: int, output: Path, done: Mapping[str, Any]) -> int:
-        """The nanoseconds from when something was sent to when it was done, or as a poke says.
-
-        Raises ``Unanswered``.
-        """
-        sent_ns, was_sent = time.monotonic_ns(), False
+    def _wake_up(self, turn: Turn | None = None) -> int:
+        """Wakes it up: how many nanoseconds late that is handled. Raises ``Failure``."""
+        self.seen = self.sizes()
+        words, done = self.plain["poke"]["command"], self.plain["poke"]["done"]
         end = time.monotonic() + done["within"]
-        while True:
-            now_ns = time.monotonic_ns()
-            if not was_sent and output.exists() and b"sent" in output.read_bytes().split():
-                sent_ns, was_sent = now_ns, True
-            self.tree.reap()
-            code = self.tree.ended.get(process)
-            if code:
-                raise Unanswered(f"the poke ended with exit code {code}")
-            if code == 0 if done["exit"] else self.holds(done):
-                break
-            self.require_alive("before it had handled its poke")
-            if time.monotonic() > end:
-                within = f"{done['within']:g} s"
-                raise Unanswered(f"it did not handle its poke within {within}")
-            time.sleep(0.001)
-        done_ns = time.monotonic_ns()
-        if self.tree.end_beside(process, 10.0) is None:
-            raise Unanswered("the poke did not end")
-        told = re.search(rb"^lateness (\S+)$", output.read_bytes(), re.MULTILINE)
-        return _ns_of(told[1]) if told else max(0, done_ns - sent_ns)
+        poke = Poke(self.tree, self.command(words), self.report.with_name("poke"))
+        try:
+            poke.look()
+            while not self._is_done(done, poke):
+                self.require_alive("before it had handled its poke")
+                if time.monotonic() > end:
+                    raise Unanswered(f"it did not handle its poke within {done['within']:g} s")
+                if turn and poke.waits_s > self.place.ends_alone_s:
+                    turn.hand_over()
+                time.sleep(0.001)
+                poke.look()
+            return poke.lateness_ns(time.monotonic_ns())
+        except Failure as failure:
+            raise type(failure)(f"{failure}{poke.last_words()}") from failure
+        finally:
+            self._odd |= {"sent_at_end": True} if poke.is_sent_at_end else {}
+            poke.end()
+            if self._asked:
+                self.tree.end_beside(self._asked, 0.0)
+                self._asked = 0
+
+    def _is_done(self, done: Mapping[str, Any], poke: Poke) -> bool:
+        """Whether a message is handled. A command tells beside this, which has to see it sent."""
+        if done["exit"]:
+            return poke.has_ended
+        if not done["command"]:
+            return self.holds(done)
+        if not self._asked:
+            self._asked = self.tree.start_beside(self.command(done["command"]), self.called)
+        code = self.tree.ended.get(self._asked)
+        self._asked = self._asked if code is None else 0
+        return code == 0
 
     def _ask_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
         return self._service_counts(), self._service_counts()
@@ -373,11 +396,3 @@ def _counts(said: str) -> Iterator[tuple[str, float]]:
         with suppress(ValueError):
             if len(parts) == 2:
                 yield parts[0], float(parts[1])
-
-
-def _ns_of(told: bytes) -> int:
-    """The lateness that a poke printed, in seconds. Raises ``Unanswered``."""
-    with suppress(ValueError):
-        if 0 <= (seconds := float(told)) < _LATEST_S:
-            return int(seconds * 1e9)
-    raise Unanswered(f"the poke printed a lateness of {told.decode('utf-8', 'replace')!r}")

@@ -12,6 +12,9 @@ Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
 Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Quantity = Count | Finite
 """A number, as files may have it: finite; a whole one stays whole."""
+BEYOND = float(_MOST)
+"""What counts as the value where a time limit passed first: ranks need no more than that it is the
+greatest."""
 
 
 OWN = "own_"
@@ -75,6 +78,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
 FOREIGN_CPU = "machine_foreign_cpu"
 """The key of what other programs used during a run."""
+STEAL = "machine_steal"
+"""The key of what a hypervisor took."""
 FOREIGN_ALLOWED_S = 0.25
 """What the gate allows them beside any run, whatever it is beside the baseline's."""
 SYSTEM_CALLS = "system_calls"
@@ -122,7 +127,7 @@ METRICS = (
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     # What else the machine did meanwhile.
     Metric("foreign-cpu", FOREIGN_CPU, "second", "CPU of other programs"),
-    Metric("steal", "machine_steal", "second", "steal time"),
+    Metric("steal", STEAL, "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )

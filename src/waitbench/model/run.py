@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from waitbench.model.metrics import Count, Quantity
+from waitbench.model.metrics import BEYOND, STOP, Count, Metric, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
@@ -39,6 +39,10 @@ BY_PROC = "by-proc"
 """The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
 SIDE_BY_SIDE = "side-by-side"
 """The mark of a run that took place at once with others of its scenario."""
+INCOMPLETE = "incomplete"
+"""The mark of a run that did not answer, or not end, as it should: see ``Measurement``."""
+SENT_AT_END = "sent-at-end"
+"""The mark of a run whose poke said ``sent`` as it ended: lateness counts from its start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,14 @@ class PlannedRun:
     """1 and up; 0 is the warm-up."""
     position: int
     """Its place within the round, from 0."""
+
+
+class Lack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a run that counts has no value of a metric."""
+
+    why: str
+    more_than: Quantity | None = None
+    """The time limit that the value exceeds (it is right-censored); ``None``: nothing is known."""
 
 
 class Measurement(
@@ -68,8 +80,23 @@ class Measurement(
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
     """What is odd about it: ``disturbed``, ``restarted``."""
-    unanswered: str = ""
-    """Why its poke was not answered, where it was not: its lateness is not measured."""
+    incomplete: Mapping[str, Lack] = {}
+    """What it lacks, by the metric's key: its poke went unanswered, or its end was bad."""
+    left: str = ""
+    """The command lines of what its commands left behind, which was told to end, too."""
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether its poke was not answered within its time limit."""
+        return any(
+            lack.more_than is not None for key, lack in self.incomplete.items() if key != STOP.key
+        )
+
+    def cost(self, metric: Metric) -> float | None:
+        """The value of a metric, ``BEYOND`` where its time limit passed first, if it has either."""
+        lack = self.incomplete.get(metric.key)
+        is_beyond = lack is not None and lack.more_than is not None
+        return BEYOND if is_beyond else self.metrics.get(metric.key)
 
 
 class Outcome(

@@ -83,7 +83,7 @@ def findings(
         basis=_basis(comparisons, results),
         results=results,
         judgements=judgements,
-        notes=[*first, *notes.cautions(comparisons)],
+        notes=[*first, *notes.cautions(comparisons, is_gate=verdict is not None)],
     )
 
 

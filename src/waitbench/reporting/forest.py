@@ -60,8 +60,8 @@ def before_of(found: MetricResult) -> str:
 
 
 def after_of(found: MetricResult) -> str:
-    """The candidate's value, in the unit of both."""
-    return _sides(found)[1]
+    """The candidate's value, in the unit of both; of a revision alone, or why it has none."""
+    return found.why_not if found.is_alone and found.why_not else _sides(found)[1]
 
 
 def _sides(found: MetricResult) -> list[str]:
@@ -93,8 +93,8 @@ def change_of(found: MetricResult) -> str:
 
 def interval_of(found: MetricResult) -> str:
     """What is certain of the change."""
-    if found.by_dear_runs and found.dear is not None:
-        return f"baseline {found.dear.baseline}"
+    if counted := _counted(found):
+        return counted
     if found.ratio is not None and found.limit is not None:
         ends = (("≥", found.ratio.low), ("≤", found.ratio.high))
         known = [f"{sign} {format_of_limit(found.limit, end)}" for sign, end in ends if end]
@@ -108,6 +108,18 @@ def interval_of(found: MetricResult) -> str:
         # Nothing is known of a question before its first look.
         return TOO_FEW
     return "" if found.is_alone else NOTHING
+
+
+def _counted(found: MetricResult) -> str:
+    """What is known instead of bounds: how many runs were dear, or missed a time limit."""
+    if found.missed is not None:
+        ours, theirs = (
+            alone + found.missed.both for alone in (found.missed.candidate, found.missed.baseline)
+        )
+        baseline = "" if found.limit else f", baseline {theirs}"
+        return f"{ours} of {found.missed.pairs}{baseline}"
+    is_of_dear = found.by_dear_runs and found.dear is not None
+    return f"baseline {found.dear.baseline}" if is_of_dear and found.dear else ""
 
 
 def allowed_of(found: MetricResult) -> str:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis import results
-from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict
+from waitbench.analysis.censoring import NOT_WITHIN
+from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict, incomplete_runs
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison, MetricResult
 from waitbench.model.estimate import Estimate
 from waitbench.model.record import Record
-from waitbench.model.run import BY_PROC, ENDED, RESTARTED
+from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
@@ -61,6 +62,7 @@ _NOT_ASKED = {
 _ODD = {
     RESTARTED: "it started processes while it should wait: keep it from doing that",
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
+    SENT_AT_END: "`sent` came as the poke ended: lateness counts from its start, until it flushes",
 }
 """What to do about runs with a mark."""
 
@@ -196,12 +198,12 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
         texts.append(f"{title} {values} in {most.scenario}{more}")
     if texts:
         yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
-    elif others:
+    elif others and not any(NOT_WITHIN in it.why_not for it in others):
         titles = dict.fromkeys(it.metric.title for it in others if it.verdict is not None)
         yield WORSE, MARKS[Verdict.WITHIN_MARGIN], f"nothing else got worse: {', '.join(titles)}", 0
 
 
-def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
+def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Iterator[Note]:
     """What to be wary of, each in a line that says what to do."""
     labels = dict.fromkeys(label for one in comparisons for label in one.figures)
     rounds = sum(one.rounds for one in comparisons)
@@ -210,9 +212,13 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note(DISTURBED, f"{text}: repeat on an idle machine", count=disturbed)
-    if len(labels) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
+    # A gate makes as many as it needs.
+    is_asked = len(labels) > 1 and not is_gate
+    if is_asked and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
+    lacking = (run for one in comparisons for run in incomplete_runs(one.record))
+    yield from failures(lacking, INCOMPLETE)
     for label in labels:
         yield from _oddities(label, comparisons)
     for context in (one.record.context for one in comparisons[:1]):
@@ -225,8 +231,8 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     yield from _machines(one.record for one in comparisons)
 
 
-def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
-    """The runs of a revision that gave no measurement: each last word once."""
+def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note]:
+    """The runs of a revision that gave no measurement, or a part of one: each last word once."""
     alike: dict[tuple[str, str], list[FailedRuns]] = {}
     for one in failed:
         alike.setdefault((one.label, one.message.rstrip(".")), []).append(one)
@@ -234,8 +240,9 @@ def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
         count = sum(one.count for one in found)
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         runs = f"{format_count(count, 'run', 'runs')} of {found[0].scenario}{more}"
-        text, place = f"{label}, {runs} failed: {message}", found[0].scenario
-        yield _note("failed-runs", text, BROKEN, revision=label, scenario=place, count=count)
+        text, place = f"{label}, {runs} {how}: {message}", found[0].scenario
+        level = WARNING if how == INCOMPLETE else BROKEN
+        yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
 def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
@@ -244,6 +251,9 @@ def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
     said = [
         ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
     ]
+    if left := [run.left for run in runs if run.left]:
+        text = f": in {len(left)} of {len(runs)} runs its command ended and left {left[-1]}"
+        said.append(("left", text, len(left)))
     if any(_is_counted_dearly(one, label) for one in comparisons):
         text = (
             f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
@@ -337,7 +347,7 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
 
 
 def _risen(found: MetricResult, bounds: str = "") -> str:
-    change = "" if found.ratio is None else f" {forest.change_of(found)}"
+    change = f" {forest.change_of(found)}" if found.ratio or found.missed else ""
     return f"{found.revision}: {forest.cost_of(found)}{change}{bounds} in {found.scenario}"
 
 

@@ -1,0 +1,192 @@
+"""Workers that do not answer, or not end: values of which only a time limit is known."""
+
+from collections.abc import Collection, Mapping
+from random import Random
+
+import pytest
+
+from tests.records import make_record, measurement
+from waitbench.analysis import gate, rule
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.gate import GateVerdict, incomplete_runs
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.statistics import compare
+from waitbench.model.metrics import BY_NAME, METRICS, STOP
+from waitbench.model.record import Record
+from waitbench.model.run import Lack
+from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.pipeline.criteria import parse
+from waitbench.reporting import answer
+
+LATE = BY_NAME["latency-p50"]
+WITHIN_S = 2.0
+UNANSWERED = Lack(why="it did not handle its poke within 2 s", more_than=WITHIN_S)
+BAD_POKE = Lack(why="the poke ended with exit code 2")
+ALL = range(1, 31)
+
+
+def deaf(
+    name: str,
+    *,
+    base: Collection[int] = (),
+    new: Collection[int] = (),
+    lack: Lack = UNANSWERED,
+    rounds: int = 16,
+    late_s: Mapping[str, float] = {},
+    **more: Mapping[str, float],
+) -> Record:
+    """Rounds in which nothing changed, but that a side does not answer in some of them."""
+    record = make_record({"base": [], "new": []}, scenario=name)
+    random = Random(name)
+    for number in range(1, rounds + 1):
+        for label, lacking in (("base", base), ("new", new)):
+            costs = {key: of[label] for key, of in more.items()}
+            values = {key: cost * random.uniform(0.99, 1.01) for key, cost in costs.items()}
+            late = {LATE.key: late_s.get(label, 0.002) * random.uniform(0.9, 1.1)}
+            record.add(
+                measurement(
+                    label,
+                    number,
+                    values | ({} if number in lacking else late),
+                    incomplete={LATE.key: lack} if number in lacking else {},
+                )
+            )
+    return record
+
+
+def concluded(*records: Record, asked: str = "latency-p50:25%,5ms") -> GateVerdict:
+    """What a gate says that asks this besides nine other questions."""
+    others = [f"{name}:10%" for name in ("idle", "cpu", "rss", "wakeups", "syscalls")]
+    return gate.conclude(records, parse([*others, asked], METRICS))
+
+
+def of_lateness(verdict: GateVerdict) -> Judgement:
+    (found,) = (one for one in verdict.judgements if one.criterion.metric == LATE)
+    return found
+
+
+@pytest.mark.parametrize("late_s", [0.002, 1.9])
+def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
+    late_s: float,
+) -> None:
+    record = deaf("mute", new=ALL, late_s={"base": late_s})
+    verdict = concluded(record)
+    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.failed_runs == ()
+    found = of_lateness(verdict)
+    assert found.missed is not None
+    assert (found.missed.candidate, found.missed.baseline, found.missed.pairs) == (16, 0, 16)
+    assert found.ratio is None, "nobody knows how late it would have been"
+    told = answer.answer(answer.findings([compare(record)], verdict))
+    assert told.notes[0].text == ("FAIL: new: median lateness not within 2 s in mute")
+    assert "new, 16 runs of mute incomplete: it did not handle its poke within 2 s" in [
+        note.text for note in told.notes
+    ]
+
+
+def test_its_reversal_passes_and_so_does_a_baseline_that_answers_seldom() -> None:
+    assert of_lateness(concluded(deaf("mute", base=ALL))).verdict is Verdict.WITHIN_MARGIN
+    assert of_lateness(concluded(deaf("mute", base=(2, 5)))).verdict is Verdict.WITHIN_MARGIN
+
+
+def test_who_is_deaf_in_one_of_several_scenarios_fails() -> None:
+    verdict = concluded(deaf("idle"), deaf("back", new=ALL), deaf("gone"))
+    assert verdict.outcome is GateOutcome.FAIL
+    assert of_lateness(verdict).verdict is Verdict.SLOWER
+
+
+def test_a_few_missed_pokes_neither_fail_nor_pass() -> None:
+    found = of_lateness(concluded(deaf("some", new=(3, 9))))
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("rounds", "is_told"), [(2, False), (3, True), (16, True)])
+def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
+    rounds: int, is_told: bool
+) -> None:
+    record = deaf("deaf", base=ALL, new=ALL, rounds=rounds)
+    verdict = concluded(record)
+    found = of_lateness(verdict)
+    assert found.has_no_answer is is_told
+    assert (found.verdict is Verdict.NOT_MEASURED) is is_told
+    assert bool(gate.unsettled(verdict.judgements)) is not is_told
+    if is_told:
+        assert verdict.outcome is GateOutcome.NOT_MEASURED
+        assert found.why_given_up == (
+            f"both revisions, in each of {rounds} rounds: it did not handle its poke within 2 s"
+        )
+
+
+def test_rounds_that_both_miss_are_ties() -> None:
+    assert of_lateness(concluded(deaf("a", base=(1,), new=(1,)))).verdict is Verdict.WITHIN_MARGIN
+    half = range(1, 9)
+    found = of_lateness(concluded(deaf("a", base=half, new=half)))
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_poke_that_fails_leaves_its_question_alone_without_an_answer() -> None:
+    record = deaf("a", new=(4,), lack=BAD_POKE, time_cpu_idle={"base": 1.0, "new": 1.0})
+    found = {one.criterion.metric.name: one for one in concluded(record).judgements}
+    assert found["latency-p50"].verdict is Verdict.NOT_MEASURED
+    assert found["latency-p50"].why_given_up == "new: the poke ended with exit code 2"
+    assert found["idle"].verdict is Verdict.WITHIN_MARGIN
+
+
+def test_nothing_waits_for_lateness_that_does_not_ask_for_it() -> None:
+    record = deaf("mute", new=ALL, base=ALL, time_cpu_idle={"base": 1.0, "new": 2.0})
+    verdict = gate.conclude([record], parse(["idle:10%"], METRICS))
+    assert verdict.outcome is GateOutcome.FAIL
+    assert gate.conclude([deaf("a", new=ALL, time_cpu_idle={"base": 1.0, "new": 1.0})],
+                         parse(["idle:10%"], METRICS)).outcome is GateOutcome.PASS  # fmt: skip
+
+
+@pytest.mark.parametrize(("new", "verdict"), [((), Verdict.EXPLAINED), (ALL, Verdict.SLOWER)])
+def test_to_be_dead_excuses_no_rise(new: Collection[int], verdict: Verdict) -> None:
+    cpu_s, wakeups = {"base": 2.4, "new": 0.1}, {"base": 10.0, "new": 100.0}
+    record = deaf("bull", new=new, time_cpu_idle=cpu_s, wakeups=wakeups)
+    found = {one.criterion.metric.name: one for one in concluded(record).judgements}
+    assert found["wakeups"].verdict is verdict
+
+
+def test_a_limit_does_not_hold_for_what_never_answers() -> None:
+    record = deaf("mute", new=ALL)
+    (found,) = gate.conclude([record], parse(["limit latency-p50:10s"], METRICS)).judgements
+    assert found.verdict is Verdict.SLOWER
+
+
+def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
+    runs = [{"time_cpu_idle": 1.0} for _ in range(16)]
+    record = make_record({"base": [], "new": []})
+    record.metrics = (*METRICS, STOP)
+    for number, values in enumerate(runs, 1):
+        lack = {STOP.key: Lack(why="it did not end within 3 s of SIGTERM; killed", more_than=3.0)}
+        record.add(measurement("base", number, {**values, STOP.key: 0.01 + number / 1e4}))
+        record.add(measurement("new", number, values, incomplete=lack))
+    verdict = gate.conclude([record], DEFAULTS)
+    assert {one.criterion.metric for one in verdict.failures} == {STOP}
+    (found,) = incomplete_runs(record)
+    assert (found.label, found.count) == ("new", 16)
+
+
+def test_no_mean_is_shown_of_a_side_that_did_not_always_answer() -> None:
+    record = deaf("some", new=(1, 2))
+    (found,) = (one for one in compare(record).figures["new"] if one.metric == LATE)
+    assert (found.before is None, found.after, found.ratio) == (False, None, None)
+    assert found.why_not == "not within 2 s in 2 of 16 runs"
+    told = answer.answer(answer.findings([compare(record)]))
+    assert not [note.text for note in told.notes if "nothing else got worse" in note.text]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
+def test_equal_twins_that_do_not_always_answer_do_not_fail(share: float) -> None:
+    random = Random(share)
+
+    def missed() -> set[int]:
+        return {number for number in ALL if random.random() < share}
+
+    outcomes = [
+        concluded(*(deaf(name, base=missed(), new=missed(), rounds=rounds) for name in "ab"))
+        for rounds in rule.LOOKS
+        for _ in range(20)
+    ]
+    assert not [one for one in outcomes if one.failures]
