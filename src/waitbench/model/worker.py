@@ -20,7 +20,9 @@ Variant = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
 Unit = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,20}$")]
 Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")]
 """What is shown of the numbers of a run: a percentile is ``p1`` to ``p99``."""
-Values = dict[ParameterName, int | float | str]
+Text = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
+VariableName = Annotated[str, Meta(pattern=r"^[^=\x00]+$")]
+Values = dict[ParameterName, int | float | Text]
 UNTIL_EXIT = "until-exit"
 """A window from ready to the end of a command that ends by itself."""
 
@@ -147,7 +149,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     """The Pythons that it takes, such as ``>=3.9,<3.13``."""
     files: tuple[str, ...] = ()
     """Copied to where the command runs."""
-    environment: dict[str, str] = {}
+    environment: dict[VariableName, Text] = {}
     ready: Condition | None = None
     settled: Condition | None = None
     window_s: Seconds | Literal["until-exit"] = 10.0

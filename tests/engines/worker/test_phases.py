@@ -69,7 +69,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (BACK, "phase.back.start: no phase before it has stopped a service 'a'"),
         (GONE + BACK + BACK.replace("back", "x"), "phase.x.start: no phase before it has stopped"),
         (GONE + BACK.replace("'a'", "'b'"), "phase.back.start: no phase before it has stopped"),
-        (WORK + "stop = 'a'\n", "needs exactly one of poke, stop, start, run - at `$.phase[0]`"),
+        (WORK + "stop = 'a'\n", "phase[0]: a phase needs exactly one of poke, stop, start, run"),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),

@@ -1,13 +1,15 @@
 """TOML -> a ``WorkerFile``, or an error with its table and key."""
 
+import difflib
 import hashlib
 import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
@@ -22,7 +24,12 @@ from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import SILENCE, TOPOLOGY
 from waitbench.model.worker import (
     UNTIL_EXIT,
+    Answer,
     Condition,
+    MetricFile,
+    Phase,
+    Poke,
+    ServiceFile,
     Words,
     WorkerFile,
     WorkerTable,
@@ -43,6 +50,16 @@ _TAKEN = {
     "sha256",
 }  # fmt: skip
 """What no parameter of a worker may be called."""
+_KEYS = [
+    key
+    for kind in (WorkerTable, ServiceFile, Poke, Answer, Phase, MetricFile)
+    for key in kind.__struct_encode_fields__
+]
+_ANY = "[...]"
+"""How an error names a key of a table of which any name may be one."""
+_MOST_DOTS = 200
+"""Of one key: to read it takes the square of their number."""
+_MOST = 1e15
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
 """What a shell takes as its own: pipes, redirections, ends of commands."""
@@ -56,21 +73,23 @@ def read(path: Path) -> WorkerFile:
     shown = f"--worker {str(path)!r}"
     try:
         content = path.read_bytes()
+        if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", content)):
+            raise RecursionError("it is nested too deeply")
         table = msgspec.toml.decode(content)
     except OSError as error:
         raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{shown} is not TOML: {error or 'it is nested too deeply'}.") from error
+    except (ValueError, msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{shown} is not TOML: {error}.") from error
     if not _NAME.fullmatch(path.stem):
         raise UsageError(
             f"{shown}: results are named after {path.stem!r}. Rename the file: lower-case "
             "letters, digits and dashes, beginning with a letter."
         )
     try:
-        found = msgspec.convert(table, WorkerTable, dec_hook=_words)
-        _require_sense(found)
-        return _located(found, path.resolve(), content)
-    except (_WrongError, msgspec.ValidationError) as error:
+        converted = _converted(table)
+        _require_sense(converted)
+        return _located(converted, path.resolve(), content)
+    except _WrongError as error:
         raise UsageError(f"{shown}: {error}.") from error
 
 
@@ -108,6 +127,42 @@ def _wrong(key: str, why: str) -> NoReturn:
     raise _WrongError(f"{key}: {why}")
 
 
+def _converted(table: dict[str, Any]) -> WorkerTable:
+    """The types of a file's values. Raises ``_WrongError``."""
+    try:
+        return msgspec.convert(table, WorkerTable, dec_hook=_words)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `")
+        place = place.removeprefix("key` in `").removeprefix("$").strip("`.")
+        if "` in `" in str(error):
+            place += _ANY
+        while _ANY in place:
+            place = _with_name(place, table, str(error))
+        if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
+            message = f"there is no key {unknown[1]!r}"
+            nearest = difflib.get_close_matches(unknown[1], _KEYS, 1)
+            message += f" (did you mean {nearest[0]!r}?)" if nearest else ""
+        if value := re.fullmatch("Invalid enum value (.*)", message):
+            message = f'{value[1]} is neither a number of seconds nor "{UNTIL_EXIT}"'
+        raise _WrongError(f"{place}: {message}" if place else message) from error
+
+
+def _with_name(place: str, table: dict[str, Any], error: str) -> str:
+    """A place in a file with the first name that is left out: that which gives the same error."""
+    before, _, after = place.partition(_ANY)
+    entries = reduce(lambda within, key: within[key], before.split("."), table)
+    for name, value in [*entries.items()]:
+        entries.clear()
+        entries[name] = value
+        try:
+            msgspec.convert(table, WorkerTable, dec_hook=_words)
+        except msgspec.ValidationError as found:
+            if str(found) == error:
+                shown = name if re.fullmatch(r"[\w-]+", name) else repr(name)
+                return f"{before}.{shown}{after}"
+    raise AssertionError("one of them is wrong")
+
+
 def _words(kind: type, given: object) -> object:
     """A command line, or a list of its words. Raises ``ValueError``."""
     assert kind is Words, "the only type of ours"
@@ -122,8 +177,10 @@ def _words(kind: type, given: object) -> object:
             raise ValueError(f"it is not a command line: {error}") from error
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ValueError("it is neither a text nor a list of texts")
-    if not words:
-        raise ValueError("it is empty")
+    if not words or not words[0]:
+        raise ValueError("it names no program")
+    if any("\0" in word for word in words):
+        raise ValueError("it has a NUL character")
     return Words(words)
 
 
@@ -243,9 +300,11 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
 
 
 def _require_parameters(table: WorkerTable) -> None:
-    for name in table.parameters:
+    for name, value in table.parameters.items():
         if name in _TAKEN:
             _wrong(f"parameters.{name}", "is a placeholder already: rename it")
+        if not isinstance(value, str) and not abs(value) < _MOST:
+            _wrong(f"parameters.{name}", f"is not a number below {_MOST:g}")
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
@@ -278,5 +337,5 @@ def _require_pins(table: WorkerTable) -> None:
             pin = Requirement(text)
         except InvalidRequirement as error:
             _wrong("with", f"{text!r} is not a requirement: {error}")
-        if [one.operator for one in pin.specifier] != ["=="]:
+        if [one.operator for one in pin.specifier] != ["=="] or "*" in text:
             _wrong("with", f"{text!r} is not pinned: NAME==VERSION")
