@@ -57,6 +57,8 @@ class Behaviour:
     """How often it asks its service, a second."""
     has_service_use: float = SERVICE_CORES
     """What of a core that takes."""
+    grows_by: float = 0.0
+    """Bytes that it allocates a minute, and keeps."""
     leaves_s: float = 0.0
     """CPU of what it leaves behind, which falls into the run after it."""
 
@@ -87,6 +89,7 @@ class Behaviour:
             "time_shutdown": late_s + ended_s,
             "memory_peak_resident": 2e7,
             "memory_proportional": 2e7,
+            "memory_growth": self.grows_by,
             "item_latency_p50": late_s,
             "item_latency_p99": late_s,
             "machine_foreign_cpu": 0.02 + self.has_others_use_s,

@@ -32,6 +32,10 @@ def test_a_service_that_works_more_for_a_worker_that_costs_the_same_fails_its_ga
     assert [*gates_of(tmp_path, behaviour, 5, phases=SERVICE)] == [outcome]
 
 
+def test_memory_that_grows_while_a_worker_waits_fails_its_gate(tmp_path: Path) -> None:
+    assert [*gates_of(tmp_path, Behaviour(grows_by=2 * 2**20), 3)] == [GateOutcome.FAIL]
+
+
 @pytest.mark.parametrize("share", [1.0, 0.25])
 def test_dear_runs_are_not_repeated_away_by_what_they_leave_behind(
     share: float, tmp_path: Path

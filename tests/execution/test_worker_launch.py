@@ -74,6 +74,22 @@ while True: time.sleep(1)
     assert 64 * 2**20 < found.report["totals"]["memory_proportional"] < 128 * 2**20
 
 
+GROWS = """
+import time
+print("up", flush=True)
+kept = []
+while True:
+    time.sleep(0.01)
+    kept.append(b"x" * 2**20)
+"""
+
+
+def test_memory_that_grows_within_the_window_is_told_by_the_minute(tmp_path: Path) -> None:
+    grows, sleeps = worker(tmp_path / "1", GROWS), worker(tmp_path / "2", SLEEPS)
+    growth, none = (one.report["totals"]["memory_growth"] for one in (grows, sleeps))
+    assert none < 60 * 2**20 / 0.4 <= growth
+
+
 def test_a_worker_begins_with_no_signal_blocked_or_ignored(tmp_path: Path) -> None:
     shell = "sh -c 'grep -E Sig[BI] /proc/self/status; echo up; exec sleep 100' {revision}"
     found = worker(tmp_path, "", command=shell)

@@ -132,7 +132,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(running, "TreeCounters", refuse)
-    monkeypatch.setattr(trees, "proportional_bytes", lambda _: None)
+    monkeypatch.setattr(trees, "memory", lambda _: None)
     with target(ALONE, tmp_path) as one:
         cost, slept, notes = observed(one)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
@@ -162,8 +162,9 @@ def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
         _, cost, _ = running.observe({one.process.pid}, 0.3)
         assert [part.id for part in cost.parts] == [one.process.pid]
         (process,) = cost.parts
-        of_both = trees.proportional_bytes([one.process.pid, *trees.below(one.process.pid)])
-        assert (process.memory_bytes or 0) < (of_both or 0)
+        of_both = trees.memory([one.process.pid, *trees.below(one.process.pid)])
+        assert of_both is not None
+        assert (process.memory_bytes or 0) < of_both.proportional
 
 
 def test_what_cannot_be_looked_at_is_a_sentence(

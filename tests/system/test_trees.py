@@ -35,10 +35,11 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
             assert {one for one, _ in trees.identities(found)} == {child, grandchild}
             assert trees.switches(found).keys() >= {child, grandchild}
-            memory = trees.proportional_bytes(found)
+            memory = trees.memory(found)
             assert memory is not None
             of_psutil = sum(one.memory_full_info().pss for one in running)
-            assert abs(memory - of_psutil) < 2**20
+            assert abs(memory.proportional - of_psutil) < 2**20
+            assert 26 * 2**20 < memory.allocated < memory.proportional, "two of three have it"
             assert 0 < trees.cpu_s([process.pid]) < 60
         finally:
             for one in (grandchild, child):

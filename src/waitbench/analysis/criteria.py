@@ -9,6 +9,7 @@ from waitbench.analysis.limits import Limit
 from waitbench.model.metrics import (
     BY_NAME,
     FOREIGN_ALLOWED_S,
+    GROWTH,
     MEMORY,
     METRICS,
     SERVICES,
@@ -94,7 +95,7 @@ class Criterion:
 
 
 _MIB = 2.0**20
-_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, STOP, *SERVICES)}
+_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, GROWTH, STOP, *SERVICES)}
 
 
 def _rises(
@@ -126,6 +127,8 @@ DEFAULTS = (
     _rises(Scope.WAITING, "latency", 0.25, 0.05),
     _rises(Scope.WAITING, "rss", 0.10, 8 * _MIB),
     _rises(Scope.WAITING, "memory", 0.10, 8 * _MIB),
+    # Heaps grow until they are collected, a little more or less.
+    _rises(Scope.WAITING, "memory-growth", 0.25, _MIB),
     # A peer that does not listen yet costs a second of the launcher's runs at random.
     _rises(Scope.WAITING, "startup", 0.25, 0.1, by_launcher=False),
     _rises(Scope.WAITING, "shutdown", 0.25, 0.1),

@@ -92,6 +92,7 @@ class WorkerLaunch(ConditionLaunch):
         before = trees.identities(self.tree.processes())
         if not ends_by_itself:
             once, twice = self._ask_twice()
+        memory = None if ends_by_itself else trees.memory(self.tree.processes())
         self._meet(COUNTED)
         begin = self.tree.reading()
         is_asked_again = ends_by_itself and self.plain["ready"]["seconds"] != 0.0
@@ -107,8 +108,7 @@ class WorkerLaunch(ConditionLaunch):
         if not ends_by_itself:
             after = trees.identities(self.tree.processes())
             totals["processes_replaced"] = len(after - before)
-            memory = trees.proportional_bytes(self.tree.processes())
-            totals |= {} if memory is None else {"memory_proportional": memory}
+            totals |= _of_memory(memory, trees.memory(self.tree.processes()))
             # What ends takes its share of the memory of others with it.
             self._meet(WATCHED)
         with self.place.turn() as turn:
@@ -387,6 +387,17 @@ def _of_services(
             0.0, count - first.get(key, 0.0) - twice.get(key, 0.0) + once.get(key, 0.0)
         )
         for key, count in last.items()
+    }
+
+
+def _of_memory(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str, float]:
+    """The memory at the end of the window, and by how much it grew a minute."""
+    if begin is None or end is None:
+        return {}
+    grown = max(0, end.allocated - begin.allocated)
+    return {
+        "memory_proportional": end.proportional,
+        "memory_growth": 60 * grown / (end.read_at_s - begin.read_at_s),
     }
 
 

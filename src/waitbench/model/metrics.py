@@ -63,8 +63,11 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
         CPU time can be 0, and below 1 ms says nothing. Its split into user and system time is
         sampled, at each tick of 4 ms in most kernels. A single wake-up where there was none means
-        nothing: a component of a cost counts from 5 a run, any other count from 1.
+        nothing: a component of a cost counts from 5 a run, any other count from 1, and memory that
+        grows from some pages a minute.
         """
+        if self.key == MEMORY_GROWTH:
+            return 2.0**16
         if self.key.startswith(("time_user", "time_system")):
             return 4e-3
         if self.key.startswith("time_cpu"):
@@ -84,6 +87,8 @@ FOREIGN_ALLOWED_S = 0.25
 """What the gate allows them beside any run, whatever it is beside the baseline's."""
 SYSTEM_CALLS = "system_calls"
 """The key of what not every machine can count; see ``Instruments``."""
+MEMORY_GROWTH = "memory_growth"
+"""The key of what memory grows by while nothing is to be done."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
 """The metrics that not every machine gives, by their key."""
 BY_SECOND = frozenset(
@@ -144,6 +149,8 @@ SEEN_FROM_OUTSIDE = tuple(
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 """That of what is counted from outside."""
+GROWTH = Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute")
+"""That of what waits: what rises within the window, without pages of files."""
 STOP = Metric("stop", "time_stop", "second", "time to end")
 """That of what ends only when it is told to."""
 

@@ -219,12 +219,13 @@ def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading)
         for key, one in used.items()
         if key[0] == pid
     ]
+    memory = trees.memory(own)
     return Cost(
         id=pid,
         name=name,
         cores=max(own_s, whole["cpu"] / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
         syscalls_per_s=whole["calls"] / seconds if has_calls else None,
-        memory_bytes=trees.proportional_bytes(own),
+        memory_bytes=None if memory is None else memory.proportional,
         parts=_busiest_first(threads),
     )

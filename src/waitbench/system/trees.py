@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 _ZOMBIE = "\nState:\tZ"
-_PSS = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
+_SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _BEGUN = 0, 1, 2, 6, 12, 19
 _USER_OF_ENDED, _SYSTEM_OF_ENDED = 13, 14
@@ -150,21 +151,34 @@ def switches(those: Iterable[int]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def proportional_bytes(those: Iterable[int]) -> int | None:
-    """The memory of those that run; what several share counts a part for each (PSS).
+class Memory(NamedTuple):
+    """What processes have in memory, in bytes; a page that several share counts a part for each."""
 
-    ``None`` where that of some may not be read: a part would look like all.
+    read_at_s: float
+    """By the monotonic clock."""
+    proportional: int
+    """All of it (PSS)."""
+    allocated: int
+    """Without pages of files, and with what is swapped out: what other programs do is not in it."""
+
+
+def memory(processes: Iterable[int]) -> Memory | None:
+    """The memory of those that run. ``None`` where that of some may not be read.
+
+    A part would look like all.
     """
-    total = 0
-    for one in those:
+    proportional = allocated = 0
+    for process in processes:
         try:
-            found = _PSS.search(Path(f"/proc/{one}/smaps_rollup").read_text())
+            text = Path(f"/proc/{process}/smaps_rollup").read_text()
         except PermissionError:
             return None
         except OSError:  # it has ended
             continue
-        total += 1024 * int(found[1]) if found else 0
-    return total
+        sizes = {name: 1024 * int(size) for name, size in _SIZE.findall(text)}
+        proportional += sizes.get("Pss", 0)
+        allocated += sizes.get("Pss", 0) - sizes.get("Pss_File", 0) + sizes.get("SwapPss", 0)
+    return Memory(time.monotonic(), proportional, allocated)
 
 
 def _ticks_s(process: int, *fields: int) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from waitbench.engines.worker import written
 from waitbench.model.metrics import (
+    GROWTH,
     IDLE_SYSTEM,
     IDLE_USER,
     MEMORY,
@@ -19,6 +20,7 @@ from waitbench.model.worker import WorkerFile
 WAITING = (
     STOP,
     MEMORY,
+    GROWTH,
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     *SERVICES,
 )
