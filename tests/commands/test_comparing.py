@@ -41,10 +41,12 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     assert len(measured) == 8
     order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
     assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
-    assert "B against A" in done.stdout
+    assert "A → B" in done.stdout
     assert "B is the same build as A: any difference is chance" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200
-    places = [*map(done.stdout.index, ("dynamic round 2", "partitioned · 1 process", "RESULT   B"))]
+    places = [
+        *map(done.stdout.index, ("dynamic round 2", "partitioned · 1 process", "RESULT   A → B"))
+    ]
     assert places == sorted(places)
 
 
@@ -79,7 +81,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     said, _ = process.communicate(timeout=10)
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     so_far = said.partition("Interrupted. The result so far:")[2]
-    assert ("RESULT   B against A, so far" in so_far) is (how != signal.SIGKILL)
+    assert ("RESULT   A → B, so far" in so_far) is (how != signal.SIGKILL)
     assert (results / "runs.csv").exists() is (how != signal.SIGKILL)
     until(lambda: not processes_with(f"/runs/{process.pid}-"), each_s=0.05)
     kept = measured(results)

@@ -46,5 +46,5 @@ def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Pa
         revisions = json.loads((folder / "comparison.json").read_text())["revisions"]
         assert [one["engine"] for one in revisions] == ["bytewax", "bytewax"]
         assert (folder / "partitioned-long-input.json").exists()
-    assert "v0.16.1 against v0.16.0" in called("waitbench", "report")
+    assert "v0.16.0 → v0.16.1" in called("waitbench", "report")
     assert git(clone, "status", "--porcelain") == ""

@@ -111,15 +111,15 @@ def test_everyone_can_read_everything(open_page: Open, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["waiting", "input", "gate", "long"])
 def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
-    page = open_page(name, width=900, height=700)
+    page = open_page(name, width=1440, height=900)
     # Bars come before ratios.
     last = page.locator("main > .table:first-of-type tbody tr").last
     box = last.bounding_box()
     assert box is not None
-    assert box["y"] + box["height"] <= 700
+    assert box["y"] + box["height"] <= 900
     dot = page.locator("main > .table svg.dot").last.bounding_box()
     assert dot is not None
-    assert dot["x"] + dot["width"] <= 900
+    assert dot["x"] + dot["width"] <= 1440
     assert dot["width"] >= 150 or name == "long", "dots and intervals can be told apart"
 
 

@@ -52,7 +52,7 @@ def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
     names = families([comparison.record.scenario for comparison in comparisons])
     return Bars(
         title="What a worker costs while it waits" if waits else "What a run costs",
-        note=" · ".join(filter(None, (basis, "bar: mean", "thin line: all runs"))),
+        note=" · ".join((basis or "bar: mean", "thin line: all runs")),
         colours=colours_of(labels),
         headings=headings,
         rows=[
