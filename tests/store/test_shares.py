@@ -141,3 +141,20 @@ def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         shares.unpack(shares.packed(tmp_path / "nowhere"), tmp_path / "2")
     assert not (tmp_path / "2").exists()
+
+
+def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path: Path) -> None:
+    def name_scan(name: str) -> Callable[[dict[str, Any]], object]:
+        scan = {"scenario": name, "parameter": "x", "value": 1}
+        return lambda content: content["scenarios"][0].update(scan=scan)
+
+    for name in ("../../outside", "/outside", "a\tb", ""):
+        change(whole, name_scan(name))
+        with pytest.raises(UsageError, match=r"scan\.scenario"):
+            shares.read(whole)
+    change(whole, lambda content: content["scenarios"][0].update(scan=None))
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    (whole / "zzz.why.jsonl").symlink_to(secret)
+    with pytest.raises(UsageError, match="it is a link"):
+        write_merged(tmp_path / "together", whole)

@@ -7,7 +7,6 @@ what ``compare --shard I/N`` measures, and is on this disk as soon as its worker
 import hashlib
 import json
 import logging
-import shutil
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +83,7 @@ def _command(
         sent = worker_file.portable_files(valid.typed.worker)
         options += ["--worker", next(iter(sent))]
     if accepted is not None:
-        sent["accepted.toml"] = accepted.read_bytes()
+        sent["accepted.toml"] = files.read(accepted, named=True)
         options += ["--accepted", "accepted.toml"]
     maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
     specs = maker.build_wheels(valid.specs)
@@ -156,7 +155,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
     )
     records = [structs.replace(record, context=whole) for record in records]
     contents = shares.write(folder, whole, records, measured)
-    shutil.rmtree(folder / SHARES)
+    files.remove(folder / SHARES)
     return contents
 
 

@@ -71,7 +71,7 @@ def report(
         rendered += map(render_table, side_by_side)
         rendered += [] if side_by_side else _print(comparisons.read(folder), output)
     if markdown is not None:
-        files.write_text(markdown, "\n".join(rendered))
+        files.write_text(markdown, "\n".join(rendered), named=True)
 
 
 def _print(contents: Contents, output: Output) -> list[str]:

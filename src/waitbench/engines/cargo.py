@@ -7,7 +7,6 @@ package's own fingerprints are removed before each, and the log must show that i
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
+from waitbench.system import files
 
 ReadSource = Callable[[str], str | None]
 """The text of one file of a source tree, by its path; ``None`` where there is no such file."""
@@ -52,7 +52,7 @@ def before(source: Path, directory: Path) -> None:
     for pattern in ("*/.fingerprint", "*/*/.fingerprint"):
         for fingerprints in _target(directory).glob(pattern):
             for fingerprint in fingerprints.glob(f"{crate}-*"):
-                shutil.rmtree(fingerprint)
+                files.remove(fingerprint)
 
 
 def require_compiled(source: Path, log: Path) -> None:

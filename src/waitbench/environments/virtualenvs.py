@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +98,7 @@ class Maker:
             )
             log = self._new_log(f"{key}-{tree}")
             for old in (source, output, kept):
-                shutil.rmtree(old, ignore_errors=True)
+                files.remove(old)
             source.mkdir()
             export(spec.sources, source)
             if self.engine.uses_cargo:
@@ -147,7 +146,7 @@ class Maker:
             facts = self._kept_facts(spec, folder)
             if facts is None:
                 # Never begun, interrupted half-way, or damaged since.
-                shutil.rmtree(folder, ignore_errors=True)
+                files.remove(folder)
                 say("installing")
                 self._install(spec, folder, self._new_log(key))
                 facts = self._facts(spec, folder)

@@ -17,6 +17,7 @@ from shlex import join
 from packaging.version import Version
 
 from waitbench.model.errors import HarnessError
+from waitbench.system import files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import run_logged
@@ -152,7 +153,7 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
     if _program_at(str(unpacked)) is None:
         raise HarnessError(f"the archive's hyperfine is older than {OLDEST}")
     shutil.copy(unpacked, own)
-    shutil.rmtree(folder)
+    files.remove(folder)
 
 
 def _from_cargo(own: Path, _cache: Cache, log: Path) -> None:

@@ -3,8 +3,11 @@
 import re
 from enum import IntEnum
 
-_SECRET = re.compile(r"(?<=://)[^/\s'\"]+(?=@)")
-"""What stands before the host of a URL: a name and a password, or a token."""
+_SECRET = re.compile(
+    r"(?<=://)[^/\s]+(?=@)|(?<=[?&])([\w-]*(?:token|key|secret|password|signature|sig)=)[^&#\s'\"]+",
+    re.I,
+)
+"""What stands before the host of a URL, a name and a password or a token, and one in its query."""
 
 
 class ExitCode(IntEnum):
@@ -19,7 +22,7 @@ class ExitCode(IntEnum):
 
 def masked(text: str) -> str:
     """A text without the secrets of the URLs in it."""
-    return _SECRET.sub("***", text)
+    return _SECRET.sub(lambda match: f"{match[1] or ''}***", text)
 
 
 class HarnessError(Exception):

@@ -16,6 +16,8 @@ BEYOND = float(_MOST)
 """What counts as the value where a time limit passed first: ranks need no more than that it is the
 greatest."""
 
+FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
+"""What files may be named after: they are visible then, and in their own folder."""
 
 OWN = "own_"
 """What the keys of metrics begin with that worker files declare."""

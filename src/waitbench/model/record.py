@@ -3,12 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from waitbench.model.environment import Facts
-from waitbench.model.metrics import METRICS, Metric
+from waitbench.model.metrics import METRICS, FileName, Metric
 from waitbench.model.run import (
     DISTURBED,
     ENDED,
@@ -89,10 +89,6 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
     commit_date: str | None = None
     facts: Facts | None = None
     """``None`` where no environment could be made."""
-
-
-FileName = Annotated[str, msgspec.Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
-"""What files may be named after: they are visible then, and in their own folder."""
 
 
 class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topology"}):

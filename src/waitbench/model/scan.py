@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Quantity
+from waitbench.model.metrics import FileName, Quantity
 
 TOPOLOGY = ("processes", "workers")
 """What is scanned of how a run is started, rather than of a scenario's parameters."""
@@ -26,9 +26,9 @@ _FEWEST, _MOST = 3, 64
 class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
     """Where a scenario is on a curve."""
 
-    scenario: str
+    scenario: FileName
     """The name that it would have without the scan."""
-    parameter: str
+    parameter: FileName
     value: Quantity
 
     @property

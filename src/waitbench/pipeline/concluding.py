@@ -246,7 +246,7 @@ def publish_markdown(rendered: str, path: Path) -> None:
     files.write_text(path, rendered)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         # Appended, as the runner expects of every step.
-        files.append_line(Path(summary), rendered)
+        files.append_line(Path(os.path.realpath(summary)), rendered)
 
 
 def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:

@@ -21,6 +21,7 @@ from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.criteria import LIMIT, parse
+from waitbench.system import files
 from waitbench.system.installation import called
 
 
@@ -221,7 +222,7 @@ def read_accepted(
     """
     names, given = {metric.name for metric in metrics}, f"--accepted {str(path)!r}"
     try:
-        entries = msgspec.toml.decode(path.read_bytes(), type=_AcceptedFile).accepted
+        entries = msgspec.toml.decode(files.read(path, named=True), type=_AcceptedFile).accepted
         return tuple(
             Acceptance(
                 criterion=one.criterion

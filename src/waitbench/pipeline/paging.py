@@ -43,7 +43,7 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
     page = page_of_several(found, price) if len(folders) > 1 else page_of(found[0], price)
     page = replace(page, notes=(*page.notes, note)) if unreadable else page
-    files.write_text(path, html.render(page))
+    files.write_text(path, html.render(page), named=True)
 
 
 def page_of(contents: Contents, price: Price | None = None) -> Page:

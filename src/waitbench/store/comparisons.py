@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import convert, structs, to_builtins
+from msgspec import ValidationError, convert, structs, to_builtins
 
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
@@ -48,7 +48,7 @@ class Contents:
 def begin(folder: Path, comparison: Context, records: Iterable[Record]) -> None:
     """Writes what holds for a whole comparison, and the runs that it has already.
 
-    Raises ``HarnessError`` when the disk refuses.
+    Raises ``HarnessError`` when the disk refuses, ``UsageError`` for what could not be read again.
     """
     _write(folder, comparison)
     lines = [_line(record, run) + "\n" for record in records for run in record.results]
@@ -123,6 +123,10 @@ def _write(folder: Path, comparison: Context) -> None:
     plain = to_builtins(comparison, enc_hook=dict)
     # They have a set.
     revisions = to_builtins(comparison.revisions, enc_hook=dict, order="deterministic")
+    try:
+        convert(plain, Context)
+    except ValidationError as error:
+        raise UsageError(f"This comparison cannot be stored: {error}.") from error
     formats.write(folder, KIND, {**plain, "revisions": revisions})
 
 
@@ -133,7 +137,7 @@ def _line(record: Record, result: Result) -> str:
 def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:
     """Adds the runs of a file to their records. Returns whether its last line is cut off."""
     with reading(path):
-        *lines, rest = formats.content_of(path).split(b"\n")
+        *lines, rest = files.read(path).split(b"\n")
     latest: dict[tuple[object, ...], tuple[Record, Result]] = {}
     for number, line in enumerate(lines, 1):
         with reading(path, number, _WITHOUT_THE_LINE):

@@ -63,7 +63,8 @@ def claimed(
                 )
             # Nobody writes here now: these are halves of files whose writer was killed.
             for half in folder.glob(f".*{files.HALF}"):
-                half.unlink(missing_ok=True)
+                with suppress(OSError):
+                    half.unlink()
             yield folder
         except Exception:
             for place in made:

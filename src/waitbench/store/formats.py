@@ -27,6 +27,8 @@ def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[N
         yield
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
+        if isinstance(error, OSError):
+            why = str(error.strerror)
         if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
             why = f"it is cut off or damaged: {error}"
         place, what = repr(str(path)), "a result file"
@@ -37,20 +39,13 @@ def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[N
         ) from error
 
 
-def content_of(path: Path) -> bytes:
-    """The bytes of a file. What is none is not opened at all: a pipe would never end, or begin."""
-    if files.is_there(path) and not files.is_file(path):
-        raise ValueError("it is not a file")
-    return path.read_bytes()
-
-
 def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind | None:
     """What ``write`` has written, if it has. Raises ``UsageError`` for anything else."""
     path = folder / f"{kind}.json"
     if not files.is_there(path):
         return None
     with reading(path, remedy=remedy):
-        data = json.loads(content_of(path))
+        data = json.loads(files.read(path))
         found = msgspec.convert(data, _Format).format
         if found != FORMAT:
             raise ValueError(

@@ -4,10 +4,8 @@ Only whole scenarios are put together, each as one machine measured it; no figur
 """
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents
+from waitbench.store.formats import reading
 from waitbench.system import files
 
 _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
@@ -80,13 +79,15 @@ def write(
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
     for path in (path for share in shares for path in why.paths(share)):
-        files.write_with(folder / path.name, partial(shutil.copyfile, path))
+        with reading(path):
+            text = files.read(path).decode("utf-8", "replace")
+        files.write_text(folder / path.name, text)
     return Contents(folder=folder, comparison=whole, records=records)
 
 
 def packed(folder: Path) -> Mapping[str, bytes]:
     """The files of a folder by their names; none where there is no folder."""
-    return {path.name: path.read_bytes() for path in folder.glob("*")}
+    return {path.name: files.read(path) for path in folder.glob("*")}
 
 
 def unpack(content: Mapping[str, bytes], folder: Path) -> None:
@@ -95,10 +96,10 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
     Whoever packed it is trusted. Raises ``UsageError`` for anything else; nothing is kept then.
     """
     half = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(half, ignore_errors=True)
+    files.remove(half)
     half.mkdir()
     for name, data in content.items():
-        (half / name).write_bytes(data)
+        (half / Path(name).name).write_bytes(data)
     read(half)
     half.rename(folder)
 

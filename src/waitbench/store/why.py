@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from waitbench.model.why import Why
-from waitbench.store.formats import content_of, reading
+from waitbench.store.formats import reading
 from waitbench.system import files
 from waitbench.system.streams import printable
 
@@ -55,4 +55,4 @@ def of(folder: Path, scenario: str) -> list[Why]:
     if not path.exists():
         return []
     with reading(path):
-        return msgspec.json.Decoder(Why).decode_lines(content_of(path))
+        return msgspec.json.Decoder(Why).decode_lines(files.read(path))

@@ -1,19 +1,25 @@
-"""Writing files so that a reader, or a crash, never meets half of one."""
+"""Files that others may write or have written, and writing so that nobody meets half of one.
 
+Code under test can put a link, a pipe or a device in the place of what it is to write, and so can
+whoever made a folder of results. Nothing here follows such a link, waits for the other end of such
+a pipe, or reads without end; but where the user has named a file, it may be any of these.
+"""
+
+import errno
 import os
 import stat
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from waitbench.model.errors import HarnessError, UsageError
 
 HALF = ".part"
 """How the name of a file ends that is being written."""
-_MOST_OF_NAME = 200
-"""A name may have 255 bytes, with what is put before and after it."""
+MOST_BYTES = 2**28
+"""What is read of a file at the most."""
+_STRANGE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def is_there(path: str | Path) -> bool:
@@ -31,27 +37,53 @@ def is_folder(path: str | Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file under another name, then renames it. Raises ``HarnessError``."""
-    write_with(path, lambda partial: _write_durably(partial, text))
+def open_file(path: Path) -> IO[bytes]:
+    """Opens a file to read it. Raises ``OSError``, too, for what is none, such as a link."""
+    try:
+        file = os.fdopen(os.open(path, os.O_RDONLY | _STRANGE), "rb")
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OSError(errno.ELOOP, "it is a link", str(path)) from error
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
+    return file
 
 
-def write_with(path: Path, write: Callable[[Path], None]) -> None:
-    """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``.
+def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
+    """The content of a file. Raises ``OSError``, too, where it has more than so many bytes.
 
-    A link stays one: what it leads to is written. So is a device or a pipe, which cannot be
-    replaced.
+    ``named``: by the user, so it may be a link or a pipe.
     """
-    if _is_device(path):
+    with path.open("rb") if named else open_file(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB", str(path))
+    return content
+
+
+def write_text(path: Path, text: str, *, named: bool = False) -> None:
+    """Writes a file under another name, then renames it. Raises ``HarnessError``.
+
+    ``named``: by the user. Then a link stays one, and what it leads to is written; so is a device
+    or a pipe, which cannot be replaced.
+    """
+    if not named:
+        write_with(path, lambda partial: _write_durably(partial, text))
+    elif not _is_device(path):
+        write_text(Path(os.path.realpath(path)), text)
+    else:
         try:
-            write(path)
+            _write_durably(path, text)
         except OSError as error:
             raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
-        return
-    path = Path(os.path.realpath(path))
-    # Threads may write the same file, too: such as four that fetch one wheel.
-    writer = f"{os.getpid()}-{threading.get_native_id()}"
-    partial = path.with_name(f".{path.name[:_MOST_OF_NAME]}.{writer}{HALF}")
+
+
+def write_with(path: Path, write: Callable[[Path], object]) -> None:
+    """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``."""
+    # A name that nobody can have put a link at; threads may write the same file, too.
+    partial = path.with_name(f".{os.urandom(8).hex()}{HALF}")
     try:
         write(partial)
         partial.replace(path)
@@ -82,16 +114,47 @@ def append_line(path: Path, line: str) -> None:
 
     Raises ``HarnessError`` when the disk refuses; no part of the line is there then.
     """
-    size = path.stat().st_size if is_file(path) else None
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-            _to_disk(file)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _STRANGE
+        with os.fdopen(os.open(path, flags, 0o666), "wb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            left = memoryview(f"{line}\n".encode("utf-8", "replace"))
+            try:
+                while left:
+                    left = left[file.write(left) :]
+                _to_disk(file)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(file.fileno(), size)
+                raise
     except OSError as error:
-        if size is not None:
-            with suppress(OSError):
-                os.truncate(path, size)
         raise HarnessError(f"{path} cannot be added to: {error.strerror}.") from error
+
+
+def remove(folder: Path) -> None:
+    """Removes as much of a folder as this user may, however deep it is and whatever its modes are.
+
+    Each folder in it is first moved to its top: no path gets too long, and nothing recurses.
+    """
+    top = os.fspath(folder)
+    if folder.is_symlink():
+        folder.unlink()
+        return
+    folders = [top]
+    for place in folders:  # which grows meanwhile
+        with suppress(OSError):
+            os.chmod(place, 0o700)  # noqa: PTH101
+            for entry in [*os.scandir(place)]:
+                with suppress(OSError):
+                    if not entry.is_dir(follow_symlinks=False):
+                        os.unlink(entry.path)  # noqa: PTH108
+                        continue
+                    os.chmod(entry.path, 0o700)  # noqa: PTH101  # else it may not be moved
+                    folders.append(f"{top}/{os.urandom(8).hex()}")
+                    os.rename(entry.path, folders[-1])  # noqa: PTH104
+    for place in reversed(folders):
+        with suppress(OSError):
+            os.rmdir(place)  # noqa: PTH106
 
 
 def _is_device(path: Path) -> bool:
@@ -100,12 +163,12 @@ def _is_device(path: Path) -> bool:
 
 
 def _write_durably(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", errors="replace") as file:
         file.write(text)
         _to_disk(file)
 
 
-def _to_disk(file: IO[str]) -> None:
+def _to_disk(file: IO[Any]) -> None:
     file.flush()
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a device has no disk
         os.fsync(file.fileno())

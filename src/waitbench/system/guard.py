@@ -9,7 +9,6 @@ it has started, whatever session or variables that has, and the folders are remo
 
 import os
 import secrets
-import shutil
 import subprocess
 import sys
 import threading
@@ -68,7 +67,7 @@ GUARD = Guard()
 
 def _main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from waitbench.system import trees
+    from waitbench.system import files, trees
 
     mark, group_of_harness = sys.argv[1].encode(), int(sys.argv[2])
     folders = sys.stdin.buffer.read().split(b"\0")[:-1]
@@ -85,7 +84,7 @@ def _main() -> None:
         trees.kill(marked, spared=group_of_harness)
         time.sleep(_LOOKS_EVERY_S)
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        files.remove(Path(os.fsdecode(folder)))
 
 
 if __name__ == "__main__":

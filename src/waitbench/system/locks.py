@@ -3,7 +3,6 @@
 import fcntl
 import os
 import secrets
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError
+from waitbench.system import files
 from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 
@@ -81,7 +81,7 @@ def own_folder(parent: Path) -> Iterator[Path]:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            files.remove(folder)
 
 
 @contextmanager
@@ -97,6 +97,6 @@ def temporary_folder() -> Iterator[Path]:
 def clear_folders(parent: Path) -> None:
     """Removes the folders whose locks nobody holds."""
     for lock in parent.glob(f"*/{_LOCK}"):
-        with suppress(OSError), lock.open() as file:
+        with suppress(OSError), files.open_file(lock) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+            files.remove(lock.parent)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from waitbench.model.errors import HarnessError
-from waitbench.system import endings, trees, variables
+from waitbench.system import endings, files, trees, variables
 from waitbench.system.guard import GUARD
 from waitbench.system.streams import printable
 
@@ -198,16 +198,16 @@ def ask(
 
 
 def tail(path: Path, lines: int = 15, since: int = 0) -> str:
-    """The last lines of a log, or an empty string where there is none; from a byte on.
+    """The last lines of a log, or an empty string where there is no file; from a byte on.
 
     Read from the end: a log may be larger than memory, and a line longer than a page.
     """
     try:
-        with path.open("rb") as file:
+        with files.open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(since, size - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
+    except OSError:
         return ""
     return "\n".join(printable(line[:_LINE_LENGTH]) for line in text.rstrip().splitlines()[-lines:])
 

@@ -47,7 +47,7 @@ _OUR_OWN = {"OPENBLAS_NUM_THREADS": "1"}
 spinning. Where another program uses a CPU, a system of 300 equations takes fifty times as long."""
 
 _NAMED = "BENCH_PASS_ENV"
-_SECRETS = ("_TOKEN", "_PASSWORD")
+_SECRETS = ("_TOKEN", "_PASSWORD", "_SECRET", "_SECRET_KEY")
 """How names end that are listed by none but the user: cargo's, to publish packages, is one."""
 
 

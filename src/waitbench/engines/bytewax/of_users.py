@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import ValidationError, convert
+
 from waitbench.engines.bytewax.scenarios import SCENARIOS, Dataflow
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName, Metric
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
 
+_MOST_BYTES = 200
+"""Of the name: what is written for a scenario is named after it, with up to 50 bytes more."""
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 _OURS = {"support", "waitbench_probe"}
@@ -58,6 +62,14 @@ def users_dataflow(text: str) -> UsersDataflow:
         raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
     if not re.search(rf"\b{called[1]}\b|import \*", code):
         raise UsageError(f"{shown}: {path} does not define {called[1]!r}.")
+    try:
+        convert(path.stem, FileName)
+        if len(path.stem.encode()) > _MOST_BYTES:
+            raise ValidationError(f"it has more than {_MOST_BYTES} bytes")
+    except ValidationError as error:
+        raise UsageError(
+            f"{shown}: results are named after {path.stem!r}. Rename the file: {error}."
+        ) from error
     is_observed = not _OURS.isdisjoint(_imported(tree))
     if is_observed and (DATAFLOWS / path.name).exists():
         raise UsageError(

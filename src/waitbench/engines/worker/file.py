@@ -35,6 +35,7 @@ from waitbench.model.worker import (
     WorkerTable,
     stopped_after,
 )
+from waitbench.system import files
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the variant or program that is the revision, a
@@ -72,7 +73,7 @@ def read(path: Path) -> WorkerFile:
     """
     shown = f"--worker {str(path)!r}"
     try:
-        content = path.read_bytes()
+        content = files.read(path, named=True)
         if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", content)):
             raise RecursionError("it is nested too deeply")
         table = msgspec.toml.decode(content)
