@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, masked
 from waitbench.system import variables
 from waitbench.system.places import ROOT
 
@@ -14,7 +14,7 @@ CANARY = "SECRET_TOKEN"
 
 @pytest.fixture(autouse=True)
 def caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (CANARY, "CARGO_REGISTRY_TOKEN"):
+    for name in (CANARY, "CARGO_REGISTRY_TOKEN", "CARGO_REGISTRY_SECRET_KEY"):
         monkeypatch.setenv(name, "canary")
     for name in ("GIT_DIR", "PYTHONPATH", "LOG_LEVEL", "MAX_CLIENT_BATCH_SIZE"):
         monkeypatch.setenv(name, "elsewhere")
@@ -29,7 +29,8 @@ def test_what_is_not_listed_is_gone_for_the_time_of_the_block() -> None:
             assert name not in os.environ
         for name in ("PATH", "HOME", "LC_TIME", "https_proxy", "CARGO_HOME", "COLUMNS"):
             assert os.environ[name] == before[name]
-        assert "CARGO_REGISTRY_TOKEN" not in {**os.environ, **variables.of_setup()}
+        for name in ("CARGO_REGISTRY_TOKEN", "CARGO_REGISTRY_SECRET_KEY"):
+            assert name not in {**os.environ, **variables.of_setup()}
         os.environ["ADDED"] = "meanwhile"
     assert dict(os.environ) == before
     # A workload gets less than a build, and a build less than the harness.
@@ -67,3 +68,12 @@ def test_the_document_lists_the_variables_that_other_programs_get() -> None:
     named = [set(re.findall(r"`([\w*]+)`", part)) for part in parts]
     listed = (variables.EVERYWHERE, variables.SETTING_UP, variables.OURS)
     assert named == [set(names) for names in listed]
+
+
+def test_what_is_said_of_a_url_has_no_secret_of_it() -> None:
+    for url in (
+        "https://me:SEC'RET@host/x",
+        "git+ssh://SECRET@host",
+        "//host/x?access_token=SECRET",
+    ):
+        assert ("SEC" in masked(url), "host" in masked(url)) == (False, True)
