@@ -24,6 +24,7 @@ FILES = sorted(FOLDER.glob("*/*.toml"))
 OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")
 PROGRAMS = {
     "redis-server": "redis-server",
+    "pg_isready": "postgresql",
     "java": "openjdk-17-jre-headless",
     "mvn": "maven",
 }
@@ -41,7 +42,11 @@ STUDIES = {
 def missing(path: Path) -> str | None:
     """What the machine lacks for a worker file, and what would install it."""
     found = worker_file.read(path)
-    needed = {word for service in found.services.values() for word in service.command}
+    needed = {
+        word
+        for service in found.services.values()
+        for word in (*service.command, *service.ready.command)
+    }
     needed |= set(found.revisions)
     if any("broker.py" in word for word in needed):
         needed |= {"java", "mvn"}
