@@ -83,6 +83,7 @@ while True: time.sleep(1)
 """
 """A worker that ends without its child."""
 NO_ANSWER = "[poke]\ncommand = 'echo sent'\ndone = { log = 'never', within = 0.3 }\n"
+UNHANDLED = "it did not handle its poke within 0.3 s: no line of its output matches 'never'"
 POKED_TO_DEATH = "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)"
 LONG = CALM.replace("stop_within = 20", "stop_within = 2")
 
@@ -101,13 +102,13 @@ LONG = CALM.replace("stop_within = 20", "stop_within = 2")
             SLEEPS,
             CALM + NO_ANSWER,
             {"lateness": 0.3},
-            "it did not handle its poke within 0.3 s",
+            UNHANDLED,
         ),
         (
             DEAF,
             LONG + NO_ANSWER,
             {"lateness": 0.3, "stop": 2.0},
-            "it did not handle its poke within 0.3 s",
+            UNHANDLED,
         ),
         (
             POKED_TO_DEATH,

@@ -163,7 +163,7 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
         ("command = 'ls nowhere'", "the poke ended with exit code 2: ls: cannot access"),
         (
             "command = 'true'\ndone = { log = 'no', within = 0.3 }",
-            "did not handle its poke within 0.3 s",
+            "did not handle its poke within 0.3 s: no line of its output matches 'no'",
         ),
         (
             "command = 'sleep 60'\ndone = { exit = true, within = 0.3 }",

@@ -60,7 +60,8 @@ def test_a_message_that_is_not_handled_in_a_phase_leaves_the_window_behind_it(
     found = run(tmp_path, "never", "work", tables)
     assert (found.exit_code, found.failure) == (0, "")
     assert found.rise("monotonic_ns") > 0.4e9
-    said = "it did not handle its poke within 0.3 s, in its phase work"
+    said = "it did not handle its poke within 0.3 s: no line of its output matches 'never'"
+    said += ", in its phase work"
     assert found.report["incomplete"] == {"lateness": {"why": said, "more_than": 0.3}}
 
 

@@ -62,11 +62,14 @@ class ConditionLaunch(ABC):
             if time.monotonic() > end:
                 break
             time.sleep(_CALM_S if condition["command"] else LOOK_EVERY_S)
-        hint = ""
-        if condition["log"] is not None:
-            hint = f": no line of its output matches {condition['log']!r}"
-            hint += ". Does it buffer its output?" if not any(self.sizes().values()) else ""
-        raise Failure(f"it was not {what} within {condition['within']:g} s{hint}")
+        raise Failure(f"it was not {what} within {condition['within']:g} s{self.hint(condition)}")
+
+    def hint(self, condition: Mapping[str, Any]) -> str:
+        """What a condition lacks that did not hold in time, to end a sentence."""
+        if condition["log"] is None:
+            return ""
+        buffers = "" if any(self.sizes().values()) else ". Does it buffer its output?"
+        return f": no line of its output matches {condition['log']!r}{buffers}"
 
     def sit(self, until_s: float, when: Callable[[], str]) -> None:
         """Blocks until then. Raises ``Failure`` if it ends meanwhile."""

@@ -320,7 +320,8 @@ class WorkerLaunch(ConditionLaunch):
             while not self._is_done(done, poke):
                 self.require_alive("before it had handled its poke")
                 if time.monotonic() > end:
-                    raise Unanswered(f"it did not handle its poke within {done['within']:g} s")
+                    within = f"{done['within']:g} s{self.hint(done)}"
+                    raise Unanswered(f"it did not handle its poke within {within}")
                 if turn and poke.waits_s > self.place.ends_alone_s:
                     turn.hand_over()
                 time.sleep(0.001)
