@@ -18,7 +18,7 @@ from waitbench.model.run import FAILED
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side
+from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side, wakes_up
 from waitbench.pipeline.preparation import new_record
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
@@ -143,6 +143,22 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
     texts: list[str], counts: bool
 ) -> None:
     assert counts_calls(Gate(criteria=parse(texts, METRICS), most_rounds=10)) is counts
+
+
+@pytest.mark.parametrize(
+    ("texts", "wakes"),
+    [
+        ([], True),
+        (["limit wakeups:5/s"], False),
+        (["idle:10%", "startup:10%", "syscalls:5%"], False),
+        (["idle:10%", "latency-p50:10%"], True),
+        (["cpu:10%"], True),
+    ],
+)
+def test_what_asks_about_the_window_alone_waits_for_no_answer(
+    texts: list[str], wakes: bool
+) -> None:
+    assert wakes_up(Gate(criteria=parse(texts, METRICS), most_rounds=10)) is wakes
 
 
 def test_a_share_has_the_error_of_all_questions() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.commands.idle_workers import program, worker
-from tests.commands.processes import start
+from tests.commands.processes import records_in, start
 from tests.conftest import Compare
 from tests.running import processes_with
 from tests.waiting import until
@@ -38,6 +38,16 @@ def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: 
     assert runs["after"]["memory_proportional"]["value"] > 0
     assert "memory_peak_resident" not in runs["after"]
     assert "same build" not in done.stdout
+
+
+def test_a_limit_of_wake_ups_does_not_wait_for_a_poke(run_compare: Compare, tmp_path: Path) -> None:
+    never = "[poke]\ncommand = 'true'\ndone = { log = 'never', within = 600 }\n"
+    file = worker(tmp_path, never, window_s=0.5)
+    asked = ("--limit", "wakeups:1/s", "--no-plot")
+    done = run_compare(program(tmp_path, "a", 0.05), "--worker", file, *asked)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (record,) = records_in(tmp_path / "results")
+    assert not [run for run in record.measurements if run.incomplete]
 
 
 @pytest.mark.parametrize("which", ["server", "worker"])

@@ -69,6 +69,8 @@ class Bench:
     """Instead of the scenario's own."""
     instruments: Instruments = field(default_factory=Instruments)
     """What its runs are counted by."""
+    wakes_up: bool = True
+    """Whether workers that are commands are poked after their window."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -97,6 +99,7 @@ class Bench:
                     "tracepoint": self.instruments.tracepoint,
                     "running": services.described(),
                     "place": vars(place),
+                    "wakes_up": self.wakes_up,
                     **start.told,
                 }
                 limit_s = self.time_limit_s or scenario.time_limit_s

@@ -114,7 +114,7 @@ class WorkerLaunch(ConditionLaunch):
         with self.place.turn() as turn:
             waiting |= self._mark(TOLD)
             if not ends_by_itself:
-                if not self._stopped:
+                if self.plain.get("wakes_up", True) and not self._stopped:
                     self._wake_up_at_last(turn)
                 turn.take()
                 totals |= self._end(turn)

@@ -15,7 +15,13 @@ from waitbench.model.share import WHOLE
 from waitbench.model.why import Why
 from waitbench.pipeline.concluding import Output, say_so_far
 from waitbench.pipeline.gating import NO_GATE, Gate
-from waitbench.pipeline.measuring import GateGuide, RunRecorder, counts_calls, side_by_side
+from waitbench.pipeline.measuring import (
+    GateGuide,
+    RunRecorder,
+    counts_calls,
+    side_by_side,
+    wakes_up,
+)
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import begin, kept_in
@@ -88,7 +94,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
         "gate": gate.as_settings() if gate.is_on else None,
     }
     contents = begin(prepared, folder, settings, output.progress.print)
-    measurer = prepared.measurer(counts_calls=counts_calls(gate))
+    measurer = prepared.measurer(counts_calls=counts_calls(gate), wakes_up=wakes_up(gate))
     bar = RunRecorder(contents, output)
     records = {one.scenario: one for one in contents.records}
     alone = [

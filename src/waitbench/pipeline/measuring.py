@@ -8,7 +8,7 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.metrics import MEMORY, SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario
@@ -19,11 +19,25 @@ from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
 from waitbench.system import endings
 
+_BY_THEN = frozenset({MEMORY.key, "time_startup", "time_cpu_startup", "processes_replaced"})
+"""The keys of what else is known when the window is over."""
+
 
 def counts_calls(gate: Gate) -> bool:
     """Whether to count system calls, which costs workers CPU: where no gate asks something else."""
     keys = {criterion.metric.key for criterion in gate.criteria}
     return not keys or SYSTEM_CALLS in keys
+
+
+def wakes_up(gate: Gate) -> bool:
+    """Whether to wake workers up after the window: where no gate asks of that and before alone.
+
+    A worker that does not answer takes all of its time limit.
+    """
+    return not gate.criteria or not all(
+        one.metric.is_of_window or one.metric.is_of_services or one.metric.key in _BY_THEN
+        for one in gate.criteria
+    )
 
 
 def side_by_side(

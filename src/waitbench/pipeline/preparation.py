@@ -39,8 +39,11 @@ class Prepared:
         """Those of the revisions that can be measured."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
-    def measurer(self, *, counts_calls: bool = True) -> Measurer:
-        """What measures these environments; to count system calls costs the workers CPU."""
+    def measurer(self, *, counts_calls: bool = True, wakes_up: bool = True) -> Measurer:
+        """What measures these environments; to count system calls costs the workers CPU.
+
+        To wake workers up after the window takes as long as they take to answer.
+        """
         bench = Bench(
             engine=self.request.engine,
             environments=self.environments,
@@ -48,6 +51,7 @@ class Prepared:
             cache=self.request.cache,
             time_limit_s=self.request.typed.time_limit_s,
             instruments=self.request.instruments if counts_calls else Instruments(),
+            wakes_up=wakes_up,
         )
         return Measurer(self.hyperfine, bench)
 
