@@ -20,17 +20,19 @@ from tests.records import (
     times,
     waits,
 )
-from waitbench.analysis import results, statistics
+from waitbench.analysis import gate, results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.scan import scans
 from waitbench.model.estimate import Estimate
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Verdict
+from waitbench.pipeline.criteria import parse
 from waitbench.reporting import notes
-from waitbench.reporting.answer import findings, remarks
+from waitbench.reporting.answer import answer, findings, remarks
 
 Said = Sequence[Record] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
@@ -208,3 +210,15 @@ def test_each_fact_is_said_once_and_with_what_to_do() -> None:
 def test_a_table_of_workers_says_that_rounds_were_disturbed() -> None:
     said = [one for record in disturbed() for one in remarks(statistics.compare(record))]
     assert any("disturbed by other programs" in one for one in said), said
+
+
+def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
+    names = ("idle", "cpu", "rss", "wakeups")
+    runs = [dict.fromkeys([BY_NAME[name].key for name in names], 100.0) for _ in range(8)]
+    record = make_record({"base": runs, "new": runs})
+    verdict = gate.conclude([record], parse([f"{name}:10%" for name in names], METRICS))
+    told = [note.text for note in answer(findings([statistics.compare(record)], verdict)).notes]
+    said = "8 runs are too few to rule out rare ones that cost more"
+    titles = "idle CPU, total CPU, peak memory, wake-ups while waiting"
+    assert [text for text in told if said in text] == [f"new, {titles} in waiting: {said}"]
+    assert not [text for text in told if "--rounds" in text]

@@ -72,8 +72,11 @@ def _cases(found: Findings) -> Iterator[tuple[str, str, Note]]:
     for one in found.judgements or ():
         kind = _FAILS if one.fails else ""
         note = Note(kind=kind, level=forest.mark_of(one), text=notes.sentence(one))
-        key = (one.scenario, one.revision, one.criterion)
-        yield one.scenario, f"{one.revision} {one.criterion}", said.get(key, note)
+        beside = said.get((one.scenario, one.revision, one.criterion), note)
+        if beside.kind == notes.OPEN:
+            # It has no figures, and may be about several.
+            beside = msgspec.structs.replace(beside, text=f"{note.text}. {beside.text}")
+        yield one.scenario, f"{one.revision} {one.criterion}", beside
     others = [one for one in found.notes if one.kind in _ERRORS]
     if not (found.judgements or others):
         others = [msgspec.structs.replace(found.notes[0], level=BROKEN)]

@@ -30,7 +30,7 @@ from waitbench.reporting.formats import (
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
 
-OUTCOME, CHANGE, WORSE = "outcome", "change", "worse"
+OUTCOME, CHANGE, WORSE, OPEN = "outcome", "change", "worse", "open"
 HEADLINES = (OUTCOME, CHANGE, WORSE)
 """What a report begins with: the kinds of what it comes to."""
 SAME_BUILD = "same-build"
@@ -62,7 +62,7 @@ _NOT_ASKED = {
 _ODD = {
     RESTARTED: "it started processes while it should wait: keep it from doing that",
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
-    SENT_AT_END: "`sent` came as the poke ended: lateness counts from its start, until it flushes",
+    SENT_AT_END: "lateness counts from the poke's start, as `sent` and its end came together",
 }
 """What to do about runs with a mark."""
 
@@ -300,8 +300,12 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     text = f"{verdict.outcome.value.upper()}: {_headline(verdict, asked)}"
     yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
+    # Why a question is open matters only where nothing failed.
+    open_for = {} if verdict.failures else _open_for(verdict, asked)
     for found, shown in zip(verdict.judgements, asked, strict=True):
-        kind, level, text = _beside(found, shown, is_decisive=not verdict.failures)
+        kind, level, text = _beside(found, shown)
+        if why := open_for.get((found.label, found.place, str(found.criterion))):
+            kind, level, text = OPEN, "?", why
         if kind:
             yield _note(
                 kind, text, level, scenario=found.place, revision=found.label,
@@ -321,6 +325,28 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
         yield _note(why, f"{place}: {_NOT_ASKED[why]}", level, scenario=place)
     for text in verdict.left_out:
         yield _note("left-out", text.rstrip("."), HARMLESS)
+
+
+def _open_for(
+    verdict: GateVerdict, asked: Sequence[MetricResult]
+) -> dict[tuple[str, str, str], str]:
+    """Why questions are open, each with those that are so for the same reason.
+
+    By candidate, place and criterion. The table has their figures.
+    """
+    alike: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for found, shown in zip(verdict.judgements, asked, strict=True):
+        why = _why_open(found) if found.verdict is Verdict.INCONCLUSIVE else ""
+        if why:
+            group = alike.setdefault((found.label, found.place, why), [])
+            group.append((str(found.criterion), forest.cost_of(shown)))
+    return {
+        (label, place, criterion): (
+            f"{label}, {', '.join(cost for _, cost in group)} in {place}: {why}"
+        )
+        for (label, place, why), group in alike.items()
+        for criterion, _ in group
+    }
 
 
 def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
@@ -359,7 +385,7 @@ def sentence(found: MetricResult) -> str:
     return f"{risen}, allowed {forest.allowed_of(found)}{is_open}"
 
 
-def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tuple[str, str, str]:
+def _beside(found: Judgement, shown: MetricResult) -> tuple[str, str, str]:
     """Kind, level and text of what is said beside an answer's figures; empty for most."""
     if found.accepted is not None:
         until, reason = found.accepted.until, found.accepted.reason
@@ -370,10 +396,7 @@ def _beside(found: Judgement, shown: MetricResult, *, is_decisive: bool) -> tupl
     if found.verdict is Verdict.EXPLAINED and cost and found.cost_ratio:
         fell = f"{cost.title} {format_change(found.cost_ratio)}"
         return "explained", WARNING, f"{_risen(shown)}, but {fell}: no regression"
-    # Why it is open matters only where nothing failed.
-    is_open = found.verdict is Verdict.INCONCLUSIVE
-    why = _why_open(found) if is_open and is_decisive else ""
-    return ("open", "?", f"{sentence(shown)}: {why}") if why else ("", "", "")
+    return "", "", ""
 
 
 def _why_open(found: Judgement) -> str:
