@@ -189,3 +189,8 @@ def test_variants_are_what_workers_measures_unless_it_names_versions(tmp_path: P
     text = SHORTEST + "variants = ['blocking', 'nonblocking']\n"
     assert read(tmp_path, text).revisions == ("blocking", "nonblocking")
     assert read(tmp_path, text + "versions = ['blocking']\n").revisions == ("blocking",)
+
+
+def test_a_file_without_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(UsageError, match="cannot be read: it has more than 1 MiB"):
+        worker_file.read(Path("/dev/zero"))

@@ -58,6 +58,7 @@ _KEYS = [
 ]
 _ANY = "[...]"
 """How an error names a key of a table of which any name may be one."""
+_MOST_BYTES = 2**20
 _MOST_DOTS = 200
 """Of one key: to read it takes the square of their number."""
 _MOST = 1e15
@@ -73,7 +74,7 @@ def read(path: Path) -> WorkerFile:
     """
     shown = f"--worker {str(path)!r}"
     try:
-        content = files.read(path, named=True)
+        content = files.read(path, named=True, most=_MOST_BYTES)
         if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", content)):
             raise RecursionError("it is nested too deeply")
         table = msgspec.toml.decode(content)
