@@ -1,13 +1,14 @@
 r"""How often the gate fails when nothing changed, and finds what did: on machines that are made up.
 
     .bench/venv/bin/python benchmarks/gate_simulation.py [--gates 200] [--machine NAME ...] \
-        [--change NAME ...] [--rounds 30] [--jobs 2] [--seed 1]
+        [--change NAME ...] [--scenario GLOB ...] [--rounds 30] [--jobs 2] [--seed 1]
 
-Each gate is one comparison by the default criteria in the default scenarios, guided, repeated,
-resumed and judged by the code that does so for real; only what a run measures is made up. In every
-fifth round other programs use the CPU, and every second gate is interrupted after some run and
-resumed on a day on which all takes longer. How much a metric scatters is in ``SPREADS``; how, is
-the machine's. Instruments are left out: system calls and system time come with every run.
+Each gate is one comparison by the default criteria, in the default scenarios or those named. It is
+guided, repeated, resumed and judged by the code that does so for real; only what a run measures is
+made up. In every fifth round other programs use the CPU, and every second gate is interrupted after
+some run and resumed on a day on which all takes longer. How much a metric scatters is in
+``SPREADS``; how, is the machine's. Instruments are left out: system calls and system time come with
+every run.
 
 A line says what share of the gates had which outcome, after how many rounds in the median, and
 which criteria failed most often.
@@ -15,7 +16,7 @@ which criteria failed most often.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +36,7 @@ from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
+from waitbench.model.scenario import Scenario
 from waitbench.pipeline.gating import Gate, last_look
 from waitbench.pipeline.measuring import GateGuide
 from waitbench.pipeline.preparation import new_record
@@ -45,7 +47,7 @@ AT = "2026-01-01T00:00:00+00:00"
 
 CENTRES = {
     "real": 0.5, "system": 0.15, "cpu": 0.25, "idle": 0.06, "idle-system": 0.02,
-    "startup": 0.2, "shutdown": 0.03, "latency": 0.002, "latency-p50": 0.0006, "rss": 36e6,
+    "startup": 0.2, "shutdown": 0.03, "latency": 0.03, "latency-p50": 0.02, "rss": 36e6,
     "wakeups": 900.0, "syscalls": 900.0,
 }  # fmt: skip
 """What a run measures, by metric; others 1."""
@@ -124,6 +126,7 @@ CHANGES = {
     "syscalls+10%": Change(factors={"syscalls": 1.10}),
     "idle x15 in 20%": Change(factors={"idle": 15.0}, share=0.2),
     "cpu x10 in 12.5%": Change(factors={"cpu": 10.0}, share=1 / 8),
+    "late x10 in 12.5%": Change(factors={"latency": 10.0, "latency-p50": 10.0}, share=1 / 8),
     # What is allowed: 20 % of 0.5 s, and 17 % on the slower day.
     "real+17%": Change(factors={"real": 1.17}, scope=Scope.BUSY),
     "real+35%": Change(factors={"real": 1.35}, scope=Scope.BUSY),
@@ -234,7 +237,6 @@ class _Nobody:
 
 
 ASKED = {criterion.metric.name for criterion in criteria.DEFAULTS}
-SCENARIOS = selection.select((), (), quick=True, for_gate=True)
 
 
 def main() -> None:
@@ -242,22 +244,26 @@ def main() -> None:
     parser.add_argument("--gates", type=int, default=200)
     parser.add_argument("--machine", action="append", choices=list(MACHINES))
     parser.add_argument("--change", action="append", choices=list(CHANGES))
+    parser.add_argument("--scenario", action="append", default=[], metavar="GLOB")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    scenarios = selection.select(options.scenario, (), quick=True, for_gate=True)
     seeds = range(options.seed * 1_000_000, options.seed * 1_000_000 + options.gates)
     print(f"{options.gates} gates each, at most {options.rounds} rounds, seed {options.seed}")
     with ProcessPoolExecutor(options.jobs) as pool:
         for change in options.change or CHANGES:
             print(f"\n{change}")
             for machine in options.machine or MACHINES:
-                simulate = partial(carry_out, machine, change, options.rounds)
+                simulate = partial(carry_out, scenarios, machine, change, options.rounds)
                 found = list(pool.map(simulate, seeds, chunksize=5))
                 print(f"  {machine:18} {line_of(found)}", flush=True)
 
 
-def carry_out(machine: str, change: str, most_rounds: int, seed: int) -> Result:
+def carry_out(
+    scenarios: Sequence[Scenario], machine: str, change: str, most_rounds: int, seed: int
+) -> Result:
     """One gate, interrupted and resumed if the seed is odd."""
     random = numpy.random.default_rng(seed)
     measurer = MadeUp(
@@ -267,21 +273,23 @@ def carry_out(machine: str, change: str, most_rounds: int, seed: int) -> Result:
         interrupted_at=int(random.integers(5, 60)) if seed % 2 else 0,
     )
     gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_look(most_rounds))
-    records = _new_records()
+    records = _new_records(scenarios)
     try:
-        _go_through(gate, measurer, records)
+        _go_through(gate, measurer, scenarios, records)
     except _Interrupted:
-        before, records = records, _new_records()
+        before, records = records, _new_records(scenarios)
         for name, record in before.items():
             go_on(records[name], record)
-        _go_through(gate, measurer, records)
+        _go_through(gate, measurer, scenarios, records)
     return _result(gate.conclude(records.values()), records, measurer.runs)
 
 
-def _go_through(gate: Gate, measurer: MadeUp, records: Mapping[str, Record]) -> None:
+def _go_through(
+    gate: Gate, measurer: MadeUp, scenarios: Sequence[Scenario], records: Mapping[str, Record]
+) -> None:
     session = Session(cast(Measurer, measurer), records, cast(Observer, _Nobody()))
     guide = GateGuide(gate, records)
-    groups = gate.groups(SCENARIOS)
+    groups = gate.groups(scenarios)
     session.carry_out_until(guide, groups, (BASE, NEW), gate.most_rounds, math.inf)
 
 
@@ -294,7 +302,7 @@ def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> R
     )
 
 
-def _new_records() -> dict[str, Record]:
+def _new_records(scenarios: Sequence[Scenario]) -> dict[str, Record]:
     context = Context(
         revisions=tuple(
             RevisionRecord(label=label, text=label, origin="wheel", engine="bytewax")
@@ -307,7 +315,7 @@ def _new_records() -> dict[str, Record]:
         started_at=AT,
         argv=(),
     )
-    return {scenario.name: new_record(scenario, context) for scenario in SCENARIOS}
+    return {scenario.name: new_record(scenario, context) for scenario in scenarios}
 
 
 def _metrics_of(planned: PlannedRun) -> Iterator[Metric]:

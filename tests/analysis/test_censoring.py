@@ -31,7 +31,7 @@ def deaf(
     base: Collection[int] = (),
     new: Collection[int] = (),
     lack: Lack = UNANSWERED,
-    rounds: int = 16,
+    rounds: int = 18,
     late_s: Mapping[str, float] = {},
     **more: Mapping[str, float],
 ) -> Record:
@@ -75,11 +75,11 @@ def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
     assert verdict.failed_runs == ()
     found = of_lateness(verdict)
     assert found.missed is not None
-    assert (found.missed.candidate, found.missed.baseline, found.missed.pairs) == (16, 0, 16)
+    assert (found.missed.candidate, found.missed.baseline, found.missed.pairs) == (18, 0, 18)
     assert found.ratio is None, "nobody knows how late it would have been"
     told = answer.answer(answer.findings([compare(record)], verdict))
     assert told.notes[0].text == ("FAIL: new: median lateness not within 2 s in mute")
-    assert "new, 16 runs of mute incomplete: it did not handle its poke within 2 s" in [
+    assert "new, 18 runs of mute incomplete: it did not handle its poke within 2 s" in [
         note.text for note in told.notes
     ]
 
@@ -100,7 +100,7 @@ def test_a_few_missed_pokes_neither_fail_nor_pass() -> None:
     assert found.verdict is Verdict.INCONCLUSIVE
 
 
-@pytest.mark.parametrize(("rounds", "is_told"), [(2, False), (3, True), (16, True)])
+@pytest.mark.parametrize(("rounds", "is_told"), [(2, False), (3, True), (18, True)])
 def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
     rounds: int, is_told: bool
 ) -> None:
@@ -155,7 +155,7 @@ def test_a_limit_does_not_hold_for_what_never_answers() -> None:
 
 
 def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
-    runs = [{"time_cpu_idle": 1.0} for _ in range(16)]
+    runs = [{"time_cpu_idle": 1.0} for _ in range(18)]
     record = make_record({"base": [], "new": []})
     record.metrics = (*METRICS, STOP)
     for number, values in enumerate(runs, 1):
@@ -165,14 +165,14 @@ def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
     verdict = gate.conclude([record], DEFAULTS)
     assert {one.criterion.metric for one in verdict.failures} == {STOP}
     (found,) = incomplete_runs(record)
-    assert (found.label, found.count) == ("new", 16)
+    assert (found.label, found.count) == ("new", 18)
 
 
 def test_no_mean_is_shown_of_a_side_that_did_not_always_answer() -> None:
     record = deaf("some", new=(1, 2))
     (found,) = (one for one in compare(record).figures["new"] if one.metric == LATE)
     assert (found.before is None, found.after, found.ratio) == (False, None, None)
-    assert found.why_not == "not within 2 s in 2 of 16 runs"
+    assert found.why_not == "not within 2 s in 2 of 18 runs"
     told = answer.answer(answer.findings([compare(record)]))
     assert not [note.text for note in told.notes if "nothing else got worse" in note.text]
 

@@ -20,7 +20,7 @@ from waitbench.pipeline.criteria import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
-SAME = rounds(1, 0.5, 16)
+SAME = rounds(1, 0.5, 18)
 
 
 def defaults(*records: Record) -> gate.GateVerdict:
@@ -179,7 +179,7 @@ def crashing(*, failed: int = 5, measured: int = 0) -> Record:
 def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
     failed: int, of_both: bool, again: bool, outcome: GateOutcome
 ) -> None:
-    record = crashing(measured=16, failed=failed)
+    record = crashing(measured=18, failed=failed)
     for one in tuple(record.outcomes):
         if of_both:
             record.add(structs.replace(one, label="base"))
@@ -193,7 +193,7 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
 def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
     (idle,) = parse(["idle:10%"], METRICS)
     records = []
-    rising = [1 + number / 1000 for number in range(9)]
+    rising = [1 + number / 1000 for number in range(10)]
     for name in "ab":
         record = sides("idle", rising, [1.2 * one for one in rising], name)
         record.measurements = [run for run in record.measurements if run.round != 2]
@@ -204,7 +204,7 @@ def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
             again = measurement(label, 2, {idle.metric.key: 1.0})
             record.add(structs.replace(again, started_at="2026-01-02T00:00:00+00:00"))
     (after,) = gate.conclude(records, [idle]).judgements
-    assert (before.verdict, before.rounds) == (Verdict.SLOWER, 8)
+    assert (before.verdict, before.rounds) == (Verdict.SLOWER, 9)
     assert after == before
 
 
@@ -228,11 +228,11 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     ("record", "criterion", "marked", "verdict"),
     [
         # Up to the first look at which it passes.
-        (record_of(SAME, SAME[::-1]), "cpu:10%", 8, Verdict.WITHIN_MARGIN),
-        (record_of(SAME, SAME[::-1]), "cpu:10%", 9, Verdict.INCONCLUSIVE),
+        (record_of(SAME, SAME[::-1]), "cpu:10%", 9, Verdict.WITHIN_MARGIN),
+        (record_of(SAME, SAME[::-1]), "cpu:10%", 10, Verdict.INCONCLUSIVE),
         # They take back no alarm, as the candidate may have disturbed them, and excuse nothing.
-        (record_of(SAME, scaled(SAME, 2.0)), "cpu:10%", 16, Verdict.SLOWER),
-        (counted("s", wakeups=1.5, idle=0.5), "wakeups:5%", 16, Verdict.INCONCLUSIVE),
+        (record_of(SAME, scaled(SAME, 2.0)), "cpu:10%", 18, Verdict.SLOWER),
+        (counted("s", wakeups=1.5, idle=0.5), "wakeups:5%", 18, Verdict.INCONCLUSIVE),
     ],
 )
 def test_rounds_most_of_which_were_disturbed_do_not_pass(

@@ -221,7 +221,7 @@ def test_what_works_as_cheaply_and_takes_longer_fails(slower_s: float, fails: bo
     random = np.random.default_rng(1)
 
     def runs(real_s: float) -> list[dict[str, float]]:
-        noise = np.exp(random.normal(0, 0.014, 8))
+        noise = np.exp(random.normal(0, 0.014, 9))
         return [times(real_s * float(each), 0.8 * float(each), 0.02) for each in noise]
 
     records = [

@@ -83,13 +83,13 @@ def test_one_run_of_thirty_far_above_the_limit_keeps_the_others_from_a_pass() ->
 
 
 def test_nothing_is_below_every_limit() -> None:
-    found = judge([0.0] * 16)
+    found = judge([0.0] * 18)
     assert found.ratio is not None
     assert (found.verdict, found.ratio.value, found.ratio.high) == (Verdict.WITHIN_MARGIN, 0.0, 0.0)
 
 
 def of_shares(**cores: float) -> Record:
-    """Sixteen runs of each revision, with so many cores busy and ten wake-ups in each window."""
+    """Eighteen runs of each revision, with so many cores busy and ten wake-ups in each window."""
     runs = {
         label: [
             {
@@ -99,7 +99,7 @@ def of_shares(**cores: float) -> Record:
                 "wakeups": 10.0,
             }
         ]
-        * 16
+        * 18
         for label, share in cores.items()
     }
     return make_record(runs)
@@ -152,7 +152,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 
 
 def test_what_the_runs_lack_is_not_measured() -> None:
-    verdict = verdict_of(make_record({"a": [times(1, 1, 0)] * 16}), HALF_PERCENT)
+    verdict = verdict_of(make_record({"a": [times(1, 1, 0)] * 18}), HALF_PERCENT)
     assert verdict.outcome is GateOutcome.NOT_MEASURED
     assert verdict.judgements[0].why_given_up == "the runs do not have idle CPU per second"
 

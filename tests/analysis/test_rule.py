@@ -88,7 +88,7 @@ def test_the_estimate_lies_between_its_bounds(seed: int, share: float, times: fl
         (0.95, 30, Verdict.WITHIN_MARGIN),
         (1.0, 30, Verdict.WITHIN_MARGIN),
         (1.1, 30, Verdict.INCONCLUSIVE),
-        (1.3, 8, Verdict.SLOWER),
+        (1.3, 9, Verdict.SLOWER),
         (1.3, 30, Verdict.SLOWER),
     ],
 )
@@ -100,14 +100,14 @@ def test_a_rise_fails_beyond_the_margin_only(times: float, count: int, verdict: 
 
 
 def test_the_verdict_is_that_of_the_latest_look() -> None:
-    pairs = rounds(np.where(np.arange(30)[:, None] < 8, math.log(1.3), -0.1))
-    found = [judge(pairs[:count]) for count in (8, 15, 30)]
+    pairs = rounds(np.where(np.arange(30)[:, None] < 9, math.log(1.3), -0.1))
+    found = [judge(pairs[:count]) for count in (9, 17, 30)]
     assert [one.verdict for one in found] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
-    assert [rule.latest_look(count) for count in (3, 4, 15, 30, 99)] == [0, 4, 8, 30, 30]
+    assert [rule.latest_look(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
 
 
-@pytest.mark.parametrize(("scenarios", "first"), [(1, 16), (2, 8), (6, 4)])
-def test_what_did_not_change_passes_once_there_are_sixteen_pairs(
+@pytest.mark.parametrize(("scenarios", "first"), [(1, 18), (2, 9), (6, 4)])
+def test_what_did_not_change_passes_once_there_are_eighteen_pairs(
     scenarios: int, first: int
 ) -> None:
     found = [judge(rounds(scenarios=scenarios)[:look]).verdict for look in LOOKS if look <= first]
@@ -159,7 +159,7 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
     for _ in range(gates):
         pairs = np.exp(random.normal(0, noise, (30, 2, 2)))
         pairs[..., 1] *= 1.25
-        looked = [judge(pairs[:look], margin=0.25).verdict for look in (8, 30)]
+        looked = [judge(pairs[:look], margin=0.25).verdict for look in (9, 30)]
         passed += Verdict.WITHIN_MARGIN in looked
     assert passed <= gates * rule.ALPHA
 
@@ -177,6 +177,22 @@ def test_rare_dear_runs_are_not_within_the_margin(each: int, times: float) -> No
     pairs = rounds()
     pairs.reshape(-1, 2)[::each, 1] *= times
     assert judge(pairs, is_cost=False).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("scenarios", [1, 2])
+@pytest.mark.parametrize(("margin", "floor"), [(0.15, 0.0), (0.25, 0.005)])
+def test_a_run_in_eight_at_ten_times_the_cost_seldom_passes(
+    scenarios: int, margin: float, floor: float
+) -> None:
+    """Of CPU, and of a lateness of 20 ms: 0.09 of them have no such run in eighteen pairs."""
+    random = np.random.default_rng(1)
+    gates, passed = 200, 0
+    for _ in range(gates):
+        pairs = 0.02 * np.exp(random.normal(0, 0.05, (30, scenarios, 2)))
+        pairs[..., 1] *= np.where(random.random((30, scenarios)) < 1 / 8, 10.0, 1.0)
+        looked = [judge(pairs[:look], margin, floor).verdict for look in LOOKS]
+        passed += Verdict.WITHIN_MARGIN in looked
+    assert passed <= 0.1 * gates
 
 
 def test_dear_runs_of_the_baseline_do_not_move_what_is_dear() -> None:

@@ -77,7 +77,7 @@ def test_a_round_without_all_values_is_no_part_of_the_fit() -> None:
 
 def test_a_square_fails_by_each_value_where_it_costs_and_passes_at_a_small_one() -> None:
     costs = {"a": COSTS["a"], "b": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2}
-    records = scan_records(costs, rounds=16)
+    records = scan_records(costs, rounds=18)
     found = gate.conclude(records, parse(["idle:25%,each"], METRICS)).judgements
     assert found[-1].verdict is Verdict.SLOWER
     assert found[2].verdict is Verdict.WITHIN_MARGIN

@@ -121,7 +121,7 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records = empty("one", "two", "busy")
     asking = GateGuide(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert [asking.wants_more(name) for name in records] == [True] * 3
-    grow(records["busy"], 16, cpu=1.0)
+    grow(records["busy"], 18, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
     grow(records["one"], 22, **dict.fromkeys(ASKED, 1.0))
     assert [asking.wants_more(name) for name in records] == [True, True, False], (
@@ -130,7 +130,7 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     grow(records["two"], 22, **dict.fromkeys(ASKED, 1.0))
     assert [asking.wants_more(name) for name in records] == [False] * 3
     # A round in which a run failed in an earlier session is made again.
-    records["busy"].add(outcome("new", 17, FAILED))
+    records["busy"].add(outcome("new", 19, FAILED))
     records["busy"].outcomes_before = 1
     assert [asking.wants_more(name) for name in records] == [False, False, True]
 

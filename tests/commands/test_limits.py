@@ -117,7 +117,7 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
 
 @pytest.mark.parametrize(
     ("share", "rounds", "outcome"),
-    [(0.004, 16, GateOutcome.PASS), (0.005, 30, GateOutcome.INCONCLUSIVE), (0.006, 8, "fail")],
+    [(0.004, 18, GateOutcome.PASS), (0.005, 30, GateOutcome.INCONCLUSIVE), (0.006, 9, "fail")],
 )
 def test_a_round_of_one_revision_is_a_run_until_its_limit_is_answered(
     share: float, rounds: int, outcome: GateOutcome

@@ -61,7 +61,7 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         (["v0.16.0; touch x"], "is not a revision"),
         (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
         (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
-        (["--fail-on", "cpu:10%", "--rounds", "2", "v0.16.0", "v0.16.1"], "at least 8"),
+        (["--fail-on", "cpu:10%", "--rounds", "2", "v0.16.0", "v0.16.1"], "at least 9"),
         ([*AB, "--scan", "partitions=1:1"], "the first value must be above zero, and below the"),
         ([*AB, "--scan", "nothing=1:8"], "--set nothing: no selected scenario has it"),
         ([*AB, "--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),

@@ -82,7 +82,7 @@ def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
 @pytest.mark.parametrize("idle", [1.0, 1.5])
 def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -> None:
     own = {metric.key: 10.0 for metric in SERVICES}
-    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0 + number / 100} for number in range(16)]
+    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0 + number / 100} for number in range(18)]
     sides = {"old": runs, "new": [{**run, "time_cpu_idle": idle} for run in runs]}
     record = make_record({label: [{**run, **own} for run in of] for label, of in sides.items()})
     record.metrics = (*METRICS, *SERVICES)

@@ -68,7 +68,7 @@ def tables(*found: Table) -> Show:
 def several() -> Show:
     """The answer about several scenarios, whose figures are below it."""
     records = [
-        make_record({"old": RUNS * 4, "new": [times(1, 500, 1)] * 16}, scenario=name)
+        make_record({"old": (RUNS * 5)[:18], "new": [times(1, 500, 1)] * 18}, scenario=name)
         for name in ("partitioned-long-input", "dynamic-long-input")
     ]
     verdict = verdict_of(*records, criteria=["cpu:10%"])
@@ -79,7 +79,7 @@ def several() -> Show:
 def limits(share: float) -> Show:
     """The answer about one revision, which has limits."""
     run = {**times(1, 1, 0), "cpu_share_idle": share, "wakeups": 8.0}
-    record = make_record({"a": [{**run, "time_cpu_idle": 2 * share}] * 16})
+    record = make_record({"a": [{**run, "time_cpu_idle": 2 * share}] * 18})
     verdict = verdict_of(record, criteria=["limit idle:0.5%", "limit wakeups:5/s"])
     found = findings([statistics.compare(record)], verdict)
     return lambda console: print_answer(answer(found), console)

@@ -142,7 +142,7 @@ def test_the_answer_fits_one_screen(case: str) -> None:
 
 def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     """A skewed cost: its mean, its median and its geometric mean differ."""
-    skewed = [1.0, 1.01, 0.99, 4.0, 1.02, 1.03, 3.0, 1.0]
+    skewed = [1.0, 1.01, 0.99, 4.0, 1.02, 1.03, 3.0, 1.0, 1.04]
     base, candidate = ([{"time_cpu": cost * by} for cost in skewed] for by in (1.0, 2.0))
     record = make_record({"old": base, "new": candidate[::-1]}, scenario="partitioned")
     verdict = gate.conclude([record], DEFAULTS)

@@ -167,7 +167,7 @@ CASES: dict[str, Callable[[], Said]] = {
         not_asked=(("a in x", "unsupported"), ("b in y", "ended"), ("c", "lost")),
         left_out=("rss: why.",),
     ),
-    "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 16, [3.0] * 16),
+    "a ratio to what is allowed": lambda: judged("system", "100%,500ms", [0.5] * 18, [3.0] * 18),
     "a gate's open question, which its table has": unclear,
     "a question that disturbed rounds keep open": lambda: answered(
         verdict=Verdict.INCONCLUSIVE, disturbed=15
@@ -214,11 +214,11 @@ def test_a_table_of_workers_says_that_rounds_were_disturbed() -> None:
 
 def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
     names = ("idle", "cpu", "rss", "wakeups")
-    runs = [dict.fromkeys([BY_NAME[name].key for name in names], 100.0) for _ in range(8)]
+    runs = [dict.fromkeys([BY_NAME[name].key for name in names], 100.0) for _ in range(9)]
     record = make_record({"base": runs, "new": runs})
     verdict = gate.conclude([record], parse([f"{name}:10%" for name in names], METRICS))
     told = [note.text for note in answer(findings([statistics.compare(record)], verdict)).notes]
-    said = "8 runs are too few to rule out rare ones that cost more"
+    said = "9 runs are too few to rule out rare ones that cost more"
     titles = "idle CPU, total CPU, peak memory, wake-ups while waiting"
     assert [text for text in told if said in text] == [f"new, {titles} in waiting: {said}"]
     assert not [text for text in told if "--rounds" in text]
