@@ -16,6 +16,6 @@ def worker(folder: Path, more: str = "", name: str = "mine", window_s: float = 1
     path = folder / f"{name}.toml"
     path.write_text(
         "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.2 }\n"
-        f"window = {window_s}\ngate_window = {window_s}\n{more}"
+        f"window = {window_s}\n{more}"
     )
     return path

@@ -127,6 +127,7 @@ def worker(
     tracepoint: int | None = None,
     scenario: str = "mine",
     place: Mapping[str, Any] | None = None,
+    window_s: float | None = None,
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says, with the file's services."""
     folder.mkdir(exist_ok=True)
@@ -143,6 +144,7 @@ def worker(
             "running": {**up.described(), **services},
             "tracepoint": tracepoint,
             **({} if place is None else {"place": place}),
+            **({} if window_s is None else {"window_s": window_s}),
         }
         found = launch(folder / "run", told, program)
         assert up.ended() is None, "a phase that stops a service has not made it fail"

@@ -1,5 +1,7 @@
 """Carrying out a plan, and rounds that are added for as long as a guide wants them."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -7,11 +9,13 @@ import pytest
 from tests.execution.made_runs import (
     LASTS_S,
     Made,
+    MadeUp,
     Wishes,
     carry_out,
     disturbed,
     failing,
     good,
+    make_session,
     run_until,
 )
 from tests.records import measurement, times
@@ -21,9 +25,12 @@ from waitbench.model.run import (
     FAILED,
     NOT_SUPPORTED,
     TIMED_OUT,
+    WARM_UP,
+    Measurement,
     PlannedRun,
     Result,
 )
+from waitbench.model.scenario import Scenario
 
 
 def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> None:
@@ -156,3 +163,56 @@ def test_some_runs_of_the_baseline_follow_one_of_its_own_however_many_scenarios_
         labels = [label for _, _, label in made.runs]
         own = [pair for pair in pairwise(labels) if pair == ("a", "a")]
         assert len(own) >= len(names), "of four rounds of each"
+
+
+class Found(MadeUp):
+    """A scenario of which nobody says how long it is watched, until a run of it has found that."""
+
+    @property
+    def has_window(self) -> bool:
+        return "window" in self.parameters
+
+    def lasting(self, seconds: float) -> Scenario:
+        return self.watched_for(max(10.0, seconds))
+
+    def watched_for(self, seconds: float) -> Scenario:
+        return replace(self, parameters={"window": seconds})
+
+
+def windows(
+    first: Callable[[PlannedRun, int], Result], before: Sequence[Result] = ()
+) -> list[tuple[str, int, object]]:
+    """The runs that a guide wants four rounds of, and how long each is watched."""
+    made: list[tuple[str, int, object]] = []
+
+    def run(planned: PlannedRun, tries: int) -> Result:
+        window_s = planned.scenario.parameters.get("window")
+        made.append((planned.label, planned.round, window_s))
+        return first(planned, tries) if window_s is None else good(planned)
+
+    at_work, _, records = make_session(Made(run), "one")
+    records["one"].measurements += [one for one in before if isinstance(one, Measurement)]
+    wishes = Wishes(lambda record: len(record.of("a")) >= 2, records=records)
+    at_work.carry_out_until(wishes, [[Found(name="one", purpose="")]], ["a", "b"], 9, 1e9)
+    return made
+
+
+def test_a_first_run_of_the_baseline_finds_how_long_all_others_are_watched() -> None:
+    def find(planned: PlannedRun, _before: int) -> Result:
+        return measurement(planned.label, planned.round, {**times(9, 1, 1), "time_window": 7.0})
+
+    cold, looked, *rounds = windows(find)
+    assert (cold[:2], looked) == (("b", WARM_UP), ("a", WARM_UP, None))
+    assert {window_s for _, _, window_s in rounds} == {7.0}
+    assert sorted(run[:2] for run in rounds) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+
+
+def test_where_the_first_run_fails_all_others_are_watched_as_long_as_without_a_gate() -> None:
+    _, _, *rounds = windows(failing(FAILED))
+    assert {window_s for _, _, window_s in rounds} == {10.0}
+
+
+def test_a_resumed_comparison_goes_on_with_the_window_that_it_had() -> None:
+    had = {**times(9, 1, 1), "time_window": 6.9998}
+    made = windows(good, [measurement(label, 1, had) for label in "ab"])
+    assert {window_s for _, number, window_s in made if number} == {7.0}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.gate_runs import failing, unclear
 from tests.records import Runs, make_record, times, waits
@@ -12,7 +13,7 @@ from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
-from waitbench.model.metrics import METRICS, SERVICES
+from waitbench.model.metrics import METRICS, SERVICES, STOP
 from waitbench.model.record import Record
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
@@ -91,3 +92,28 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     table = "\n".join(shown(answer(found_of(record, verdict=verdict))))
     assert "✓ the services' CPU" in table
     assert "✓ requests to the services" in table
+
+
+def watched(*windows: float, scenario: str = "idle") -> Record:
+    """A worker that waits, and how long each of its runs was watched."""
+    runs = [{**times(12, 1, 1), "time_window": window_s} for window_s in windows]
+    record = make_record({"old": runs, "new": runs}, scenario=scenario)
+    record.metrics = (*METRICS, STOP)
+    return record
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([watched(10.0002, 9.9998, 10.3)], "1 process, 3 rounds, 10 s windows"),
+        ([watched(0.3001)], "1 process, 1 round, 0.3 s windows"),
+        ([watched(20.0), watched(4.0, scenario="phase")], "1 process, 1 round, 4–20 s windows"),
+        ([watched()], "1 process, no rounds"),
+        # The input of a dataflow ends by itself.
+        ([structs.replace(watched(10.0), metrics=METRICS)], "1 process, 1 round"),
+    ],
+)
+def test_the_first_line_says_how_long_workers_were_watched(
+    records: Sequence[Record], said: str
+) -> None:
+    assert found_of(*records).basis.removesuffix(", mean seconds") == said

@@ -81,7 +81,9 @@ def track(
     output = shown.answers
     anchor = anchor or night.commonest(request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    nightly = replace(request, rounds=rounds, quick=not full, store=results)
+    # Of a worker the same window each night.
+    is_quick = not full and request.worker is None
+    nightly = replace(request, rounds=rounds, quick=is_quick, store=results)
     valid = validate(replace(nightly, revisions=ends), shown.log)
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}

@@ -24,7 +24,8 @@ def select(
     """The scenarios that any of the globs match (without a glob, the default ones), with settings.
 
     Those of ``worker``, where there is one, may be named without its name. ``for_gate`` adds to
-    the default ones those for large changes only; ``quick`` shortens each before it is set.
+    the default ones those for large changes only; ``quick`` has each as the gate has it before it
+    is set.
 
     Raises ``UsageError`` for a glob that matches none, and for a setting that none of them has.
     """
@@ -71,11 +72,13 @@ def scanned(
         raise UsageError(
             "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
         )
+    # Nobody finds a window of each value of a worker's.
+    is_quick = quick and worker is None
     by_value = [
         [
             _at_value(one, scan, value)
             for one in select(
-                patterns, [*settings, *scan.settings(value)], worker=worker, quick=quick
+                patterns, [*settings, *scan.settings(value)], worker=worker, quick=is_quick
             )
             if scan.setting in (*one.settable, *TOPOLOGY)
             and not (is_silence and LATENESS & one.lacks.keys())
@@ -127,7 +130,8 @@ def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
     """The scenario with a setting, or unchanged where it does not have the parameter."""
     if name not in scenario.settable:
         return scenario
-    value = _parse(name, text, scenario.parameters[name])
+    # What nobody knows yet, such as a window, is a number.
+    value = _parse(name, text, scenario.parameters.get(name, 1.0))
     return replace(scenario, parameters={**scenario.parameters, name: value})
 
 

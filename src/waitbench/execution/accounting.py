@@ -10,7 +10,7 @@ from typing import Any
 
 from waitbench.engines.worker import metrics as of_workers
 from waitbench.execution.launch_report import BEGIN, END, EXIT, LATENESS, STARTED, STOPPED, TOLD
-from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS
+from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END
 
 _ITEMS = ("items_in", "items_out", "polls")
@@ -65,7 +65,7 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     system_s = min(idle_s, _rise(begin, end, "system_s"))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
-        "time_window": window_s,
+        WINDOW: window_s,
         "time_cpu_window": idle_s,
         "time_cpu_startup": started["cpu_s"],
         "time_cpu_idle": idle_s,

@@ -22,7 +22,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
-from waitbench.model.metrics import STOP, Quantity
+from waitbench.model.metrics import STOP, WINDOW, Quantity
 from waitbench.model.run import (
     ENDED,
     FAILED,
@@ -173,7 +173,7 @@ class Measurer:
                 raise _NoMeasurement(FAILED, str(error)) from error
             own = (one.key for one in scenario.metrics if one.is_own)
             incomplete |= dict.fromkeys(own, Lack(why=str(error)))
-        known = {metric.key for metric in scenario.metrics}
+        known = {WINDOW, *(metric.key for metric in scenario.metrics)}
         return Measurement(
             label=planned.label,
             round=planned.round,

@@ -47,12 +47,8 @@ def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
 def one_round(
     scenario: Scenario, labels: Sequence[str], number: int, later: int = 0
 ) -> tuple[PlannedRun, ...]:
-    """Every revision once, in the order of the round that is so much later than this one.
-
-    A warm-up, of which nothing is kept, is no longer than the gate has it.
-    """
-    if number == WARM_UP:
-        scenario = min(scenario, scenario.shortened(), key=lambda one: one.expected_s)
+    """Every revision once, in the order of the round that is so much later than this one."""
+    scenario = scenario.warmed_up() if number == WARM_UP else scenario
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(in_turn(labels, number + later))

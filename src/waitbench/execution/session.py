@@ -12,7 +12,7 @@ from msgspec import structs
 
 from waitbench.execution import plan
 from waitbench.execution.measure import Interrupted, Measurer
-from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU, STEAL
+from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU, STEAL, WINDOW
 from waitbench.model.record import Record
 from waitbench.model.run import (
     CROWDED,
@@ -86,6 +86,8 @@ class Session:
     observer: Observer
     side_by_side: Collection[str] = ()
     """The scenarios of which runs may take place at once, if the baseline idles."""
+    _windows: dict[str, float] = field(default_factory=dict, init=False)
+    """How long scenarios are watched of which nobody said it."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """The labels of the run before, or of the runs, whatever their scenario."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -116,14 +118,17 @@ class Session:
 
         One group comes after the other. Within a group scenarios take turns, so that a budget that
         runs out leaves all of them with about as many rounds; no group takes more than an equal
-        share of the time that is left. There is one warm-up of each revision for all scenarios.
+        share of the time that is left. There is one warm-up of each revision for all scenarios. A
+        scenario without a window is watched for as long as a first run of the baseline finds.
         """
         begun = time.monotonic()
         rounds_s = [len(labels) * one.expected_s for group in groups for one in group]
         end = begun + min(budget_s, max(rounds_s, default=0.0) + most_rounds * sum(rounds_s))
         first = next((one for group in groups for one in group if guide.wants_more(one.name)), None)
         if first is not None:
-            self._extend(plan.one_round(first, labels, WARM_UP), end)
+            is_looked_at = not (first.has_window or self.records[first.name].of(labels[0]))
+            if cold := labels[is_looked_at:]:
+                self._extend(plan.one_round(first, cold, WARM_UP), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
@@ -143,36 +148,67 @@ class Session:
         Neighbours have different orders, so that some runs of the baseline follow one of its own.
         By ``end`` all groups will be done, so far as can be known.
         """
-        begun, unsettled = time.monotonic(), dict(enumerate(group))
-        for number in range(1, most_rounds + 1):
-            for place, scenario in list(unsettled.items()):
+        begun, unsettled, number = time.monotonic(), dict(enumerate(group)), 0
+        while unsettled:
+            number += 1
+            for place, named in list(unsettled.items()):
                 if guide.is_over():
                     return
-                record = self.records[scenario.name]
-                # A resumed comparison has some rounds already, and others were made at once. What
-                # failed meanwhile is not tried again: its round would be of two moments.
-                tried: list[Result] = [*record.measurements]
-                tried += record.outcomes[record.outcomes_before :]
-                done = {(one.label, one.round) for one in tried}
-                at_once = self._rounds_at_once(scenario)
-                missing = [
-                    run
-                    for ahead in range(number, min(number + max(1, at_once), most_rounds + 1))
-                    for run in plan.one_round(scenario, labels, ahead, place)
-                    if (run.label, run.round) not in done
-                ]
-                is_due = missing and missing[0].round == number
-                if is_due and guide.wants_more(scenario.name):
-                    spent_s = time.monotonic() - begun
-                    # Those of worker files start and end one after the other.
-                    beside = len(missing) / 2 if scenario.is_command else 1
-                    in_turn = beside if at_once else len(missing)
-                    if spent_s + in_turn * scenario.expected_s > budget_s:
-                        return
-                    self._extend(missing, end)
+                record = self.records[named.name]
+                left = self._left(record, labels, most_rounds)
                 # Another scenario's round may have settled what is judged of both together.
-                if not (guide.wants_more(scenario.name) and _is_comparable(record)):
+                if not (left and guide.wants_more(named.name) and _is_comparable(record)):
                     del unsettled[place]
+                elif min(left) <= number:
+                    scenario = self._with_window(named, end)
+                    at_once = self._rounds_at_once(scenario)
+                    runs = [
+                        run
+                        for ahead in sorted(left)[: max(1, at_once)]
+                        for run in plan.one_round(scenario, labels, ahead, place)
+                        if run.label in left[ahead]
+                    ]
+                    lasts_s = _lasts_s(scenario, len(runs), is_at_once=at_once > 0)
+                    if time.monotonic() - begun + lasts_s > budget_s:
+                        return
+                    self._extend(runs, end)
+
+    @staticmethod
+    def _left(record: Record, labels: Sequence[str], most_rounds: int) -> dict[int, set[str]]:
+        """The rounds that are still to be made, each with the revisions that it lacks.
+
+        A resumed comparison has some already, and others were made at once. What failed meanwhile
+        is not tried again: its round would be of two moments.
+        """
+        tried: list[Result] = [*record.measurements]
+        tried += record.outcomes[record.outcomes_before :]
+        done = {(one.label, one.round) for one in tried}
+        able = [label for label in labels if record.why_given_up(label) is None]
+        left = {
+            number: {label for label in able if (label, number) not in done}
+            for number in range(1, most_rounds + 1)
+        }
+        return {number: lacking for number, lacking in left.items() if lacking}
+
+    def _with_window(self, scenario: Scenario, end: float) -> Scenario:
+        """A scenario, and where nobody says how long to watch it, as long as the baseline needs it.
+
+        A first run of the baseline finds that. A resumed comparison has the window that it had.
+        """
+        name, record = scenario.name, self.records[scenario.name]
+        if scenario.has_window:
+            return scenario
+        baseline = record.context.labels[0]
+        if name not in self._windows and record.of(baseline):
+            self._windows[name] = round(record.window_s(record.of(baseline)[0]) or 0.0, 1)
+        if name not in self._windows:
+            looked = PlannedRun(scenario=scenario, label=baseline, round=WARM_UP, position=0)
+            self.observer.extend([looked], max(0.0, end - time.monotonic()))
+            for result in self._run([looked]):
+                found = result.metrics if isinstance(result, Measurement) else {}
+                self._windows[name] = found.get(WINDOW, 0.0)
+        found_s = self._windows.get(name)
+        return scenario.watched_for(found_s) if found_s else scenario.lasting(0.0)
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
         self.observer.extend(runs, max(0.0, end - time.monotonic()))
@@ -299,10 +335,18 @@ def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     return [list(one_round) for _, one_round in by_round]
 
 
+def _lasts_s(scenario: Scenario, runs: int, *, is_at_once: bool) -> float:
+    """About how long runs take: at once, those of worker files still start and end in turn."""
+    if not is_at_once:
+        return runs * scenario.expected_s
+    window_s = float(scenario.parameters.get("window", 0.0)) if scenario.is_command else 0.0
+    return window_s + (runs if scenario.is_command else 1) * (scenario.expected_s - window_s)
+
+
 def _cores(run: Measurement, scenario: Scenario) -> float:
     """How many CPUs a run used in its window, with its services; infinite if nobody knows."""
     services_s = run.metrics.get("service_cpu_idle", 0.0)
-    window_s = float(scenario.parameters.get("window", math.inf))
+    window_s = run.metrics.get(WINDOW) or float(scenario.parameters.get("window", math.inf))
     return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
 
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from waitbench.execution import window
 from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place, Turn
 from waitbench.execution.conditions import LOOK_EVERY_S, ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
@@ -102,13 +103,14 @@ class WorkerLaunch(ConditionLaunch):
         if ends_by_itself:
             self._until_exit()
         else:
-            self._window(self.plain["window_s"])
+            found_s = self._window(self.plain["window_s"])
         end = self.tree.reading()
         totals = _of_services(once, twice, first, self._service_counts())
         if not ends_by_itself:
             after = trees.identities(self.tree.processes())
             totals["processes_replaced"] = len(after - before)
             totals |= _of_memory(memory, trees.memory(self.tree.processes()))
+            totals |= {} if self.plain["window_s"] else {"time_window": found_s}
             # What ends takes its share of the memory of others with it.
             self._meet(WATCHED)
         with self.place.turn() as turn:
@@ -275,10 +277,21 @@ class WorkerLaunch(ConditionLaunch):
 
     # Waiting.
 
-    def _window(self, seconds: float) -> None:
-        """Blocks for so long."""
-        begun = time.monotonic()
-        self.sit(begun + seconds, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
+    def _window(self, seconds: float) -> float:
+        """Blocks for so long; without any seconds, until it is found how long a gate watches it."""
+        begun, readings = time.monotonic(), list[window.Reading]()
+
+        def watch(until_s: float) -> None:
+            self.sit(until_s, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
+
+        if seconds:
+            watch(begun + seconds)
+        while not seconds:
+            watch(begun + len(readings) * window.EVERY_S)
+            reading = self.tree.reading()
+            readings.append((reading["wakeups"], reading["cpu_s"]))
+            seconds = window.found_in(readings) or 0.0
+        return seconds
 
     def require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.

@@ -81,6 +81,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return 5.0 if self.explains else 1.0
 
 
+WINDOW = "time_window"
+"""The key of how long a window was, which each run has that has one."""
 FOREIGN_CPU = "machine_foreign_cpu"
 """The key of what other programs used during a run."""
 STEAL = "machine_steal"

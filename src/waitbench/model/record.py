@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waitbench.model.environment import Facts
-from waitbench.model.metrics import METRICS, FileName, Metric
+from waitbench.model.metrics import METRICS, WINDOW, FileName, Metric
 from waitbench.model.run import (
     DISTURBED,
     ENDED,
@@ -255,6 +255,8 @@ class Record(ScenarioFacts, kw_only=True):
 
     def window_s(self, run: Measurement) -> float | None:
         """How long the window of a run was; ``None`` where nobody knows."""
+        if WINDOW in run.metrics:
+            return run.metrics[WINDOW]
         idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
         if idle_s and cores:
             return idle_s / cores

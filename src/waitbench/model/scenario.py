@@ -117,12 +117,25 @@ class Scenario:
         """How its processes are started in a comparison that asks for a topology."""
         return self.topology or asked
 
+    @property
+    def has_window(self) -> bool:
+        """Whether it is known how long it waits; otherwise a run of it finds that out."""
+        return True
+
     def shortened(self) -> "Scenario":
         """The same as the gate has it, unless that is asked for full length."""
         return self
 
+    def warmed_up(self) -> "Scenario":
+        """The same as a warm-up has it, of which nothing is kept: no longer than the gate's."""
+        return min(self, self.shortened(), key=lambda one: one.expected_s)
+
     def lasting(self, seconds: float) -> "Scenario":
         """The same, waiting for so many seconds at least, where it can be told to."""
+        return self
+
+    def watched_for(self, seconds: float) -> "Scenario":
+        """The same, waiting for just so many seconds, where it is told when to end."""
         return self
 
     def expected_items(self, topology: Topology) -> int | None:

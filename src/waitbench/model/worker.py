@@ -127,7 +127,7 @@ class MetricFile(_Table, frozen=True, kw_only=True):
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     "beside": "with", "exclude_newer": "exclude-newer", "window_s": "window",
-    "gate_window_s": "gate_window", "stop_within_s": "stop_within", "phases": "phase",
+    "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip
     """All that a worker file may say."""
 
@@ -152,10 +152,10 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     environment: dict[VariableName, Text] = {}
     ready: Condition | None = None
     settled: Condition | None = None
-    window_s: Seconds | Literal["until-exit"] = 10.0
-    """What is judged; longer than the longest period of what it does while it waits."""
-    gate_window_s: Seconds | None = None
-    """The same for the gate, unless ``--full`` is given; by default at most 2 s."""
+    window_s: Seconds | Literal["until-exit"] | None = None
+    """What is judged; longer than the longest period of what it does while it waits.
+
+    Without one, ``execution.window`` finds that of a gate."""
     side_by_side: bool = True
     """Whether runs of it may take place at once, if it idles."""
     install: str = ""

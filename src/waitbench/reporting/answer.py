@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from types import MappingProxyType
 
 import msgspec
@@ -13,6 +14,7 @@ from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import FIRST, Comparison, MetricResult
+from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, matrix, notes, scan
 from waitbench.reporting.document import Answer, Table
@@ -105,7 +107,19 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
     if len(counts) > 1:
         rounds = f"{counts[0]}–{rounds}"
     has_seconds = any(it.headline and it.metric.name == "real" for it in results)
-    return ", ".join(filter(None, (processes, rounds, "mean seconds" if has_seconds else "")))
+    parts = (processes, rounds, _windows(comparisons), "mean seconds" if has_seconds else "")
+    return ", ".join(filter(None, parts))
+
+
+def _windows(comparisons: Sequence[Comparison]) -> str:
+    """How long workers were watched that end when they are told to."""
+    records = [one.record for one in comparisons if STOP in one.record.metrics]
+    runs = [[record.window_s(run) or 0.0 for run in record.measurements] for record in records]
+    windows = [round(median(of), 1) for of in runs if of]
+    ends = (
+        dict.fromkeys(f"{one:g}" for one in (min(windows), max(windows)) if one) if windows else ()
+    )
+    return f"{'–'.join(ends)} s windows" if ends else ""
 
 
 def answer(found: Findings) -> Answer:

@@ -17,16 +17,16 @@ UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
 
 @pytest.mark.parametrize(
     ("text", "condition", "window_s"),
-    [(SHORTEST, Condition(seconds=1.0), 10.0), (UNTIL_EXIT, Condition(seconds=0.0), None)],
+    [(SHORTEST, Condition(seconds=1.0), None), (UNTIL_EXIT, Condition(seconds=0.0), "until-exit")],
 )
 def test_a_program_needs_no_more_than_its_command(
-    text: str, condition: Condition, window_s: float | None, tmp_path: Path
+    text: str, condition: Condition, window_s: str | None, tmp_path: Path
 ) -> None:
     found = read(tmp_path, text)
     assert (found.name, found.package, found.command) == ("mine", None, ("{revision}", "--wait"))
     assert found.ready == found.settled == condition
-    assert (found.ends_by_itself, found.stop) == (window_s is None, "TERM")
-    assert window_s in (None, found.window_s)
+    assert (found.ends_by_itself, found.stop) == (window_s is not None, "TERM")
+    assert found.window_s == window_s
 
 
 def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         ),
         ("command = 'x'\nvariants = ['a']\n", "it needs {revision}: the variant"),
         (UNTIL_EXIT + "settled = { seconds = 1 }\n", "settled: does not go with a window until"),
-        (UNTIL_EXIT + "gate_window = 1\n", "gate_window: does not go with a window until exit"),
+        ("gate_window = 1\n", "no key 'gate_window' (did you mean 'window'?)"),
         (UNTIL_EXIT + "[poke]\ncommand = 'true'\n", "poke: does not go with a window until exit"),
         (SHORTEST + "[metrics.idle]\n", "metrics.idle: there is a metric idle already"),
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),

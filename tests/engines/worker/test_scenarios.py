@@ -114,6 +114,29 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
         sizes("x")
 
 
+@pytest.mark.parametrize(
+    ("window", "quick", "settings", "window_s"),
+    [
+        ("window = 30\n", True, (), 30.0),
+        ("window = 30\n", False, (), 30.0),
+        ("", False, (), 10.0),
+        ("", True, (), None),
+        ("", True, ("window=3",), 3.0),
+    ],
+)
+def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_none(
+    window: str, quick: bool, settings: tuple[str, ...], window_s: float | None, tmp_path: Path
+) -> None:
+    worker = read(tmp_path, f"command = '{{revision}}'\n{window}")
+    (scenario,) = selection.select((), settings, worker=worker, quick=quick)
+    assert scenario.parameters.get("window") == window_s
+    assert scenario.has_window == (window_s is not None)
+    assert scenario.warmed_up().parameters["window"] == 2.0
+    told = launched(worker, scenario.parameters, PYTHON)
+    assert told["window_s"] == (window_s or 0.0)
+    assert scenario.watched_for(7.0).parameters["window"] == 7.0
+
+
 def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_path: Path) -> None:
     text = "command = '{revision} {metrics}'\n[metrics.call-time]\nshow = ['p99']\n"
     (waiting,) = scenarios_of(read(tmp_path, text))

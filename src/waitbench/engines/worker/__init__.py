@@ -63,7 +63,8 @@ def launched(
         "values": values_of(worker, parameters, python),
         "files": [str(worker.path.parent / name) for name in worker.files],
         "phases": to_builtins(worker.phases_until(parameters.get(PHASE))),
-        "window_s": parameters.get(WINDOW),
+        # Without any seconds, the run finds them.
+        "window_s": None if worker.ends_by_itself else parameters.get(WINDOW, 0.0),
         "copies": copies,
     }
 

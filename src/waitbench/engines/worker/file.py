@@ -236,7 +236,7 @@ def _require_sense(table: WorkerTable) -> None:
     if table.variants and table.package is not None:
         _wrong("variants", "a revision is either a variant or of a package")
     if table.window_s == UNTIL_EXIT:
-        for name in ("settled", "gate_window_s", "poke"):
+        for name in ("settled", "poke"):
             if getattr(table, name) is not None:
                 _wrong(name.removesuffix("_s"), "does not go with a window until exit")
     _require_phases(table)

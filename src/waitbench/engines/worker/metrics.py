@@ -13,6 +13,7 @@ from waitbench.model.metrics import (
     SERVICE_REQUESTS,
     SERVICES,
     STOP,
+    WINDOW,
     Metric,
 )
 from waitbench.model.worker import WorkerFile
@@ -26,7 +27,7 @@ WAITING = (
 )
 """What those give that wait until they are told to end."""
 UNTIL_EXIT = (
-    Metric("window", "time_window", "second", "time from ready to its end"),
+    Metric("window", WINDOW, "second", "time from ready to its end"),
     Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
     *SERVICES,
 )

@@ -13,6 +13,9 @@ from waitbench.model.scenario import Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
 
 WINDOW = "window"
+WINDOW_S = 10.0
+"""How long a worker is watched where neither its file nor a gate says it."""
+_WARM_UP_S = 2.0
 _USUAL_S, _MOST_S = 30.0, 600.0
 """How long what ends by itself usually takes, for the time left, and may take."""
 _ACTION_S = 30.0
@@ -88,18 +91,31 @@ class WorkerScenario(Scenario):
             steps.append(_ACTION_S + starts_s + settles_s)
         return 30 + self._window_s(_MOST_S) + self._others_s + sum(steps)
 
+    @property
+    def has_window(self) -> bool:
+        return self.works or WINDOW in self.parameters
+
     def shortened(self) -> WorkerScenario:
-        gate_s = self.worker.gate_window_s or min(self._window_s(), 2.0)
-        return self if self.works else self._watched_for(gate_s)
+        if self.works or self.worker.window_s is not None:
+            return self
+        found = {name: value for name, value in self.parameters.items() if name != WINDOW}
+        return replace(self, parameters=found)
+
+    def warmed_up(self) -> WorkerScenario:
+        return self.watched_for(min(self._window_s(), _WARM_UP_S))
 
     def lasting(self, seconds: float) -> WorkerScenario:
-        return self if self.works else self._watched_for(max(self._window_s(), seconds))
+        return self.watched_for(max(self._window_s(), seconds))
+
+    def watched_for(self, seconds: float) -> WorkerScenario:
+        watched = {**self.parameters, WINDOW: seconds}
+        return self if self.works else replace(self, parameters=watched)
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
         return written.read(paths, self.worker.metrics) if self.worker.metrics else {}
 
     def _window_s(self, until_exit_s: float = 0.0) -> float:
-        return float(self.parameters.get(WINDOW, until_exit_s))
+        return until_exit_s if self.works else float(self.parameters.get(WINDOW, WINDOW_S))
 
     @property
     def _others_s(self) -> float:
@@ -110,9 +126,6 @@ class WorkerScenario(Scenario):
         poke_s = 1.0 if self.worker.poke else 0.0
         return services_s + starts_s + settles_s + sum(of_phases) + poke_s + 1.5
 
-    def _watched_for(self, seconds: float) -> WorkerScenario:
-        return replace(self, parameters={**self.parameters, WINDOW: seconds})
-
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
     """Each scenario of a worker, or the one with the defaults of its parameters and its phases."""
@@ -121,7 +134,7 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
         f"{worker.name}-{one.name}": {PHASE: one.name} for one in worker.phases
     }
     doing = "until it ends" if worker.ends_by_itself else "while it waits"
-    window = {} if isinstance(worker.window_s, str) else {WINDOW: worker.window_s}
+    window = {} if worker.ends_by_itself else {WINDOW: worker.window_s or WINDOW_S}
     return tuple(
         WorkerScenario(
             name=name,
