@@ -1,6 +1,8 @@
 """The launcher of a worker that is a command: bad ones, services, copies, and how they end."""
 
+import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
+from waitbench.system import connections
 from waitbench.system.counters import answering
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
@@ -177,6 +180,44 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     assert totals["service_requests"] == 4.0, found.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
     assert totals["service_cpu_idle"] == 0.0
+
+
+ASKS = """
+import socket, sys
+def ask(client):
+    client.sendall(b"x" * 10)
+    client.recv(3, socket.MSG_WAITALL)
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as stays:
+    for _ in range(100): ask(stays)
+    for _ in range(20):
+        with socket.create_connection(stays.getpeername()) as goes: ask(goes)
+"""
+ECHO = """
+import socketserver, sys
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        while self.request.recv(10): self.request.sendall(b"abc")
+socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.mark.skipif(not connections.are_counted(), reason="the kernel does not count here")
+@pytest.mark.parametrize(("more", "requests"), [("", 120), ("counters = 'echo requests 7'", 0)])
+def test_requests_are_counted_by_the_kernel_unless_the_service_has_a_command_that_does(
+    more: str, requests: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", ECHO, "{port}"]
+    tables = f"[services.echo]\ncommand = {json.dumps(command)}\n{more}\n"
+    found = worker(
+        tmp_path, ASKS, f"window = 'until-exit'\n{tables}",
+        command="{revision} code.py {echo.port}",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.failure
+    totals = found.report["totals"]
+    assert totals["service_requests"] == requests
+    # The end of a connection counts as a byte.
+    assert ("service_bytes" in totals) == (requests > 0)
+    assert 0 <= totals.get("service_bytes", 13 * requests) - 13 * requests <= 21
 
 
 WORKS = "for _ in range(100): open({log!r}, 'a').write('x')\n"

@@ -38,6 +38,7 @@ from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
 from waitbench.model.placeholders import filled
 from waitbench.system import trees
+from waitbench.system.connections import Connections, Traffic
 from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
 
@@ -65,6 +66,8 @@ class WorkerLaunch(ConditionLaunch):
         """What stands in braces, of each copy; the first is what is asked and woken up."""
         self._stopped = set[str]()
         """The services that a phase has stopped."""
+        self._connections: Connections | None = None
+        """What came to the ports of services that have no counters, where the kernel tells."""
         self._may_end = False
         self._incomplete: dict[str, dict[str, object]] = {}
         """Why the run has no lateness, or no time to end; and the time limit that this exceeds."""
@@ -362,28 +365,55 @@ class WorkerLaunch(ConditionLaunch):
         return code == 0
 
     def _ask_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        return self._service_counts(), self._service_counts()
+        running = (it for name, it in self.plain["running"].items() if name not in self._stopped)
+        if ports := [service["port"] for service in running if not service["counters"]]:
+            with suppress(OSError):
+                self._connections = Connections(ports)
+        # What came between two readings of the kernel's is no request of ours.
+        traffic = self._traffic()
+        return self._service_counts(traffic), self._service_counts(traffic)
 
-    def _service_counts(self) -> Mapping[str, float]:
-        """What all services have used so far, and what their own commands say."""
-        found = defaultdict[str, float](float)
+    def _traffic(self) -> Mapping[int, Traffic]:
+        """What has come to each port; nothing where the kernel does not tell all of it."""
+        with suppress(OSError):
+            return self._connections.reading() if self._connections else {}
+        return {}
+
+    def _service_counts(self, traffic: Mapping[int, Traffic] | None = None) -> Mapping[str, float]:
+        """What all services have used so far, and what those that run were asked.
+
+        Their own commands tell that, or else the kernel; what one does not tell is unknown of all.
+        """
+        traffic = self._traffic() if traffic is None else traffic
+        cpu_s, counts = 0.0, list[Mapping[str, float]]()
         for name, service in self.plain["running"].items():
             try:
-                found["cpu_idle"] += asked(service["cpu"]) / 1e9
+                cpu_s += asked(service["cpu"]) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
-            if not service["counters"] or name in self._stopped:
+            if name in self._stopped:
                 continue
-            code, said = self.call(service["counters"], 10.0)
-            if code != 0:
-                how = "took too long" if code is None else f"ended with exit code {code}"
-                raise Failure(f"the command that counts for {name} {how}")
-            for key, value in _counts(said):
-                # The rise from such a value would be 0, or none.
-                if not math.isfinite(value):
-                    raise Failure(f"the command that counts for {name} printed '{key} {value}'")
-                found[key] += value
-        return found
+            came = traffic.get(service["port"])
+            if service["counters"]:
+                counts.append(self._own_counts(name, service["counters"]))
+            else:
+                counts.append({"requests": came.segments, "bytes": came.bytes} if came else {})
+        keys = set[str]().union(*counts).intersection(*counts)
+        return {"cpu_idle": cpu_s, **{key: sum(one[key] for one in counts) for key in keys}}
+
+    def _own_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
+        """What a service's own command says. Raises ``Failure``."""
+        code, said = self.call(command, 10.0)
+        if code != 0:
+            how = "took too long" if code is None else f"ended with exit code {code}"
+            raise Failure(f"the command that counts for {name} {how}")
+        counts = defaultdict[str, float](float)
+        for key, value in _counts(said):
+            # The rise from such a value would be 0, or none.
+            if not math.isfinite(value):
+                raise Failure(f"the command that counts for {name} printed '{key} {value}'")
+            counts[key] += value
+        return counts
 
 
 def _of_services(

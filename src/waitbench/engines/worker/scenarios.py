@@ -11,6 +11,7 @@ from waitbench.engines.worker.file import PHASE
 from waitbench.model.metrics import Metric
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
+from waitbench.system import connections
 
 WINDOW = "window"
 WINDOW_S = 10.0
@@ -69,7 +70,8 @@ class WorkerScenario(Scenario):
             how = "a service is stopped" if worker.poke else "[poke] in its file says how"
             absent |= dict.fromkeys(metrics.LATENESS, how)
         running = [file for name, file in worker.services.items() if name not in stopped]
-        if worker.services and not (running and all(file.counters for file in running)):
+        are_counted = connections.are_counted() or all(file.counters for file in running)
+        if worker.services and not (running and are_counted):
             how = "`counters` of the service says how" if running else "the service is stopped"
             absent |= dict.fromkeys(metrics.REQUESTS, how)
         return absent
