@@ -16,6 +16,7 @@ from waitbench.model.share import Share
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin, go_on, kept_in, require_same
 from waitbench.store import comparisons
+from waitbench.system.files import sha256
 
 SAME = [times(1, 1, 1)] * 3
 
@@ -78,6 +79,21 @@ def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
 ) -> None:
     assert str(tmp_path) in kept_in(tmp_path, command)
     assert ("--resume" in kept_in(tmp_path, command)) == goes_on
+
+
+def test_a_program_that_loads_another_file_now_is_another_program(
+    anew: Record, tmp_path: Path
+) -> None:
+    real = tmp_path / "real"
+    real.write_text("one")
+    earlier = make_record({"a": [], "b": SAME[:1]})
+    earlier.add(measurement("a", 1, SAME[0], loaded={str(real): sha256(real)}))
+    go_on(anew, earlier)
+    assert anew.loaded("a") == {str(real): sha256(real)}
+    for change in (lambda: real.write_text("two"), real.unlink):
+        change()
+        with pytest.raises(UsageError, match=f"a had loaded {real}, which has changed since"):
+            go_on(make_record({"a": [], "b": []}), earlier)
 
 
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> None:

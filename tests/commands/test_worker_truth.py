@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Compare
+from tests.standin import write_wheel_of
 
 pytestmark = pytest.mark.integration
 QUICKLY = ("--no-plot", "--rounds", "1", "--set", "window=0.3")
@@ -16,6 +17,46 @@ def runs_in(folder: Path) -> dict[str, Any]:
     """The last run of each revision, as ``runs.jsonl`` has it."""
     lines = (folder / "runs.jsonl").read_text().splitlines()
     return {run["revision"]: run for run in map(json.loads, lines)}
+
+
+IDLES = """
+import time
+def main():
+    print("ready", flush=True)
+    time.sleep({seconds})
+"""
+
+
+def test_what_runs_in_place_of_its_revision_is_never_measured_as_it(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    """A worker file in a checkout, whose script imports the package that lies beside it."""
+    tree = tmp_path / "tree"
+    (tree / "tool").mkdir(parents=True)
+    (tree / "tool" / "__init__.py").write_text(IDLES.format(seconds=1))
+    (tree / "run.py").write_text("import tool\nwhile True: tool.main()\n")
+    (tree / "ends.py").write_text("import tool\ntool.main()\n")
+    path = write_wheel_of(tmp_path, "tool", {"tool/__init__.py": IDLES.format(seconds=1)})
+    begins, until_exit = 'package = "tool"\nready = { log = "ready" }\n', 'window = "until-exit"\n'
+    files = {
+        "here": 'command = "{python} {here}/run.py"\n',
+        "named": 'command = "{python} run.py"\nfiles = ["run.py"]\n'
+        'environment = { PYTHONPATH = "{here}" }\n',
+        "ends": f'command = "{{python}} {{here}}/ends.py"\n{until_exit}',
+        "copied": 'command = "{python} run.py"\nfiles = ["run.py"]\n',
+        "copied-ends": f'command = "{{python}} ends.py"\nfiles = ["ends.py"]\n{until_exit}',
+    }
+    for name, text in files.items():
+        (tree / f"{name}.toml").write_text(begins + text)
+        options = ["--no-plot", "--rounds", "1", "--results", tmp_path / name]
+        options += [] if until_exit in text else ["--set", "window=0.3"]
+        done = run_compare(path, "--worker", tree / f"{name}.toml", *options)
+        said = "".join(run.get("message", "") for run in runs_in(tmp_path / name).values())
+        if name.startswith("copied"):
+            assert (done.returncode, said) == (0, ""), done.stdout
+        else:
+            assert done.returncode == 3, name
+            assert f"it loads tool from {tree}, not from the environment" in said
 
 
 LIES = """

@@ -13,6 +13,7 @@ from tests.environments.serving import ServingJson, served
 from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
+from waitbench.environments import installed
 from waitbench.environments.virtualenvs import Maker
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter
 from waitbench.model.errors import HarnessError
@@ -157,6 +158,28 @@ def test_a_package_is_what_its_installer_recorded_whatever_its_shape(
     changed = dict.fromkeys(files, "# more\n")
     more = facts(name, wheel(tmp_path / "two", name, changed), cache)
     assert more.package_sha256 != found.package_sha256, "two builds, two digests"
+
+
+LOADED_FIRST = {
+    "namespace": ["tele/sdk/trace/__init__.py"],
+    "one file": ["one_file.py"],
+    "another name": ["other/__init__.py"],
+    "several": ["a/__init__.py", "b.py", "tests/__init__.py"],
+    "a program": [],
+    "data": [],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_modules_of_a_package_are_the_files_that_are_loaded_first(
+    shape: str, tmp_path: Path, cache: Cache
+) -> None:
+    name, files = SHAPES[shape]
+    later = {f"{Path(path).parent}/later.py": "" for path in files if path.endswith("__init__.py")}
+    found = made(name, wheel(tmp_path, name, {**files, **later}), cache)
+    assert isinstance(found, Environment), found
+    package = installed.find_all(found.folder)[name]
+    assert sorted(installed.modules_of(package)) == LOADED_FIRST[shape]
 
 
 def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(

@@ -59,7 +59,7 @@ class OneRun:
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
         yield ReadyRun(
             folder=self.folder, working_folder=self.folder, command=self.command,
-            variables={}, time_limit_s=120, services=Running(()),
+            variables={}, time_limit_s=120, services=Running(()), told={}, modules=None,
         )  # fmt: skip
 
 

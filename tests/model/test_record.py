@@ -73,5 +73,26 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     known = [contestant(label, facts=facts(package_sha256=one)) for label, one in digests.items()]
     revisions = (*known, contestant("g", facts=None))
     record = make_record({one.label: [] for one in revisions}, revisions=revisions)
-    twins = [record.context.identical_to(one.label) for one in revisions]
+    twins = [record.identical_to(one.label) for one in revisions]
     assert twins == [None, None, "a", "a", None, None, None]
+
+
+def test_a_program_is_identical_only_to_one_that_loads_the_same_and_is_called_the_same() -> None:
+    """One file of all, be it a script or a program of several names, tells nothing."""
+    programs = {
+        "wrapper": ("/a/run", {"/bin/sh": "1", "/a/run": "2", "/a/real": "3"}),
+        "other": ("/b/run", {"/bin/sh": "1", "/b/run": "2", "/b/real": "4"}),
+        "copy": ("/c/run", {"/bin/sh": "1", "/c/run": "2", "/c/real": "3"}),
+        "renamed": ("/c/walk", {"/bin/sh": "1", "/c/walk": "2", "/c/real": "3"}),
+        "unknown": ("/d/run", {}),
+    }
+    revisions = [
+        contestant(label, origin="program", facts=facts(program=path, package_sha256="2"))
+        for label, (path, _) in programs.items()
+    ]
+    record = make_record({label: [] for label in programs}, revisions=tuple(revisions))
+    for label, (_, loaded) in programs.items():
+        record.add(measurement(label, 1, RUN, loaded=loaded))
+        record.add(measurement(label, 2, RUN))
+    twins = {label: record.identical_to(label) for label in programs}
+    assert twins == {**dict.fromkeys(programs), "copy": "wrapper"}

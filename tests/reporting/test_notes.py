@@ -68,6 +68,12 @@ def same_builds() -> Iterator[Record]:
         yield pair(revisions=revisions, mixed_origins=True, scenario=name)
 
 
+def different_twins() -> Record:
+    same = facts(package_sha256="same")
+    revisions = tuple(contestant(label, facts=same) for label in ("old", "new"))
+    return make_record({"old": waits(1.0), "new": waits(9.0)}, revisions=revisions)
+
+
 def disturbed() -> Iterator[Record]:
     record = make_record({"old": ONE * 3, "new": ONE * 2})
     for label in ("old", "new"):
@@ -139,6 +145,7 @@ CASES: dict[str, Callable[[], Said]] = {
     "costs below the floor, or about it": lambda: [*near_the_floor()],
     "runs without a measurement": lambda: [*failed_runs()],
     "identical builds of other compilers": lambda: [*same_builds()],
+    "identical builds that certainly differ": lambda: [different_twins()],
     "rounds that were disturbed": lambda: [*disturbed()],
     "a revision with few rounds": lambda: [make_record({"a": ONE * 4, "b": ONE})],
     "scenarios of two machines": lambda: [*two_machines()],

@@ -52,5 +52,22 @@ def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
     return total, compiled
 
 
+def modules_of(package: Distribution) -> list[str]:
+    """The files that Python loads first of a package, by their paths in ``site-packages``.
+
+    Of each folder there those that lie highest: its ``__init__.py``, if it is no namespace.
+    """
+    roots: dict[str, list[PackagePath]] = {}
+    for path in package.files or ():
+        if path.parts[0] != ".." and path.suffix in {".py", *_LIBRARIES}:
+            roots.setdefault(path.parts[0], []).append(path)
+    found: list[PackagePath] = []
+    for paths in roots.values():
+        highest = min(len(path.parts) for path in paths)
+        first = [path for path in paths if len(path.parts) == highest]
+        found += [path for path in first if path.stem == "__init__"] or first
+    return [str(path) for path in found]
+
+
 def _is_metadata(path: PackagePath) -> bool:
     return path.parts[0].endswith(".dist-info")

@@ -1,6 +1,5 @@
 """What the user named -> a Revision that can be installed."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -173,7 +172,7 @@ def _program(name: str, install: str) -> Source:
         )
     # Not where a link leads: some programs do what the name says by which they are called.
     path = Path(found).absolute()
-    return Source(Origin.PROGRAM, _sha256(path), path)
+    return Source(Origin.PROGRAM, files.sha256(path), path)
 
 
 def _wheel_file(path: Path, engine: Engine) -> Source:
@@ -188,7 +187,7 @@ def _wheel_file(path: Path, engine: Engine) -> Source:
     if name != canonicalize_name(engine.package):
         raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
     _require_new_enough(str(version), engine)
-    return Source(Origin.FILE, _sha256(path), path.resolve())
+    return Source(Origin.FILE, files.sha256(path), path.resolve())
 
 
 def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Source:
@@ -207,7 +206,3 @@ def _declares(pyproject: Path, package: str) -> bool:
         return False
     names = re.findall(_DECLARATION, pyproject.read_text("utf-8", "replace"), re.MULTILINE)
     return canonicalize_name(package) in map(canonicalize_name, names)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

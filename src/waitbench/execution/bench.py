@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from waitbench.engines.base import Engine
 from waitbench.execution.batch import ALONE, Place
+from waitbench.execution.identity import modules_of
 from waitbench.execution.launch_report import PROBES, REPORT, REPORTS
 from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
@@ -35,6 +36,10 @@ class ReadyRun:
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
+    told: Mapping[str, Any]
+    """What the launcher is told of its processes."""
+    modules: Sequence[str] | None
+    """What it is to tell of what it loads: see ``identity.modules_of``."""
 
     def carry_out(
         self,
@@ -84,10 +89,13 @@ class Bench:
         return None
 
     @contextmanager
-    def prepare(self, scenario: Scenario, label: str, place: Place = ALONE) -> Iterator[ReadyRun]:
+    def prepare(
+        self, scenario: Scenario, label: str, place: Place = ALONE, *, tells: bool = False
+    ) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails.
 
-        It may take as long as all of its batch.
+        It may take as long as all of its batch. If it ``tells``, it is known afterwards what a
+        worker that is a command has loaded.
         """
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / REPORTS).mkdir()
@@ -95,7 +103,10 @@ class Bench:
             wanted = self.engine.services(environment, scenario)
             with running(wanted, folder, self.cache) as services:
                 start = self.engine.start(environment, scenario, scenario.started_as(self.topology))
+                is_asked = tells and scenario.is_command
+                modules = modules_of(self.engine, environment) if is_asked else None
                 told = {
+                    "modules": modules,
                     "tracepoint": self.instruments.tracepoint,
                     "running": services.described(),
                     "place": vars(place),
@@ -112,6 +123,8 @@ class Bench:
                     variables=self._variables(folder, scenario) | dict(start.variables),
                     time_limit_s=limit_s * place.count,
                     services=services,
+                    told=start.told,
+                    modules=modules,
                 )
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:

@@ -20,6 +20,7 @@ from waitbench.execution.accounting import incomplete_in, marks_of, metrics_of
 from waitbench.execution.batch import Place
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
+from waitbench.execution.identity import why_foreign
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import STOP, WINDOW, Quantity
@@ -29,13 +30,14 @@ from waitbench.model.run import (
     LOST_ITEMS,
     NOT_SUPPORTED,
     TIMED_OUT,
+    WARM_UP,
     Lack,
     Measurement,
     Outcome,
     PlannedRun,
     Result,
 )
-from waitbench.system import endings, locks
+from waitbench.system import endings, files, locks
 from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
 
@@ -116,7 +118,11 @@ class Measurer:
             run.fail(NOT_SUPPORTED, missing)
             return
         with run.guarded():
-            run.ready = stack.enter_context(self.bench.prepare(scenario, label, run.place))
+            # Once is enough, but the warm-up is not recorded.
+            tells = run.planned.round <= WARM_UP + 1
+            run.ready = stack.enter_context(
+                self.bench.prepare(scenario, label, run.place, tells=tells)
+            )
 
     def _carry_out(self, run: "_Run") -> None:
         try:
@@ -164,15 +170,18 @@ class Measurer:
         run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
-        files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
+        written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         try:
-            metrics |= scenario.written_metrics(files)
+            metrics |= scenario.written_metrics(written)
         except ValueError as error:
             # A worker that was killed may have written nothing.
             if STOP.key not in incomplete:
                 raise _NoMeasurement(FAILED, str(error)) from error
             own = (one.key for one in scenario.metrics if one.is_own)
             incomplete |= dict.fromkeys(own, Lack(why=str(error)))
+        environment, loaded = self.bench.environments[planned.label], launched.get("loaded", ())
+        if ready.modules and (why := why_foreign(loaded, ready.modules, environment, ready.told)):
+            raise _NoMeasurement(FAILED, why)
         known = {WINDOW, *(metric.key for metric in scenario.metrics)}
         return Measurement(
             label=planned.label,
@@ -183,6 +192,7 @@ class Measurer:
             marks=marks,
             incomplete=incomplete,
             left=str(launched.get("left", "")),
+            loaded={} if ready.modules else {path: files.sha256(Path(path)) for path in loaded},
         )
 
     def _time(self, ready: ReadyRun) -> float:

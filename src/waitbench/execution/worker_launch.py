@@ -37,7 +37,7 @@ from waitbench.execution.launch_report import (
 from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
 from waitbench.model.placeholders import filled
-from waitbench.system import trees
+from waitbench.system import loaded, trees
 from waitbench.system.connections import Connections, Traffic
 from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
@@ -49,6 +49,8 @@ _MOST_SAID = 200
 """Characters of what a command printed that failed."""
 _LEFT_ALONE_S = 1.0
 """How long what a command leaves behind may take to end by itself."""
+_LOOKED_AT_EVERY_S = 0.25
+"""How often what ends by itself is looked at until it has loaded a module of its package."""
 
 
 class WorkerLaunch(ConditionLaunch):
@@ -75,6 +77,9 @@ class WorkerLaunch(ConditionLaunch):
         """What else is to be known of the run: see ``execution.accounting``."""
         self._asked = 0
         """The process of the command that tells whether a message is handled."""
+        self._begun_s = time.time()
+        self._loaded = set[str]()
+        """What the worker had loaded when it was looked at."""
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
@@ -114,6 +119,7 @@ class WorkerLaunch(ConditionLaunch):
             totals["processes_replaced"] = len(after - before)
             totals |= _of_memory(memory, trees.memory(self.tree.processes()))
             totals |= {} if self.plain["window_s"] else {"time_window": found_s}
+            self._look()
             # What ends takes its share of the memory of others with it.
             self._meet(WATCHED)
         with self.place.turn() as turn:
@@ -125,7 +131,7 @@ class WorkerLaunch(ConditionLaunch):
                 totals |= self._end(turn)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
         more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s}
-        more |= {"incomplete": self._incomplete, **self._odd}
+        more |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded), **self._odd}
         write_report(self.report, self.tree, started_ns, marks, **more)
         return 0
 
@@ -232,11 +238,26 @@ class WorkerLaunch(ConditionLaunch):
     def _until_exit(self) -> None:
         """Blocks until the worker and all that it started have ended. Raises ``Failure``."""
         within_s = self.plain["stop_within_s"]
+        while self.plain.get("modules") is not None and not self._loaded and self.tree.reap():
+            self.tree.wait(_LOOKED_AT_EVERY_S)
+            self._look()
         left = self.tree.outlast(within_s)
         if code := next(filter(None, self.tree.codes), 0):
             raise Failure(f"it ended {describe_exit(code)}")
         if left:
             raise Failure(f"{left} still ran {within_s:g} s after it had ended; killed")
+
+    def _look(self) -> None:
+        """Notes what the worker has loaded, in a run that is to tell that.
+
+        That costs CPU, if none of the worker's: it is done when the window is over, where that does
+        not end with the worker.
+        """
+        names = self.plain.get("modules")
+        if names is not None:
+            those = self.tree.processes()
+            files = () if names else loaded.files(those, self.folder, self._begun_s)
+            self._loaded |= {*files, *loaded.modules(those, names)}
 
     # Phases.
 

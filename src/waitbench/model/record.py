@@ -9,6 +9,7 @@ import msgspec
 
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, WINDOW, FileName, Metric
+from waitbench.model.revision import Origin
 from waitbench.model.run import (
     DISTURBED,
     ENDED,
@@ -170,12 +171,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
             if len(set(of)) > 1 and of != own
         )
 
-    def identical_to(self, label: str) -> str | None:
-        """The first revision with the same package, if that is known and another one."""
-        digests = {one.label: one.facts.package_sha256 for one in self.revisions if one.facts}
-        first = next((one for one in digests if digests[one] == digests.get(label)), label)
-        return first if first != label and digests[first] else None
-
     def in_common(self, others: Sequence[RevisionRecord]) -> dict[str, Any]:
         """What its parts have in common, whenever and wherever measured, by what it is called.
 
@@ -252,6 +247,28 @@ class Record(ScenarioFacts, kw_only=True):
     def of(self, label: str) -> list[Measurement]:
         """The measurements of one revision, in order of rounds."""
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
+
+    def loaded(self, label: str) -> Mapping[str, str]:
+        """Digests of what the program that is a revision had loaded, by path, if that is known."""
+        return next((run.loaded for run in self.measurements if run.label == label), {})
+
+    def identical_to(self, label: str) -> str | None:
+        """The first revision with the same code, if that is known and another one.
+
+        Of a package that is all of its files. A program is what it loads, and does what it is
+        called by: one script, or one file under two names, may run two programs.
+        """
+        known: dict[object, str] = {}
+        for revision in self.context.revisions:
+            facts = revision.facts
+            identity: object = facts and facts.package_sha256
+            if facts and revision.origin == Origin.PROGRAM.value:
+                loaded = frozenset(self.loaded(revision.label).values())
+                identity = loaded and (facts.program.rpartition("/")[2], loaded)
+            first = known.setdefault(identity, revision.label) if identity else revision.label
+            if revision.label == label:
+                return None if first == label else first
+        return None
 
     def window_s(self, run: Measurement) -> float | None:
         """How long the window of a run was; ``None`` where nobody knows."""

@@ -82,6 +82,8 @@ class Measurement(
     """What is odd about it: ``disturbed``, ``restarted``."""
     incomplete: Mapping[str, Lack] = {}
     """What it lacks, by the metric's key: its poke went unanswered, or its end was bad."""
+    loaded: Mapping[str, str] = {}
+    """SHA-256 of each file that a program had loaded, by path; of its first run only."""
     left: str = ""
     """The command lines of what its commands left behind, which was told to end, too."""
 

@@ -10,6 +10,7 @@ from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome,
 from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
+from waitbench.system import files
 
 _WITHOUT_RESUME = ("workers", "track")
 """Commands that make comparisons and have no --resume."""
@@ -75,7 +76,8 @@ def _questions(one: Context, other: Context) -> dict[str, Any]:
 def go_on(record: Record, earlier: Record) -> list[Outcome]:
     """Adds the whole rounds of an interrupted comparison, and what failed in it.
 
-    Returns what is set aside to be made anew. Raises ``UsageError`` for another machine.
+    Returns what is set aside to be made anew. Raises ``UsageError`` for another machine, or if a
+    program is not any more what it was.
     """
     there, here = (one.measured_on.get("fingerprint") for one in (earlier, record))
     if earlier.measurements and None not in (there, here) and there != here:
@@ -83,6 +85,13 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
             f"{record.scenario} was measured on another machine, and its rounds are not mixed with "
             "those of this one. Go on there, or name another folder with --results."
         )
+    for label in earlier.context.labels:
+        for path, digest in earlier.loaded(label).items():
+            if files.sha256(Path(path)) != digest:
+                raise UsageError(
+                    f"{label} had loaded {path}, which has changed since: its rounds are not mixed "
+                    "with those of another program. Name another folder with --results."
+                )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # What failed, failed, until it succeeds; but what is not built is said anew.
     record.outcomes += [

@@ -25,6 +25,8 @@ _NAMED = 2
 """So many candidates are named in the title."""
 _MORE_ROUNDS = 2
 """By how much more rounds are proposed where those that were made did not tell enough."""
+_CERTAIN = (Verdict.SLOWER, Verdict.FASTER, Verdict.EXPLAINED)
+"""Answers by which a candidate is not what the baseline is."""
 _NOT_AGAIN = ("--results", "--rounds", "--shard")
 """Options with a value that the next command does not have, or has another one of."""
 
@@ -80,12 +82,13 @@ def findings(
         worse = [it for it in changes if it.kind == notes.WORSE and it.count]
         outcome, *others = notes.of_verdict(verdict)
         first = [outcome, *worse, *others]
+    different = {it.revision for it in (*(judgements or ()), *results) if it.verdict in _CERTAIN}
     return Findings(
         labels=tuple(comparisons[0].figures) if comparisons else (),
         basis=_basis(comparisons, results),
         results=results,
         judgements=judgements,
-        notes=[*first, *notes.cautions(comparisons, is_gate=verdict is not None)],
+        notes=[*first, *notes.cautions(comparisons, different, is_gate=verdict is not None)],
     )
 
 

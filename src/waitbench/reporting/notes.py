@@ -5,7 +5,7 @@ shows, and says nothing of its own.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis import results
@@ -203,8 +203,13 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
         yield WORSE, MARKS[Verdict.WITHIN_MARGIN], f"nothing else got worse: {', '.join(titles)}", 0
 
 
-def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Iterator[Note]:
-    """What to be wary of, each in a line that says what to do."""
+def cautions(
+    comparisons: Sequence[Comparison], different: Collection[str], *, is_gate: bool = False
+) -> Iterator[Note]:
+    """What to be wary of, each in a line that says what to do.
+
+    Some candidates are certainly ``different`` from the baseline.
+    """
     labels = dict.fromkeys(label for one in comparisons for label in one.figures)
     rounds = sum(one.rounds for one in comparisons)
     disturbed = sum(len(one.record.disturbed_rounds) for one in comparisons)
@@ -220,7 +225,7 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
     lacking = (run for one in comparisons for run in incomplete_runs(one.record))
     yield from failures(lacking, INCOMPLETE)
     for label in labels:
-        yield from _oddities(label, comparisons)
+        yield from _oddities(label, comparisons, differs=label in different)
     for context in (one.record.context for one in comparisons[:1]):
         if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
@@ -245,7 +250,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
         yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
-def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
+def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -> Iterator[Note]:
     runs = [run for one in comparisons for run in one.record.of(label)]
     counts = {mark: sum(mark in run.marks for run in runs) for mark in _ODD}
     said = [
@@ -260,9 +265,12 @@ def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
             "raise its CPU by a third"
         )
         said.append(("counted-dearly", text, 0))
-    twin = comparisons[0].record.context.identical_to(label)
+    twin = comparisons[0].record.identical_to(label)
     if twin is not None:
-        said.append((SAME_BUILD, f" is the same build as {twin}: any difference is chance", 0))
+        why = "any difference is chance"
+        if differs:
+            why = "what differs is chance, or a file or setting that it reads"
+        said.append((SAME_BUILD, f" is the same build as {twin}: {why}", 0))
     for kind, text, count in said:
         yield _note(kind, f"{label}{text}", revision=label, count=count)
 

@@ -6,6 +6,7 @@ a pipe, or reads without end; but where the user has named a file, it may be any
 """
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -20,6 +21,7 @@ HALF = ".part"
 MOST_BYTES = 2**28
 """What is read of a file at the most."""
 _STRANGE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_PART_BYTES = 2**20
 
 
 def is_there(path: str | Path) -> bool:
@@ -49,6 +51,20 @@ def open_file(path: Path) -> IO[bytes]:
         file.close()
         raise OSError(errno.EINVAL, "it is not a file", str(path))
     return file
+
+
+def sha256(path: Path) -> str:
+    """The digest of a file's content; empty where it cannot be read, or is no file."""
+    digest = hashlib.sha256()
+    if not is_file(path):
+        return ""
+    try:
+        with path.open("rb") as file:
+            while part := file.read(_PART_BYTES):
+                digest.update(part)
+    except OSError:
+        return ""
+    return digest.hexdigest()
 
 
 def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:

@@ -76,6 +76,13 @@ def users_dataflow(text: str) -> UsersDataflow:
             f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
             "import in its place. Rename yours."
         )
+    # What is run by -m finds the modules of the current folder first.
+    for name in ("bytewax", *(sorted(_OURS) if is_observed else ())):
+        if any(map(files.is_there, (name, f"{name}.py"))):
+            raise UsageError(
+                f"{shown}: the current folder has a {name} of its own, which Python would import "
+                "in place of the revision's. Call this from another folder."
+            )
     is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
     return UsersDataflow(
         # One name in files and tables; what is measured is known by its parameters.
