@@ -129,7 +129,7 @@ def test_an_installed_waitbench_compares_from_anywhere(
     comparing = ("python", tmp_path / "program.py", "compare", *revisions)
     done = run(*comparing, "-s", "dynamic", "--rounds", "2", **variables)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "new against base" in done.stdout
+    assert "base → new" in done.stdout
     data, cache = tmp_path / "home/.local/share/waitbench", tmp_path / "home/.cache/waitbench"
     if home:
         assert not data.exists()

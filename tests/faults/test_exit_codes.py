@@ -53,7 +53,7 @@ def test_a_verdict_that_cannot_be_printed_is_written_and_no_pass(
         "--fail-on",
         f"cpu:{margin}",
         "--rounds",
-        "16",
+        "18",
         "--no-plot",
         "--json",
         *["--resume"] * folder.exists(),

@@ -177,7 +177,7 @@ def test_print_has_everything_with_the_names_of_columns(open_page: Open) -> None
 
 def test_without_scripts_there_are_all_tables_dots_and_flame_graphs(open_page: Open) -> None:
     page = open_page("why", java_script_enabled=False)
-    expect(page.locator("main > .table .dot circle").filter(visible=True)).to_have_count(1)
+    expect(page.locator("main > .table .dot circle").filter(visible=True)).to_have_count(2)
     page.locator("summary", has_text="waiting").click()
     expect(page.locator(".graph b", has_text="park").first).to_be_visible()
     expect(page.locator("button, input").filter(visible=True)).to_have_count(0)
@@ -198,4 +198,4 @@ def test_a_flame_graph_is_zoomed_into_and_searched(open_page: Open) -> None:
     assert figure.locator("b", has_text="needle").get_attribute("style") is not None
     page.keyboard.press("Escape")
     expect(figure.locator("b", has_text="park")).to_be_visible()
-    assert page.title() == f"{HOSTILE} against v1"
+    assert page.title() == f"v1 → {HOSTILE}"
