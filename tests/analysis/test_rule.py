@@ -2,14 +2,16 @@
 
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import ArrayLike
-from scipy.stats import multinomial, wilcoxon
+from scipy.stats import binom, multinomial, wilcoxon
 
+from tests.running import run
 from waitbench.analysis import rule
 from waitbench.analysis.rule import LOOKS, Dear, Finding
 from waitbench.analysis.signed_rank import hodges_lehmann
@@ -232,6 +234,13 @@ def test_dear_runs_that_are_more_frequent_are_missed_hardly_more_often_than_is_a
     assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.CLEAR
 
 
+@given(some.integers(0, 60), some.integers(0, 60))
+def test_the_chance_of_heads_is_that_of_scipy(heads: int, tails: int) -> None:
+    tosses = heads + tails
+    expected = binom.sf(heads - 1, tosses, 0.5)
+    assert rule.chance_of_heads(heads, tosses) == pytest.approx(float(expected), rel=1e-9)
+
+
 def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> None:
     random = np.random.default_rng(5)
     dearer = (math.log(1.6) * (random.random((30, 2)) < 0.5) for _ in range(50))
@@ -241,3 +250,13 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
     assert len(LOOKS) * rule.ALARM + rule.ALPHA_DEAR == pytest.approx(rule.ALPHA)
     assert len(LOOKS) * rule.CLEAR == pytest.approx(rule.ALPHA)
+
+
+def test_a_gate_does_not_wait_for_scipy_to_start() -> None:
+    code = (
+        "import sys\nfrom waitbench.analysis import limits, rule\n"
+        "rule.judge((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9)\n"
+        "limits.judge((((1.0, 1.1),),) * 9, alarm=0.01)\n"
+        "assert not any(name.startswith('scipy') for name in sys.modules)\n"
+    )
+    assert run(sys.executable, "-c", code).returncode == 0

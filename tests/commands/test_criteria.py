@@ -1,6 +1,8 @@
 """Criteria as users write them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
@@ -68,3 +70,23 @@ def test_an_unknown_metric_names_those_there_are() -> None:
         parse(["cals:10%"], known)
     (criterion,) = parse(["calls:10%"], known)
     assert criterion.metric is known[0]
+
+
+PERCENT = some.from_regex(r"\A\d{1,4}(\.\d{1,9})?\Z", alphabet="0123456789.")
+ALLOWANCE = some.from_regex(r"\A\d{1,9}(\.\d{1,6})?\Z", alphabet="0123456789.")
+
+
+@given(
+    some.sampled_from([("idle", "ms", ""), ("rss", "MiB", ""), ("wakeups", "", ",alone")]),
+    PERCENT,
+    some.none() | ALLOWANCE,
+    some.booleans(),
+)
+def test_whatever_is_read_is_read_again_as_it_is_shown(
+    kind: tuple[str, str, str], percent: str, allowance: str | None, each: bool
+) -> None:
+    """Result files keep criteria as they show."""
+    name, unit, alone = kind
+    allowed = "" if allowance is None else f",{allowance}{unit}"
+    (criterion,) = parse([f"{name}:{percent}%{allowed}{alone}{',each' * each}"], METRICS)
+    assert parse([str(criterion)], METRICS) == (criterion,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from waitbench.analysis.rule import Pairs
+from waitbench.analysis.rule import Pairs, chance_of_heads
 from waitbench.model.metrics import BEYOND
 
 NOT_WITHIN = "not within"
@@ -50,9 +50,7 @@ class Missed:
     @property
     def chance(self) -> float:
         """Of so many on the candidate's side, if a fair coin says on which: the sign test."""
-        from scipy.stats import binom
-
-        return float(binom.sf(self.candidate - 1, self.candidate + self.baseline, 0.5))
+        return chance_of_heads(self.candidate, self.candidate + self.baseline)
 
 
 def not_within(seconds: float) -> str:

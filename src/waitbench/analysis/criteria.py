@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from enum import Enum
 
 from waitbench.analysis.limits import Limit
@@ -19,8 +20,10 @@ from waitbench.model.metrics import (
 from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
-FLOORS = {"second": ("ms", 1e-3), "byte": ("MiB", 2.0**20)}
+FLOORS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
 """The unit in which a floor is written for a metric of this unit; others have a bare number."""
+_DIGITS = Context(prec=15)
+"""So many every number has that is written with as many, once it was a float."""
 
 
 class Scope(str, Enum):
@@ -90,10 +93,15 @@ class Criterion:
         """As users write it; scope and ``by_launcher`` are not in it."""
         if self.limit is not None:
             return f"limit {self.limit.text}"
-        unit, size = FLOORS.get(self.metric.unit, ("", 1.0))
-        floor = f",{self.floor / size:.12g}{unit}" if self.floor else ""
+        unit, size = FLOORS.get(self.metric.unit, ("", Decimal(1)))
+        floor = f",{_exactly(self.floor, size)}{unit}" if self.floor else ""
         flags = ",alone" * self.alone + ",each" * self.each
-        return f"{self.metric.name}:{self.margin * 100:.12g}%{floor}{flags}"
+        return f"{self.metric.name}:{_exactly(self.margin, Decimal('0.01'))}%{floor}{flags}"
+
+
+def _exactly(value: float, unit: Decimal) -> str:
+    """A value in a unit, with all digits that can be given and no exponent, so that it is read."""
+    return f"{_DIGITS.divide(Decimal(repr(value)), unit).normalize():f}"
 
 
 _MIB = 2.0**20

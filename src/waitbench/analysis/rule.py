@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from waitbench.analysis.signed_rank import hodges_lehmann
@@ -86,15 +87,18 @@ class Dear:
 
         T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
         """
-        from scipy import special
-
         n, ours, theirs = self.pairs, self.candidate, self.baseline
         # The likeliest rate of the baseline's, given the difference.
         linear = (2 * n - ours + theirs) * more - ours - theirs
         root = math.sqrt(linear**2 + 8 * n * theirs * more * (1 - more))
         rate = (root - linear) / (4 * n)
         deviation = math.sqrt(n * (2 * rate + more * (1 - more)))
-        return float(special.ndtr((ours - theirs - n * more) / deviation))
+        return NormalDist().cdf((ours - theirs - n * more) / deviation)
+
+
+def chance_of_heads(heads: int, tosses: int) -> float:
+    """The chance that a fair coin shows so many heads or more. Exact, and without scipy's start."""
+    return sum(math.comb(tosses, count) for count in range(heads, tosses + 1)) / (1 << tosses)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +145,6 @@ def judge(
     next to nothing counts as ``least``.
     """
     import numpy as np
-    from scipy.stats import binom
 
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + floor
@@ -152,8 +155,8 @@ def judge(
     limit = DEAR * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
     dear = Dear.of(sides)
-    heads = float(binom.sf(dear.candidate - 1, dear.candidate + dear.baseline, 0.5))
-    is_dear_worse = len(pairs) == LOOKS[-1] and heads <= dear_alarm
+    chance = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
+    is_dear_worse = len(pairs) == LOOKS[-1] and chance <= dear_alarm
     found = hodges_lehmann(logs, alarm, CLEAR)
     # Dear runs have tests of their own. Whether one side is dear does not depend on which one is
     # the candidate's, so that the test of the others is exact, too.

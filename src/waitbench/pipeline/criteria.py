@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from waitbench.analysis.criteria import FLOORS, Criterion
 from waitbench.analysis.limits import Limit
@@ -9,8 +10,8 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_SECOND, Metric
 
 _CRITERION = re.compile(
-    r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d+)?)%"
-    r"(,(?P<floor>\d{1,12}(\.\d+)?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?",
+    r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d{1,9})?)%"
+    r"(,(?P<floor>\d{1,9}(\.\d{1,6})?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?",
     re.ASCII,
 )
 
@@ -49,7 +50,7 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
             "idle:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
         )
     metric = metric_named(match["metric"], metrics, f"--fail-on {text!r}")
-    unit, size = FLOORS.get(metric.unit, ("", 1.0))
+    unit, size = FLOORS.get(metric.unit, ("", Decimal(1)))
     if match["floor"] and match["unit"] != unit:
         raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
     if match["alone"] and metric.explains is None:
@@ -59,8 +60,8 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
         )
     return Criterion(
         metric=metric,
-        margin=float(match["percent"]) / 100,
-        floor=float(match["floor"] or 0) * size,
+        margin=float(Decimal(match["percent"]) / 100),
+        floor=float(Decimal(match["floor"] or 0) * size),
         alone=match["alone"] is not None,
         each=match["each"] is not None,
     )
