@@ -119,6 +119,32 @@ def test_a_floor_is_added_to_what_is_allowed() -> None:
     assert judge(record_of(base, scaled(base, system=2)), criteria=[FLOOR])[0].fails
 
 
+@pytest.mark.parametrize("calls", [1, 3, 10])
+@pytest.mark.parametrize("metric", ["wakeups", "syscalls"])
+def test_a_timer_that_falls_into_some_windows_once_more_passes_and_twice_as_often_fails(
+    calls: int, metric: str
+) -> None:
+    """A sleep of 0.25 s plus 10 ms wakes up 7 or 8 times in 2 s."""
+    random = np.random.default_rng(4)
+    base, same = (calls * (7.0 + (random.random(30) < 0.5)) for _ in range(2))
+    for new, passes in ((same, True), (base * 2, False)):
+        record = sides(metric, base.tolist(), new.tolist())
+        questions = judge(record, criteria=DEFAULTS)
+        (found,) = (one for one in questions if one.criterion.metric.name == metric)
+        assert found.verdict is (Verdict.WITHIN_MARGIN if passes else Verdict.SLOWER)
+
+
+def test_many_counts_have_no_allowance_and_neither_has_what_users_ask() -> None:
+    few, many = (sides("wakeups", [count] * 18, [count] * 18) for count in (8.0, 400.0))
+    for record, criteria, expected in (
+        (few, DEFAULTS, "wakeups:5%,2"),
+        (many, DEFAULTS, "wakeups:5%"),
+        (few, parse(["wakeups:6%"], METRICS), "wakeups:6%"),
+    ):
+        asked = {str(one.criterion) for one in ask([record], criteria)}
+        assert expected in asked
+
+
 def test_what_rises_from_nothing_fails() -> None:
     record = make_record({"a": [times(1, 0, 0)] * FIRST, "b": [times(1, 0, 1)] * FIRST})
     assert judge(record)[0].fails
