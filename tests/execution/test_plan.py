@@ -49,11 +49,23 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, befor
     assert len(follows) == revisions * (revisions - 1), "each follows each other"
 
 
+def test_the_order_of_two_is_drawn_for_each_comparison_and_does_not_just_alternate() -> None:
+    first = {
+        seed: "".join(plan.in_turn("ab", number, seed)[0] for number in range(1, 31))
+        for seed in map(str, range(20))
+    }
+    assert len(set(first.values())) == len(first)
+    assert not set(first.values()) & {"ab" * 15, "ba" * 15}
+    assert {seed: "".join(sorted(each)) for seed, each in first.items()} == dict.fromkeys(
+        first, "a" * 15 + "b" * 15
+    )
+
+
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
     done = {("one", label, number) for label in "ab" for number in (1, 2)} | {("two", "a", 1)}
     left = plan.schedule([ONE, TWO], ["a", "b"], 2, done)
     assert [(run.scenario.name, run.label, run.round) for run in left] == [
-        ("two", "b", 0), ("two", "a", 0), ("two", "b", 1), ("two", "a", 2), ("two", "b", 2),
+        ("two", "a", 0), ("two", "b", 0), ("two", "b", 1), ("two", "a", 2), ("two", "b", 2),
     ]  # fmt: skip
     left = plan.schedule([ONE], ["a", "b"], 1, {("one", "a", 1)})
     assert [(run.label, run.round) for run in left] == [("b", 0), ("b", 1)]

@@ -15,6 +15,7 @@ def schedule(
     labels: Sequence[str],
     rounds: int,
     done: Collection[tuple[str, str, int]] = (),
+    seed: str = "",
 ) -> tuple[PlannedRun, ...]:
     """Every run of a comparison, in order, without those ``done``: scenario, label and round.
 
@@ -28,8 +29,8 @@ def schedule(
         run
         for group in _groups(scenarios)
         for number in range(WARM_UP, rounds + 1)
-        for scenario in in_turn(group, number)
-        for run in one_round(scenario, labels, number)
+        for scenario in in_turn(group, number, seed)
+        for run in one_round(scenario, labels, number, seed=seed)
         if (run.scenario.name, run.label, run.round) not in done
     ]
     timed = {(run.scenario.name, run.label) for run in left if run.round != WARM_UP}
@@ -45,17 +46,17 @@ def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
 
 
 def one_round(
-    scenario: Scenario, labels: Sequence[str], number: int, later: int = 0
+    scenario: Scenario, labels: Sequence[str], number: int, later: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
     """Every revision once, in the order of the round that is so much later than this one."""
     scenario = scenario.warmed_up() if number == WARM_UP else scenario
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
-        for position, label in enumerate(in_turn(labels, number + later))
+        for position, label in enumerate(in_turn(labels, number + later, seed))
     )
 
 
-def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant]:
+def in_turn(contestants: Sequence[_Contestant], number: int, seed: str = "") -> list[_Contestant]:
     """The order of round ``number``: a row of a Williams design, of contestants in drawn places.
 
     E. Williams, "Experimental designs balanced for the estimation of residual effects of
@@ -67,12 +68,13 @@ def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant
     contestants, and for an odd n every other one is a mirror image: what is not a whole cycle is
     nearly balanced, too.
 
-    For each cycle it is drawn anew who is which contestant of the design, so that nothing that
-    comes at regular times hits always the same. The same number has the same order always.
+    Each cycle draws anew which contestant has which place of the design, so that nothing that comes
+    at regular times always hits the same one. ``seed`` differs between comparisons, and its result
+    files have it: the moment of its start. The same seed and number have the same order.
     """
     count = len(contestants)
     cycle = count * (1 + count % 2)
-    drawn = random.Random(1 + (number - 1) // cycle).sample(contestants, count)
+    drawn = random.Random(f"{seed} {(number - 1) // cycle}").sample(contestants, count)
     row = [(place + 1) // 2 if place % 2 else -place // 2 for place in range(count)]
     if number % 2:
         # For an even n the mirror image is one of the rows.

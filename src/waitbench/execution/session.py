@@ -93,6 +93,11 @@ class Session:
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
     """The same as the baseline was last run."""
 
+    @property
+    def seed(self) -> str:
+        """What the order of runs is drawn by."""
+        return next((one.context.started_at for one in self.records.values()), "")
+
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
@@ -128,7 +133,7 @@ class Session:
         if first is not None:
             is_looked_at = not (first.has_window or self.records[first.name].of(labels[0]))
             if cold := labels[is_looked_at:]:
-                self._extend(plan.one_round(first, cold, WARM_UP), end)
+                self._extend(plan.one_round(first, cold, WARM_UP, seed=self.seed), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
@@ -165,7 +170,7 @@ class Session:
                     runs = [
                         run
                         for ahead in sorted(left)[: max(1, at_once)]
-                        for run in plan.one_round(scenario, labels, ahead, place)
+                        for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]
                     lasts_s = _lasts_s(scenario, len(runs), is_at_once=at_once > 0)

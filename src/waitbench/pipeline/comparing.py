@@ -129,7 +129,8 @@ def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
         for record in records.values()
         for run in record.measurements
     }
-    session.carry_out(plan.schedule(request.here, labels, request.typed.rounds, done))
+    runs = plan.schedule(request.here, labels, request.typed.rounds, done, session.seed)
+    session.carry_out(runs)
 
 
 def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:
