@@ -40,6 +40,33 @@ subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 done(1)
 time.sleep(600)
 """
+UNWAITED = """
+import signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        end = time.process_time() + 0.003
+        while time.process_time() < end: pass
+        done(1)
+        os._exit(0)
+    for _ in range(50): time.sleep(0.0005)
+"""
+DAEMON = """
+import ctypes
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # it adopts orphans
+if os.fork() == 0:
+    done(1)
+    sys.stdin.readline()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            end = time.process_time() + 0.3
+            while time.process_time() < end: pass
+            done(1)
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+time.sleep(600)
+"""
 ENDS = """
 done(1)
 sys.stdin.read()
@@ -108,6 +135,38 @@ def test_children_that_are_born_and_end_meanwhile_are_counted(tmp_path: Path) ->
 
 
 @needs_events
+def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
+    tmp_path: Path,
+) -> None:
+    with target(UNWAITED, tmp_path) as one:
+        count, clock_s = one.count, trees.clock_s(one.process.pid)
+        seconds, cost, _ = running.observe({one.process.pid}, 2.0)
+        used_s = trees.clock_s(one.process.pid) - clock_s + 0.003 * (one.count - count)
+    assert cost.cores * seconds > 0.93 * used_s
+
+
+@needs_events
+def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlast = running._outlast
+
+    def begin_and_outlast(*given: Any) -> None:
+        assert one.process.stdin is not None
+        one.process.stdin.write("\n")
+        one.process.stdin.flush()
+        until(lambda: one.count == 2)
+        outlast(*given)
+
+    monkeypatch.setattr(running, "_outlast", begin_and_outlast)
+    with target(DAEMON, tmp_path) as one:
+        pids = {one.process.pid, *trees.below(one.process.pid)}
+        assert len(pids) == 2
+        seconds, cost, _ = running.observe(pids, 0.1)
+    assert 0.27 < cost.cores * seconds < 0.5
+
+
+@needs_events
 def test_one_that_ends_is_counted_until_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +182,7 @@ def test_one_that_ends_is_counted_until_then(
     assert seconds < 600
     assert cost.cores > 0, "it ends its interpreter"
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
+    assert cost.memory_bytes is cost.parts[0].memory_bytes is None, "not 0"
 
 
 def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_memory_none(

@@ -3,6 +3,7 @@
 import os
 
 import psutil
+import pytest
 
 from tests.running import line_of, python
 from tests.waiting import until
@@ -34,7 +35,7 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
             running = [psutil.Process(one) for one in (child, grandchild)]
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
             assert {one for one, _ in trees.identities(found)} == {child, grandchild}
-            assert trees.switches(found).keys() >= {child, grandchild}
+            assert trees.threads(found).keys() >= {child, grandchild}
             memory = trees.memory(found)
             assert memory is not None
             of_psutil = sum(one.memory_full_info().pss for one in running)
@@ -47,6 +48,22 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
     assert trees.below(process.pid) == []
     assert trees.identities([process.pid]) == set()
     assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)
+
+
+def test_memory_is_unknown_where_there_is_none_to_read_or_a_child_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert trees.memory([]) is trees.memory([2**22 + 1]) is None
+    assert trees.memory([os.getpid()]) is not None
+    # As where /proc is mounted with hidepid, and a child has become another user.
+    monkeypatch.setattr(trees, "_children", lambda _process: [1])
+    monkeypatch.setattr(trees, "_stat", lambda _process: [])
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert trees.memory([os.getpid()]) is None
 
 
 PREEMPTED = """
@@ -68,4 +85,4 @@ def test_a_zombie_was_preempted_never() -> None:
     """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
     with python(PREEMPTED) as process:
         child = int(line_of(process))
-        assert trees.switches([child])[child][1] == 0
+        assert trees.threads([child])[child].preempted == 0

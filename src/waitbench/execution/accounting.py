@@ -9,10 +9,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waitbench.engines.worker import metrics as of_workers
-from waitbench.execution.launch_report import BEGIN, END, EXIT, LATENESS, STARTED, STOPPED, TOLD
+from waitbench.execution.launch_report import (
+    BEGIN,
+    END,
+    EXIT,
+    LAST,
+    LATENESS,
+    STARTED,
+    STOPPED,
+    TOLD,
+)
 from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END
 
+_UNSEEN = 0.05
+"""The share of the CPU in the window from which on what has ended matters to wake-ups."""
 _ITEMS = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name."""
 
@@ -73,7 +84,7 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
         "time_cpu_running": idle_s + shutdown_s,
         IDLE_USER: idle_s - system_s,
         IDLE_SYSTEM: system_s,
-        "wakeups": _rise(begin, end, "wakeups"),
+        **_wakeups(launched),
         "time_startup": startup_s,
         "time_shutdown": _seconds(told["monotonic_ns"], last["monotonic_ns"]),
     }
@@ -88,6 +99,25 @@ def _rise(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> floa
     """By how much a count rose. It cannot fall, but what makes it up is not of one moment."""
     rise: float = after[key] - before[key]
     return max(0, rise)  # whole numbers stay whole
+
+
+def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
+    """How often it woke up in the window, if that is known.
+
+    By ``/proc``, threads and children that have ended take with them how often they did; the wait
+    for their process tells it of all together, and their CPU how much of that is in the window.
+    """
+    marks, used = launched["marks"], launched["used"]
+    begin, end = marks[BEGIN], marks[END]
+    last = marks.get(LAST, end)
+    rise = end["wakeups"] - begin["wakeups"]
+    if end.get("is_blind"):
+        return {}
+    unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in end else 0.0
+    if unseen_s > _UNSEEN * _rise(begin, end, "cpu_s"):
+        unseen = max(0, used["context_switches_voluntary"] - last["wakeups"])
+        rise += round(unseen * min(1.0, unseen_s / last["unseen_s"]))
+    return {"wakeups": max(0, rise)}
 
 
 def _items(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:

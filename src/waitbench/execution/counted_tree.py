@@ -67,6 +67,10 @@ class CountedTree:
         """What each process of the commands has used that was waited for here, with its own."""
         self.threads: frozenset[int] = frozenset()
         """Those that lived at the last reading."""
+        self._clocks: dict[int, tuple[int, int]] = {}
+        """A counter of a thread by itself, and its CPU when that was opened: see ``_lag``."""
+        self._lags_ns: dict[int, int] = {}
+        """By how much that counter is behind the thread's clock."""
         self._preempted: dict[int, int] = {}
         """How often each thread had to leave its CPU to others, when it was last looked at."""
         self._counters: list[counters.TreeCounters] = []
@@ -119,10 +123,11 @@ class CountedTree:
         while self.reap() and pid not in self.ended:
             left_s = end_s - time.monotonic()
             if left_s <= 0:
-                for kill in (os.kill, os.killpg):
-                    with suppress(ProcessLookupError):
-                        kill(pid, signal.SIGKILL)
-                os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+                with suppress(PermissionError):  # it has become another user's
+                    for kill in (os.kill, os.killpg):
+                        with suppress(ProcessLookupError):
+                            kill(pid, signal.SIGKILL)
+                    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
                 self.reap()
                 return None
             self.wait(left_s)
@@ -150,21 +155,40 @@ class CountedTree:
 
         ``system_s`` is the kernel's estimate by ticks, of what lives or was waited for. A thread
         that was preempted has not woken up: that is known while it lives.
+
+        By ``/proc``, what has ended and was not waited for here is ``unseen_s`` of the CPU, and its
+        wake-ups are missing: ``accounting`` adds these. ``is_blind`` where it cannot.
         """
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         processes = self.processes()
+        seen = trees.threads(processes)
+        forgets = any(map(tasks.ignores_children, processes))
+        if self.is_counted and forgets:
+            self._lag(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
         reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
-        seen = trees.switches(processes)
         self.threads = frozenset(seen)
-        for thread, (_, preempted) in seen.items():
-            self._preempted[thread] = max(preempted, self._preempted.get(thread, 0))
+        for thread, used in seen.items():
+            self._preempted[thread] = max(used.preempted, self._preempted.get(thread, 0))
         if self.is_counted:
             reading["wakeups"] = reading["switches"] - sum(self._preempted.values())
         else:
             ended = sum(one.ru_nvcsw for one in self._used)
-            reading["wakeups"] = ended + sum(asleep for asleep, _ in seen.values())
+            reading["wakeups"] = ended + sum(used.wakeups for used in seen.values())
+            seen_s = sum(self.waited_s()) + sum(used.cpu_ns for used in seen.values()) / 1e9
+            reading |= {"unseen_s": max(0.0, reading["cpu_s"] - seen_s), "is_blind": forgets}
         return reading
+
+    def _lag(self, threads: Mapping[int, tasks.Used]) -> None:
+        """Notes by how much the kernel's counter is behind the clocks of threads from now on."""
+        for tid, used in threads.items():
+            with suppress(OSError):  # it has ended
+                if tid not in self._clocks:
+                    descriptor = counters.open_event(*counters.TASK_CLOCK, 0, process=tid)
+                    self._clocks[tid] = descriptor, used.cpu_ns
+                descriptor, begun_ns = self._clocks[tid]
+                lag_ns = used.cpu_ns - begun_ns - counters.read_counter(descriptor)
+                self._lags_ns[tid] = max(lag_ns, self._lags_ns.get(tid, 0))
 
     def counted(self) -> Counter[str]:
         """What the kernel counted so far, by name; nothing where it does not."""
@@ -182,10 +206,11 @@ class CountedTree:
 
         The counter stands still while a CPU is handed over to a thread, which can be more than half
         of what a wake-up costs. The clock lacks a child that nobody has waited for, as its parent
-        ignores its end.
+        ignores its end: then the counter has all, and lacks of threads that live what is known.
         """
-        ended_s = sum(one.ru_utime + one.ru_stime for one in self._used)
-        return max(ended_s + trees.cpu_s(processes), counted_ns / 1e9)
+        lag_ns = sum(self._lags_ns.values())
+        clocks_s = sum(self.waited_s()) + trees.cpu_s(processes)
+        return max(clocks_s, (counted_ns + lag_ns) / 1e9)
 
     def waited_s(self) -> tuple[float, float]:
         """User and system time of what has been waited for."""

@@ -66,7 +66,8 @@ class DataflowLaunch:
             raise Failure(f"{left} still ran after the dataflow's end; killed")
         if (BEGIN in self.marks) != (END in self.marks):
             raise Failure("it marked the beginning or the end of its window, but not both")
-        if END in self.marks and not self.threads[BEGIN] <= self.threads[END]:
+        is_counted = END in self.marks and self.tree.is_counted
+        if is_counted and not self.threads[BEGIN] <= self.threads[END]:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
         return 0
@@ -118,7 +119,7 @@ class DataflowLaunch:
         woke up, or were preempted. When all has ended, the kernel has told that of all together.
         """
         begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
-        by = "switches" if self.tree.is_counted else "monotonic_ns"
-        share = (end[by] - begin[by]) / max(1, last[by] - begin[by])
+        after = last["switches"] - begin["switches"]
+        share = (end["switches"] - begin["switches"]) / max(1, after)
         woken = self.tree.usage()["context_switches_voluntary"] - begin["wakeups"]
         end["wakeups"] = begin["wakeups"] + round(share * max(0.0, woken))

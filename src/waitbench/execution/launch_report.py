@@ -25,6 +25,8 @@ HAS_ENDED = "ended"
 """The same where the worker has ended, and may."""
 BEGIN, END, EXIT = "begin", "end", "exit"
 """The marks at which counters are read: a window's ends, and when all has ended."""
+LAST = "last"
+"""The mark before a worker is told to end, when all that it will have done but to end is done."""
 STARTED, TOLD = "started", "told"
 """In a batch, those between which it waits for others: when it has settled, and when it is poked or
 told to end."""

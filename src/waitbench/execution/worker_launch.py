@@ -23,6 +23,7 @@ from waitbench.execution.launch_report import (
     BEGIN,
     END,
     EXIT,
+    LAST,
     LATENESS,
     METRICS,
     OUTPUT,
@@ -98,12 +99,11 @@ class WorkerLaunch(ConditionLaunch):
             self._carry_out_phases()
             waiting = self._mark(STARTED)
         self._meet(PHASED)
-        before = trees.identities(self.tree.processes())
         if not ends_by_itself:
             once, twice = self._ask_twice()
         memory = None if ends_by_itself else trees.memory(self.tree.processes())
         self._meet(COUNTED)
-        begin = self.tree.reading()
+        before, begin = _Lives(self.tree), self.tree.reading()
         is_asked_again = ends_by_itself and self.plain["ready"]["seconds"] != 0.0
         first = self._service_counts() if is_asked_again else twice
         if os.environ.get(WAITING):
@@ -112,11 +112,10 @@ class WorkerLaunch(ConditionLaunch):
             self._until_exit()
         else:
             found_s = self._window(self.plain["window_s"])
-        end = self.tree.reading()
+        end, after = self.tree.reading(), _Lives(self.tree)
         totals = _of_services(once, twice, first, self._service_counts())
         if not ends_by_itself:
-            after = trees.identities(self.tree.processes())
-            totals["processes_replaced"] = len(after - before)
+            totals["processes_replaced"] = after.begun_since(before)
             totals |= _of_memory(memory, trees.memory(self.tree.processes()))
             totals |= {} if self.plain["window_s"] else {"time_window": found_s}
             self._look()
@@ -128,6 +127,7 @@ class WorkerLaunch(ConditionLaunch):
                 if self.plain.get("wakes_up", True) and not self._stopped:
                     self._wake_up_at_last(turn)
                 turn.take()
+                waiting[LAST] = self.tree.reading()
                 totals |= self._end(turn)
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
         more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s}
@@ -453,6 +453,22 @@ def _of_services(
         )
         for key, count in last.items()
     }
+
+
+class _Lives:
+    """Which processes of a tree live, and how many have ended so far, as far as that is known."""
+
+    def __init__(self, tree: CountedTree) -> None:
+        processes = tree.processes()
+        self.alive = trees.identities(processes)
+        self.waited_here = len(tree.ended)
+        self.faults = trees.faults_of_ended(processes)
+
+    def begun_since(self, before: "_Lives") -> int:
+        """How many began, at the least: of children that their parent has waited for, one."""
+        parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
+        ended = parents + self.waited_here - before.waited_here
+        return max(ended, len(self.alive - before.alive))
 
 
 def _of_memory(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """What processes that run already use, counted from outside for a while (Linux).
 
-The kernel's counters are opened on each thread, and count what it starts from then on, too. CPU is
-that of the scheduler's clock, or of the counter where that has more, as in execution/counted_tree.
+The kernel's counters are opened on each thread, and count what it starts from then on, too,
+wherever that moves to. A second one is of the thread by itself: by so much as it is behind the
+scheduler's clock, the first one is, too, as in execution/counted_tree.
 """
 
 import os
@@ -10,9 +11,9 @@ import select
 import shlex
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.model.errors import UsageError
@@ -31,6 +32,8 @@ _PRICE_S = 5e-5
 """What a wake-up counts for beside CPU, where the busiest comes first."""
 _Key = tuple[int, int]
 """The process and the thread."""
+_Counters = dict[_Key, tuple[TreeCounters, TreeCounters]]
+"""Of a thread with all that it starts, and of the thread alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,7 @@ class Cost:
     syscalls_per_s: float | None = None
     """``None`` where they are not counted; of a thread with those of what it has started."""
     memory_bytes: int | None = None
-    """PSS; ``None`` of threads, and where it may not be read."""
+    """PSS; ``None`` of threads, of what has ended, and where it may not be read."""
     parts: Sequence["Cost"] = ()
     """The processes, or the threads; the busiest first."""
 
@@ -119,19 +122,22 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]
         alive = {pid for pid, _ in running & trees.identities(pids)}
         begun = {*trees.below(*pids, without=others)}
         after.add(alive | begun)
-        costs = []
+        costs, living = [], []
         for pid in pids:
             own = begun and begun.intersection(trees.below(pid, without=others))
-            costs.append(_cost(pid, names[pid], own | ({pid} & alive), before, after))
+            own |= {pid} & alive
+            costs.append(_cost(pid, names[pid], own, before, after))
+            living += costs[-1:] if own else []
     if len(alive) < len(pids):
         until = ", counted until then" if counters else ""
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
-    if any(one.memory_bytes is None for one in costs):
+    if any(cost.memory_bytes is None for cost in living):
         notes.append("The memory of some of these may not be read.")
-    return after.time_s - before.time_s, total(costs), notes
+    memory = total(living).memory_bytes if living else None
+    return after.time_s - before.time_s, replace(total(costs), memory_bytes=memory), notes
 
 
-def _count(pids: Collection[int], stack: ExitStack) -> tuple[dict[_Key, TreeCounters], list[str]]:
+def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
     """Counters of the threads of processes, and a sentence on what is not counted."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -141,11 +147,13 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[dict[_Key, TreeCoun
         notes = [f"System calls are not counted: {allowed.reason}."]
     else:
         events["calls"] = hits_of(allowed.tracepoint)
-    counters = dict[_Key, TreeCounters]()
+    counters: _Counters = {}
     try:
         for key in _threads(pids):
             with suppress(ProcessLookupError):
-                counters[key] = stack.enter_context(TreeCounters(events, key[1], INHERIT))
+                whole = stack.enter_context(TreeCounters(events, key[1], INHERIT))
+                alone = stack.enter_context(TreeCounters({"alone": TASK_CLOCK}, key[1], 0))
+                counters[key] = whole, alone
     except OSError as error:
         why = f"The kernel does not count here: {error.strerror}. System calls, and"
         return {}, [f"{why} what ended, are not in these figures."]
@@ -159,9 +167,12 @@ def _threads(pids: Collection[int]) -> set[_Key]:
 class _Reading:
     """What was counted so far, and what processes and threads have used that run."""
 
-    def __init__(self, pids: Collection[int], counters: Mapping[_Key, TreeCounters]) -> None:
+    def __init__(self, pids: Collection[int], counters: _Counters) -> None:
         self.time_s = time.monotonic()
-        self.counted = {key: Counter(one.reading()) for key, one in counters.items()}
+        self.counted = {
+            key: Counter({**whole.reading(), **alone.reading()})
+            for key, (whole, alone) in counters.items()
+        }
         self.cpu_s: dict[int, float] = {}
         self.used: dict[_Key, tasks.Used] = {}
         self.add(pids)
@@ -205,7 +216,12 @@ def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading)
     wakeups = sum(one.wakeups for one in used.values())
     if before.counted:
         wakeups = max(0, whole["switches"] - sum(one.preempted for one in used.values()))
-    own_s = sum(after.cpu_s.get(one, 0.0) - before.cpu_s.get(one, 0.0) for one in own)
+    # What it has begun is in the counters of whoever began it, and may be below another one now.
+    clocks = {pid} & own if before.counted else own
+    own_s = sum(after.cpu_s.get(one, 0.0) - before.cpu_s.get(one, 0.0) for one in clocks)
+    lag_ns = sum(
+        max(0, used[key].cpu_ns - of["alone"]) for key, of in counted.items() if key in used
+    )
     threads = [
         Cost(
             id=key[1],
@@ -223,7 +239,7 @@ def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading)
     return Cost(
         id=pid,
         name=name,
-        cores=max(own_s, whole["cpu"] / 1e9) / seconds,
+        cores=max(own_s, (whole["cpu"] + lag_ns) / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
         syscalls_per_s=whole["calls"] / seconds if has_calls else None,
         memory_bytes=None if memory is None else memory.proportional,

@@ -4,6 +4,7 @@ Reading these files wakes nobody up. What has ended meanwhile is ``None``.
 """
 
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,14 +50,23 @@ def threads(pid: int) -> list[int]:
 
 
 def used(pid: int, tid: int) -> Used | None:
-    """What a thread has used so far."""
+    """What a thread has used so far; without CPU where the system does not tell.
+
+    A zombie was preempted never: the kernel's counter has left a thread before it is done ending.
+    """
     status = _read(f"/proc/{pid}/task/{tid}/status")
     wakeups, preempted = (_count(status, f"{prefix}voluntary") for prefix in ("", "non"))
-    schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
-    if wakeups is None or not schedstat:
+    if wakeups is None:
         return None
+    schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat") or b"0 0 0"
     cpu_ns, delayed_ns, *_ = map(int, schedstat.split())
-    return Used(wakeups, cpu_ns, delayed_ns, preempted or 0)
+    return Used(wakeups, cpu_ns, delayed_ns, 0 if b"\nState:\tZ" in status else preempted or 0)
+
+
+def ignores_children(pid: int) -> bool:
+    """Whether a process ignores that children end: then nobody is told what these have used."""
+    _, _, mask = _read(f"/proc/{pid}/status").partition(b"\nSigIgn:\t")
+    return bool(int(mask[:16] or b"0", 16) >> (signal.SIGCHLD - 1) & 1)
 
 
 def switches(pid: int, tid: int) -> int | None:

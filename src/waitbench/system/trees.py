@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
-_ZOMBIE = "\nState:\tZ"
+from waitbench.system import tasks
+
 _SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _BEGUN = 0, 1, 2, 6, 12, 19
-_USER_OF_ENDED, _SYSTEM_OF_ENDED = 13, 14
-"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 5, 9, 15, 22, 16 and 17)."""
+_FAULTS_OF_ENDED, _USER_OF_ENDED, _SYSTEM_OF_ENDED = 8, 13, 14
+"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 5, 9, 15, 22, 11, 16 and 17)."""
 _PF_KTHREAD = 0x00200000
 _LOOKS_EVERY_S = 0.005
 
@@ -135,20 +135,16 @@ def system_s(those: Iterable[int]) -> float:
     return sum(_ticks_s(one, _SYSTEM, _SYSTEM_OF_ENDED) for one in those)
 
 
-def switches(those: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Context switches of each thread that lives: when it went to sleep, when it was preempted.
+def threads(processes: Iterable[int]) -> dict[int, tasks.Used]:
+    """What each thread that lives has used so far."""
+    found = ((tid, tasks.used(pid, tid)) for pid in processes for tid in tasks.threads(pid))
+    return {tid: used for tid, used in found if used is not None}
 
-    A zombie was preempted never: the kernel's counter has left a thread before it is done ending.
-    """
-    found: dict[int, tuple[int, int]] = {}
-    for one in those:
-        with suppress(OSError):
-            for task in Path(f"/proc/{one}/task").iterdir():
-                with suppress(OSError):
-                    status = (task / "status").read_text("utf-8", "replace")
-                    voluntary, involuntary = map(int, _SWITCHES.findall(status))
-                    found[int(task.name)] = voluntary, 0 if _ZOMBIE in status else involuntary
-    return found
+
+def faults_of_ended(processes: Iterable[int]) -> dict[int, int]:
+    """Page faults of the children that each process has waited for: who has ended, had some."""
+    stats = ((process, _stat(process)) for process in processes)
+    return {process: int(stat[_FAULTS_OF_ENDED]) for process, stat in stats if stat}
 
 
 class Memory(NamedTuple):
@@ -162,23 +158,47 @@ class Memory(NamedTuple):
     """Without pages of files, and with what is swapped out: what other programs do is not in it."""
 
 
-def memory(processes: Iterable[int]) -> Memory | None:
-    """The memory of those that run. ``None`` where that of some may not be read.
+def memory(processes: Collection[int]) -> Memory | None:
+    """The memory of those that run. ``None`` where none does, or that of some may not be read.
 
     A part would look like all.
     """
     proportional = allocated = 0
+    is_known = False
     for process in processes:
+        if any(_is_hidden(child) for child in _children(process) if child not in processes):
+            return None
         try:
             text = Path(f"/proc/{process}/smaps_rollup").read_text()
         except PermissionError:
             return None
         except OSError:  # it has ended
             continue
+        is_known = True
         sizes = {name: 1024 * int(size) for name, size in _SIZE.findall(text)}
         proportional += sizes.get("Pss", 0)
         allocated += sizes.get("Pss", 0) - sizes.get("Pss_File", 0) + sizes.get("SwapPss", 0)
-    return Memory(time.monotonic(), proportional, allocated)
+    return Memory(time.monotonic(), proportional, allocated) if is_known else None
+
+
+def _children(process: int) -> list[int]:
+    """Those of a process, even of another user whose processes /proc hides (hidepid)."""
+    found = list[int]()
+    for tid in tasks.threads(process):
+        with suppress(OSError):
+            text = Path(f"/proc/{process}/task/{tid}/children").read_text()
+            found += map(int, text.split())
+    return found
+
+
+def _is_hidden(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return not _stat(process)
+    except ProcessLookupError:
+        pass
+    return False
 
 
 def _ticks_s(process: int, *fields: int) -> float:

@@ -1,0 +1,99 @@
+"""What threads and children have done that have ended when a launcher looks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.counting import needs_events
+from tests.execution.launches import CALM, LAUNCHER, REFUSED, worker
+from waitbench.execution.accounting import metrics_of
+
+LONGER = CALM.replace("0.4", "2")
+COUNTS = """
+import os, signal, threading, time
+slept = os.open("slept", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def nap(times):
+    for _ in range(times):
+        time.sleep(0.005)
+        os.write(slept, b".")
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+def tell(*_):
+    os.write(used, b"%f\\n" % time.process_time())
+    os._exit(0)
+used = os.open("used", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+print("up", flush=True)
+"""
+"""What it does itself it writes down: how often it has slept, and what it has used."""
+BOTH = [
+    pytest.param(LAUNCHER, id="counted", marks=needs_events),
+    pytest.param(REFUSED, id="by /proc"),
+]
+
+
+@pytest.mark.parametrize("by", BOTH)
+@pytest.mark.parametrize(
+    "does",
+    [
+        "while True: threading.Thread(target=nap, args=(18,)).start(); time.sleep(0.1)",
+        "while True:\n    if os.fork() == 0: nap(18); os._exit(0)\n    os.wait()",
+        "while True: nap(1)",
+    ],
+    ids=["threads", "children", "nothing that ends"],
+)
+def test_wakeups_of_what_has_ended_are_counted(
+    does: str, by: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = worker(tmp_path, COUNTS + does, LONGER, program=by)
+    assert found.exit_code == 0, found.failure
+    slept = (tmp_path / "run" / "work" / "slept").stat().st_size
+    alive_ns = found.report["marks"]["exit"]["monotonic_ns"] - found.report["ready_ns"]
+    share = found.rise("monotonic_ns") / alive_ns
+    # It does the same all the time.
+    assert 0.6 * share * slept < metrics_of(9.0, found.report, [])["wakeups"] < 1.7 * share * slept
+
+
+def test_where_nobody_waits_for_children_proc_has_no_wakeups(tmp_path: Path) -> None:
+    does = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: nap(1)"
+    found = worker(tmp_path, COUNTS + does, program=REFUSED)
+    assert found.exit_code == 0, found.failure
+    assert "wakeups" not in metrics_of(9.0, found.report, [])
+
+
+UNWAITED = """
+signal.signal(signal.SIGTERM, tell)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0: burn(0.003); tell()
+    for _ in range(50): time.sleep(0.0005)
+"""
+
+
+@needs_events
+def test_cpu_of_children_that_nobody_waits_for_adds_to_that_of_a_parent_that_wakes_up_often(
+    tmp_path: Path,
+) -> None:
+    """The kernel's counter lacks a part of each wake-up, and the clocks lack the children."""
+    found = worker(tmp_path, COUNTS + UNWAITED, LONGER)
+    assert found.exit_code == 0, found.failure
+    used_s = sum(map(float, (tmp_path / "run" / "work" / "used").read_text().split()))
+    assert metrics_of(9.0, found.report, [])["time_cpu"] > 0.95 * used_s
+
+
+@pytest.mark.parametrize("orphans", [False, True], ids=["its own", "adopted by the launcher"])
+def test_a_child_that_crashes_again_and_again_is_a_restart_even_if_none_lives_at_the_ends(
+    orphans: bool, tmp_path: Path
+) -> None:
+    does = f"""
+while True:
+    child = os.fork()
+    if child == 0:
+        if {orphans} and os.fork() == 0: os._exit(1)
+        os._exit(1)
+    os.waitpid(child, 0)
+    time.sleep(0.25)
+"""
+    found = worker(tmp_path, COUNTS + does, LONGER)
+    assert found.exit_code == 0, found.failure
+    assert found.report["totals"]["processes_replaced"] >= 1
