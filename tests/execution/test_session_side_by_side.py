@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -17,6 +18,8 @@ from tests.execution.made_runs import (
     make_session,
 )
 from tests.records import measurement, outcome, times
+from waitbench.analysis.at_once import differing
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.execution import plan, session
 from waitbench.execution.measure import Interrupted
 from waitbench.model.record import Record
@@ -51,10 +54,16 @@ class Together(Made):
     at_once: list[list[tuple[int, str]]] = field(default_factory=list)
     end_alone_s: list[float] = field(default_factory=list)
 
+    beside: int = 1
+    """How many runs take place now."""
+
     def measure_together(self, planned: Sequence[PlannedRun], ends_alone_s: float) -> list[Result]:
         self.end_alone_s.append(ends_alone_s)
         self.at_once.append([(run.round, run.label) for run in planned])
-        return [self.measure(run) for run in planned]
+        self.beside = len(planned)
+        results = [self.measure(run) for run in planned]
+        self.beside = 1
+        return results
 
 
 DATAFLOW = MadeUp(name="one", purpose="")
@@ -69,11 +78,13 @@ def measured(
     budget_s: float = 1e9,
     guided: bool = True,
     before: Sequence[Result] = (),
+    differing: Callable[[Record], str] = lambda _record: "",
 ) -> Record:
     """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
     at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
+    at_work.side_by_side, at_work.differing = ("one",), differing
     record = records["one"]
+    record.waits = True
     for result in before:
         record.add(result)
     record.outcomes_before = len(record.outcomes)
@@ -357,3 +368,68 @@ def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     record = measured(made, before=[*runs, outcome("b", 4, reason)])
     assert rounds_at_once(made)[:1] == expected
     assert [run.round for run in record.of("a")[:8]] == list(range(1, 9))
+
+
+def idling(alone: float, at_once: float, *, first: float | None = None) -> Together:
+    """Runs of which the candidate's cost so much by themselves, or beside others.
+
+    ``first`` is what the first of them costs.
+    """
+    made = Together()
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        is_beside = made.beside > 1
+        own = at_once if is_beside else alone
+        own = first if first is not None and planned.round == 1 else own
+        used_s = 0.1 if planned.label == "a" else own
+        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_cpu_idle": used_s}
+        return measurement(planned.label, planned.round, metrics, position=planned.position)
+
+    made.behave = run
+    return made
+
+
+def judged(made: Together, *, guided: bool, sizes_matter: bool = False) -> Record:
+    """What becomes of nine rounds, or of eight that a guide wants."""
+    tells = partial(differing, criteria=DEFAULTS, sizes_matter=sizes_matter)
+    return measured(made, guided=guided, differing=tells)
+
+
+@pytest.mark.parametrize("guided", [True, False])
+@pytest.mark.parametrize(("alone", "at_once"), [(0.14, 0.1), (0.1, 0.14)])
+def test_where_rounds_at_once_tell_something_else_all_take_turns(
+    alone: float, at_once: float, guided: bool
+) -> None:
+    """A lock of another copy, for one, hides that a candidate costs more; or has it cost more."""
+    record = judged(idling(alone, at_once), guided=guided)
+    runs = record.of("b")
+    assert [run.round for run in runs] == list(range(1, len(runs) + 1))
+    assert len(runs) >= 8
+    assert {run.metrics["time_cpu_idle"] for run in runs} == {alone}
+    crowded = {one.round for one in record.outcomes if one.reason == CROWDED}
+    assert crowded == {2, 3, 4, 5}
+    assert record.failures == []
+
+
+def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> None:
+    made = idling(0.1, 0.1, first=0.14)
+    record = judged(made, guided=True)
+    assert rounds_at_once(made) == [[2, 3, 4, 5], [7, 8, 9]]
+    assert [one.reason for one in record.outcomes] == []
+
+
+def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:
+    made = idling(0.14, 0.1)
+    at_work, _, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    at_work.differing = partial(differing, criteria=DEFAULTS, sizes_matter=False)
+    records["one"].waits = True
+    wishes = Wishes(lambda record: len(record.of("a")) >= 5, records=records)
+    at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
+    assert {run.metrics["time_cpu_idle"] for run in records["one"].of("b")} == {0.14}
+
+
+def test_what_spins_goes_on_at_once_in_a_gate_and_takes_turns_where_its_size_matters() -> None:
+    assert SIDE_BY_SIDE in judged(idling(1.4, 0.7), guided=True).of("b")[-1].marks
+    record = judged(idling(1.4, 0.7), guided=False, sizes_matter=True)
+    assert {run.metrics["time_cpu_idle"] for run in record.of("b")} == {1.4}

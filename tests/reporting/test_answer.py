@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from tests.gate_runs import failing, unclear
-from tests.records import Runs, make_record, times, waits
+from tests.records import Runs, make_record, measurement, times, waits
 from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
@@ -15,6 +15,8 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
 from waitbench.model.metrics import METRICS, SERVICES, STOP
 from waitbench.model.record import Record
+from waitbench.model.run import SIDE_BY_SIDE
+from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer
@@ -117,3 +119,24 @@ def test_the_first_line_says_how_long_workers_were_watched(
     records: Sequence[Record], said: str
 ) -> None:
     assert found_of(*records).basis.removesuffix(", mean seconds") == said
+
+
+@pytest.mark.parametrize(("alone_s", "is_understated"), [(1.4, True), (0.7, False)])
+def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_by_itself(
+    alone_s: float, is_understated: bool
+) -> None:
+    """At once it lacks CPUs: eight copies have half a core each."""
+    record = make_record({"old": [], "new": []})
+    for number in range(1, 17):
+        marks, spins_s = ((), alone_s) if number == 1 else ((SIDE_BY_SIDE,), 0.7)
+        for label, idle_s in (("old", 0.01), ("new", spins_s * (1 + 0.001 * number))):
+            run = measurement(label, number, {**times(5, 1, 1), "time_cpu_idle": idle_s})
+            record.add(structs.replace(run, marks=marks))
+    found = found_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
+    (asked,) = found.judgements or ()
+    assert forest.change_of(asked) == ("at least 70× more" if is_understated else "70× more")
+    assert f"idle CPU {forest.change_of(asked)} in" in found.shown[0].text
+    (figure,) = (one for one in found.results if one.metric.name == "idle")
+    assert figure.after is not None
+    assert figure.after.value == pytest.approx(alone_s, rel=0.02)
+    assert figure.after.count == (1 if is_understated else 16)

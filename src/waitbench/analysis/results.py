@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from waitbench.analysis import at_once
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.statistics import Comparison, MetricResult, both_means
@@ -74,6 +75,11 @@ def _answered(judgement: Judgement) -> MetricResult:
         limit=criterion.limit,
         dear=judgement.dear,
         by_dear_runs=judgement.by_dear_runs,
+        at_least=judgement.verdict is Verdict.SLOWER
+        and any(
+            at_once.understates(record, judgement.label, criterion.metric)
+            for record in judgement.records
+        ),
         missed=judgement.missed,
         why_not=judgement.missed.text if judgement.missed else "",
         accepted=judgement.accepted is not None,
@@ -87,7 +93,7 @@ def with_answers(
     known = {
         (it.scenario, it.revision, it.metric.name): it.ratio
         for it in asked
-        if it.ratio and len(it.scenarios) == 1 and not it.floor and it.limit is None
+        if it.ratio and len(it.scenarios) == 1 and not (it.floor or it.limit or it.at_least)
     }
     return [
         _with_estimate(it, known.get((it.scenario, it.revision, it.metric.name))) for it in results

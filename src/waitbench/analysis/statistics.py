@@ -18,6 +18,7 @@ from statistics import fmean, stdev
 
 from msgspec import Struct
 
+from waitbench.analysis import at_once
 from waitbench.analysis.censoring import Missed, not_within
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import by_round
@@ -91,6 +92,8 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     dear: Dear | None = None
     by_dear_runs: bool = False
     """Whether a question fails by the number of dear runs."""
+    at_least: bool = False
+    """Whether most rounds took place at once, and what spins lacked CPUs there."""
     missed: Missed | None = None
     """How often a time limit passed first, where there is no ratio because of that."""
     accepted: bool = False
@@ -301,6 +304,8 @@ def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], lis
         for one in (record.context.labels[0], label)
     )
     rounds = theirs.keys() & ours.keys() or theirs.keys() or ours.keys()
+    if at_once.understates(record, label, metric):
+        rounds = set(rounds) & at_once.alone(record)
 
     def costs(of: Mapping[int, tuple[float, ...]]) -> list[float]:
         return [cost for number, (cost,) in of.items() if number in rounds]

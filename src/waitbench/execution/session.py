@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -47,6 +47,9 @@ IDLE_SHARE = 0.25
 END_S = 0.1
 """A worker file's run ends alone for so long and twice the CPU time of an end of the baseline. So
 ends that wait overlap. A candidate whose end works all the same fails by what it uses."""
+TURNS_TO_TELL = 2
+"""Rounds one run at a time that must tell something else than those at once, to have all take
+turns: where a guide asks for as many rounds as it needs. Where these are planned, one is enough."""
 BUSY_AFTER = 3
 """Rounds that were disturbed in every attempt, until none is repeated any more."""
 
@@ -86,6 +89,8 @@ class Session:
     observer: Observer
     side_by_side: Collection[str] = ()
     """The scenarios of which runs may take place at once, if the baseline idles."""
+    differing: Callable[[Record], str] = lambda _record: ""
+    """What rounds one run at a time tell otherwise than those at once, if anything."""
     _windows: dict[str, float] = field(default_factory=dict, init=False)
     """How long scenarios are watched of which nobody said it."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
@@ -110,6 +115,10 @@ class Session:
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(those)) < most:
                 those += rounds.popleft()
             self._round(those)
+            again = self._set_aside(self.records[scenario.name], 1)
+            anew = [run for run in runs if run.scenario is scenario and run.round in again]
+            self.observer.extend(anew)
+            rounds.extendleft(reversed(_rounds(anew)))
 
     def carry_out_until(
         self,
@@ -160,9 +169,11 @@ class Session:
                 if guide.is_over():
                     return
                 record = self.records[named.name]
+                self._set_aside(record, TURNS_TO_TELL)
                 left = self._left(record, labels, most_rounds)
                 # Another scenario's round may have settled what is judged of both together.
-                if not (left and guide.wants_more(named.name) and _is_comparable(record)):
+                is_open = guide.wants_more(named.name) or self.differing(record)
+                if not (left and is_open and _is_comparable(record)):
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
@@ -183,10 +194,10 @@ class Session:
         """The rounds that are still to be made, each with the revisions that it lacks.
 
         A resumed comparison has some already, and others were made at once. What failed meanwhile
-        is not tried again: its round would be of two moments.
+        is not tried again: its round would be of two moments. But what was crowded is.
         """
         tried: list[Result] = [*record.measurements]
-        tried += record.outcomes[record.outcomes_before :]
+        tried += [o for o in record.outcomes[record.outcomes_before :] if o.reason != CROWDED]
         done = {(one.label, one.round) for one in tried}
         able = [label for label in labels if record.why_given_up(label) is None]
         left = {
@@ -214,6 +225,22 @@ class Session:
                 self._windows[name] = found.get(WINDOW, 0.0)
         found_s = self._windows.get(name)
         return scenario.watched_for(found_s) if found_s else scenario.lasting(0.0)
+
+    def _set_aside(self, record: Record, fewest: int) -> frozenset[int]:
+        """Sets aside rounds at once if so many one run at a time tell something else; returns them.
+
+        All runs take turns from then on. A candidate that brings this about gains nothing: each
+        question is asked again, of rounds that are as it is used.
+        """
+        beside = [run for run in record.measurements if SIDE_BY_SIDE in run.marks]
+        rounds = frozenset(run.round for run in beside)
+        what = self.differing(record) if len(record.rounds - rounds) >= fewest else ""
+        if not what:
+            return frozenset()
+        for run in beside:
+            why = f"{what} differs from that of rounds one run at a time"
+            self._replace(record, run, set_aside(run, CROWDED, why))
+        return rounds
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
         self.observer.extend(runs, max(0.0, end - time.monotonic()))
@@ -267,12 +294,12 @@ class Session:
         kernels may share CPUs equally between runs, whatever each of them wants. But twice of what
         has half of all CPUs is more than any candidate can use. Of a worker file nobody knows
         whether it idles: its first round is made in turns. So are the runs of a revision that is
-        judged by itself, by limits.
+        judged by itself, by limits; and a round that follows one which tells something else.
         """
         record = self.records[scenario.name]
         labels = record.context.labels
         is_possible = scenario.name in self.side_by_side and 1 < len(labels) <= cpus()
-        if not is_possible or _takes_turns(record):
+        if not is_possible or _takes_turns(record) or self.differing(record):
             return 0
         used = [_cores(one, scenario) for one in record.of(labels[0])]
         fewest, most = (2 if scenario.is_command else 1), 1

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from waitbench.analysis import at_once
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.execution import plan
 from waitbench.execution import why as looking
 from waitbench.execution.bench import Bench
@@ -103,7 +106,10 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
         if not one.is_command
         or (one.started_as(request.topology).processes == 1 and asked.shard == WHOLE)
     ]
-    with bar.session(measurer, side_by_side(alone, records, gate.criteria)) as session:
+    differing = partial(
+        at_once.differing, criteria=gate.criteria or DEFAULTS, sizes_matter=not gate.is_on
+    )
+    with bar.session(measurer, side_by_side(alone, records, gate.criteria), differing) as session:
         try:
             _carry_out(session, prepared, gate)
             for scenario in request.here if asked.why else ():

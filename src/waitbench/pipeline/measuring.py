@@ -1,6 +1,6 @@
 """Which rounds a gate still wants, and what becomes of each run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from waitbench.analysis import gate as judging
@@ -117,16 +117,22 @@ class RunRecorder(RunProgress):
         self._contents = contents
 
     @contextmanager
-    def session(self, measurer: Measurer, idle: frozenset[str] = frozenset()) -> Iterator[Session]:
+    def session(
+        self,
+        measurer: Measurer,
+        idle: frozenset[str] = frozenset(),
+        differing: Callable[[Record], str] = lambda _record: "",
+    ) -> Iterator[Session]:
         """A session that adds to the comparison, which is finished after the block.
 
-        In scenarios that are ``idle`` revisions may run at once. What leaves the block by an
-        exception stays unfinished, and can be resumed.
+        In scenarios that are ``idle`` revisions may run at once; see ``Session.differing``. What
+        leaves the block by an exception stays unfinished, and can be resumed.
         """
         folder, records = self._contents.folder, self._contents.records
         try:
             with self:
-                yield Session(measurer, {one.scenario: one for one in records}, self, idle)
+                by_name = {one.scenario: one for one in records}
+                yield Session(measurer, by_name, self, idle, differing)
         except endings.Ended:
             comparisons.export(folder, records)
             raise

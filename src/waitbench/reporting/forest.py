@@ -88,7 +88,10 @@ def change_of(found: MetricResult) -> str:
         return found.why_not or (found.verdict.value if found.verdict else NOTHING)
     if found.limit is not None:
         return format_of_limit(found.limit, found.ratio.value)
-    return f"{format_share(found.ratio)} of allowed" if found.floor else format_change(found.ratio)
+    change = (
+        f"{format_share(found.ratio)} of allowed" if found.floor else format_change(found.ratio)
+    )
+    return f"{'at least ' * found.at_least}{change}"
 
 
 def interval_of(found: MetricResult) -> str:

@@ -1,0 +1,84 @@
+"""Rounds at once against rounds one run at a time: whether they tell the same of a question.
+
+At once, copies of a worker share pages, caches and CPUs, and may wait for each other's locks, or
+answer each other's messages. Caches shift the costs of both sides, so ratios are compared, with the
+floor of the question on both sides.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.rounds import paired_by_round
+from waitbench.model.metrics import BEYOND, Metric
+from waitbench.model.record import Record
+from waitbench.model.run import SIDE_BY_SIDE
+
+_FEWEST = 2
+"""Rounds at once that tell anything."""
+_LEAST, _MOST = math.log(1.15), math.log(2)
+"""A shift of the logarithm that may matter, and one that does however much rounds at once vary."""
+
+Pairs = Sequence[tuple[float, float]]
+"""Costs of the baseline and of a candidate."""
+
+
+def alone(record: Record) -> frozenset[int]:
+    """The rounds whose runs took place one at a time."""
+    return record.rounds - {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
+
+
+def differing(record: Record, criteria: Iterable[Criterion], *, sizes_matter: bool) -> str:
+    """The title of the first metric of which rounds one run at a time tell something else.
+
+    Unless sizes matter, both may exceed by different sizes what the question allows. Empty if all
+    tell the same, so far as can be known.
+    """
+    for criterion in criteria:
+        metric, margin, floor = criterion.metric, criterion.margin, criterion.floor
+        is_of_machine = metric.key.startswith("machine_")
+        if criterion.limit or is_of_machine or not criterion.scope.holds(record):
+            continue
+        for label in record.context.labels[1:]:
+            pairs = _by_kind(record, label, metric)
+            excess = [our - their * (1 + margin) - floor for of in pairs for their, our in of]
+            is_harmless = not sizes_matter and min(excess, default=0.0) > 0
+            if _shift(*pairs, floor) and not is_harmless:
+                return metric.title
+    return ""
+
+
+def understates(record: Record, label: str, metric: Metric) -> bool:
+    """Whether a revision costs a multiple, and rounds at once show less: there it lacks CPUs."""
+    in_turn, at_once = _by_kind(record, label, metric)
+    is_multiple = min((our / their for their, our in in_turn), default=0.0) > math.exp(_MOST)
+    return is_multiple and _shift(in_turn, at_once, 0.0) > 0
+
+
+def _by_kind(record: Record, label: str, metric: Metric) -> tuple[Pairs, Pairs]:
+    """The pairs of rounds one run at a time, and of those at once."""
+    found: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+    one_at_a_time, least = alone(record), metric.resolution
+    for number, (their, our) in paired_by_round(record, label, metric).items():
+        if max(their, our) < BEYOND:
+            found[number not in one_at_a_time].append((max(their, least), max(our, least)))
+    return found
+
+
+def _shift(in_turn: Pairs, at_once: Pairs, floor: float) -> float:
+    """By how much the logarithm of ratios is greater one run at a time; 0 if that is not certain.
+
+    It is where all these lie on the same side, beyond what rounds at once vary by.
+    """
+    if not in_turn or len(at_once) < _FEWEST:
+        return 0.0
+    ours, theirs = (
+        [math.log((our + floor) / (their + floor)) for their, our in pairs]
+        for pairs in (in_turn, at_once)
+    )
+    centre = median(theirs)
+    noise = min(max(_LEAST, 2 * max(abs(log - centre) for log in theirs)), _MOST)
+    shifts = [log - centre for log in ours]
+    is_certain = min(shifts) > noise or max(shifts) < -noise
+    return median(shifts) if is_certain else 0.0

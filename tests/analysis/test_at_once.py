@@ -1,0 +1,82 @@
+"""Rounds at once and one run at a time: where they tell something else, and how far."""
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec import structs
+
+from tests.records import make_record, measurement
+from waitbench.analysis.at_once import differing, understates
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
+from waitbench.model.record import Record
+from waitbench.model.run import SIDE_BY_SIDE
+
+MIB = 2.0**20
+IDLE, LATENESS = BY_NAME["idle"], BY_NAME["latency-p50"]
+Pair = tuple[float, float]
+
+
+def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> Record:
+    """A worker's rounds: what the baseline and the candidate cost."""
+    record = make_record({"old": [], "new": []})
+    record.metrics = (*METRICS, MEMORY)
+    for number, pair in enumerate((*in_turn, *at_once), 1):
+        marks = () if number <= len(in_turn) else (SIDE_BY_SIDE,)
+        for label, cost in zip(("old", "new"), pair, strict=True):
+            run = measurement(label, number, {metric.key: cost})
+            record.add(structs.replace(run, marks=marks))
+    return record
+
+
+def found(record: Record, *, sizes_matter: bool = False) -> str:
+    return differing(record, DEFAULTS, sizes_matter=sizes_matter)
+
+
+def times(pair: Pair, *factors: float) -> list[Pair]:
+    return [(pair[0], pair[1] * factor) for factor in factors]
+
+
+NOISE = (1.0, 1.05, 0.96, 1.02)
+
+
+@pytest.mark.parametrize(
+    ("metric", "in_turn", "at_once", "is_other"),
+    [
+        # A lock of another copy hides that it costs more.
+        pytest.param(IDLE, (0.1, 0.14), times((0.1, 0.1), *NOISE), True, id="lock"),
+        # Pages of a file, which four copies share.
+        pytest.param(
+            MEMORY, (17 * MIB, 41 * MIB), times((5.5 * MIB, 11.5 * MIB), *NOISE), True, id="pages"
+        ),
+        # A message to a port that all copies listen to: any of them answers.
+        pytest.param(
+            LATENESS, (0.002, 0.2), [(0.2, 0.2), (0.002, 0.2), (0.2, 0.002), (0.002, 0.002)], True,
+            id="messages",
+        ),
+        pytest.param(IDLE, (0.1, 0.1), times((0.1, 0.14), *NOISE), True, id="dearer at once"),
+        pytest.param(IDLE, (0.1, 0.108), times((0.1, 0.1), *NOISE), False, id="noise"),
+        pytest.param(IDLE, (0.1, 0.1), times((0.06, 0.06), *NOISE), False, id="warm caches"),
+        pytest.param(LATENESS, (0.002, 0.003), times((0.001, 0.001), *NOISE), False, id="floor"),
+        pytest.param(IDLE, (0.1, 0.14), times((0.1, 0.1), 0.7, 1.0, 1.4), False, id="varies"),
+        pytest.param(IDLE, (0.1, 0.14), [(0.1, 0.1)], False, id="one round at once"),
+        # Both say that it fails.
+        pytest.param(IDLE, (0.001, 1.4), times((0.001, 0.7), *NOISE), False, id="spins"),
+    ],
+)  # fmt: skip
+def test_a_round_one_run_at_a_time_that_tells_something_else_is_noticed(
+    metric: Metric, in_turn: Pair, at_once: Sequence[Pair], is_other: bool
+) -> None:
+    assert found(rounds(metric, [in_turn], at_once)) == (metric.title if is_other else "")
+    # All of them have to.
+    centre = sorted(at_once, key=lambda pair: pair[1] / pair[0])[len(at_once) // 2]
+    assert found(rounds(metric, [in_turn, centre], at_once)) == ""
+
+
+def test_of_what_spins_the_size_differs_and_rounds_at_once_understate_it() -> None:
+    spins = rounds(IDLE, [(0.001, 1.4)], times((0.001, 0.7), *NOISE))
+    assert found(spins, sizes_matter=True) == IDLE.title
+    assert understates(spins, "new", IDLE)
+    for pair in ((0.1, 0.14), (0.001, 0.7)):
+        assert not understates(rounds(IDLE, [pair], times(pair, *NOISE)), "new", IDLE)
+    assert not understates(rounds(IDLE, [(0.1, 0.14)], times((0.1, 0.1), *NOISE)), "new", IDLE)
