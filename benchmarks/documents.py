@@ -147,7 +147,7 @@ op.output("out", op.map("wait", items, lambda item: time.sleep(0.1)), TestingSin
 def documents(root: Path = ROOT) -> list[Path]:
     return [
         root / "README.md",
-        root / "workers" / "README.md",
+        *sorted((root / "workers").glob("*.md")),
         *sorted((root / "docs").glob("*.md")),
     ]
 

@@ -11,23 +11,18 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 
-from matplotlib.figure import Figure
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
 from benchmarks.common import command_line
-from waitbench.reporting.drawing import COLOURS
-from waitbench.store import comparisons
-from waitbench.store.comparisons import Contents
 from waitbench.system.places import ROOT
 
 CHARTS = {
-    "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "overview",
+    "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "costs",
     "workers": "workers",
 }  # fmt: skip
 """The results, and the main chart of each."""
@@ -39,8 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.add_argument(name, type=Path, metavar=name.upper())
     parser.add_argument("--to", type=Path, default=ROOT / "docs" / "screens", metavar="FOLDER")
     given = parser.parse_args(arguments)
-    cores = draw_cores(comparisons.read(ROOT / "docs" / "samples" / "input"))
-    cores.savefig(given.to / "cores.svg")
     with sync_playwright() as play, TemporaryDirectory() as scratch:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for name, drawn in CHARTS.items():
@@ -52,20 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             chart = Image.open(folder / f"{drawn}.png").convert("RGB")
             put_together(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
     return 0
-
-
-def draw_cores(contents: Contents, scenario: str = "partitioned-long-input") -> Figure:
-    """How many cores a thousand runs of each revision keep busy, by their mean."""
-    (record,) = (one for one in contents.records if one.scenario == scenario)
-    labels = record.context.labels[::-1]
-    shares = [fmean(run.metrics["cpu_share_idle"] for run in record.of(one)) for one in labels]
-    figure = Figure(figsize=(8, 1.6), layout="constrained")
-    axes = figure.add_subplot(title="CPU cores that 1,000 waiting runs of bytewax keep busy")
-    bars = axes.barh(labels, [1000 * share for share in shares], color=[COLOURS[1], COLOURS[0]])
-    axes.bar_label(bars, fmt="{:,.0f}", padding=4)
-    axes.spines[["top", "right", "bottom"]].set_visible(False)
-    axes.set_xticks([])
-    return figure
 
 
 def waitbench(command: str, folder: Path, *more: str) -> str:

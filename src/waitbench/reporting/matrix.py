@@ -11,7 +11,7 @@ from waitbench.model.verdicts import Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import Column, Heading, Table, Word
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import NOTHING, format_columns, format_range
+from waitbench.reporting.formats import NOT_KNOWN, NOTHING, format_columns, format_range
 from waitbench.reporting.summary import MARK_STYLES
 
 _WAITING = ("idle", "wakeups", "latency")
@@ -104,6 +104,9 @@ def _interval(result: MetricResult | None) -> Word:
         text = result.why_not if result.why_not in UNABLE.values() else ""
     else:
         text = "" if result.ratio.is_bound else format_range(result.ratio, whole=True)
+        if text.startswith(("≤", "≥")):
+            # The mark says the direction.
+            text = " ".join(text.split()[:2]) if result.verdict in _CERTAIN else NOT_KNOWN
     return Word(text=f"{mark} {text}".rstrip(), style=MARK_STYLES.get(mark, ""))
 
 
