@@ -1,4 +1,4 @@
-"""What a record says of its runs (who is given up, which rounds are whole), and its context."""
+"""Records: revisions that are given up, whole rounds, and the context."""
 
 import pytest
 
@@ -70,10 +70,10 @@ def test_a_round_is_whole_when_every_revision_that_can_be_was_measured_in_it() -
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
-    known = [contestant(label, facts=facts(package_sha256=one)) for label, one in digests.items()]
+    known = [contestant(label, facts=facts(package_sha256=sha)) for label, sha in digests.items()]
     revisions = (*known, contestant("g", facts=None))
-    record = make_record({one.label: [] for one in revisions}, revisions=revisions)
-    twins = [record.identical_to(one.label) for one in revisions]
+    record = make_record({it.label: [] for it in revisions}, revisions=revisions)
+    twins = [record.identical_to(it.label) for it in revisions]
     assert twins == [None, None, "a", "a", None, None, None]
 
 

@@ -1,4 +1,4 @@
-"""What is typed behind --scan and --shard: values of a parameter, and shares of scenarios."""
+"""Arguments of --scan and --shard: values of a parameter, and shares of scenarios."""
 
 import pytest
 
@@ -23,8 +23,8 @@ def test_shares_take_about_equally_long(
     lengths: dict[str, float], shares: list[tuple[str, ...]]
 ) -> None:
     number = len(shares)
-    found = [Shard(index=one, number=number).of(lengths) for one in range(1, number + 1)]
-    assert [share.scenarios for share in found] == shares
+    dealt = [Shard(index=index, number=number).of(lengths) for index in range(1, number + 1)]
+    assert [share.scenarios for share in dealt] == shares
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_range_is_doubled_and_ends_with_its_end_and_a_list_is_sorted(
 ) -> None:
     scan = Scan.parse(text)
     assert (scan.parameter, scan.values) == (parameter, values)
-    assert [type(one) for one in scan.values] == [type(one) for one in values]
+    assert [type(value) for value in scan.values] == [type(value) for value in values]
 
 
 @pytest.mark.parametrize(

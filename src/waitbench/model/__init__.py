@@ -1,1 +1,1 @@
-"""Frozen data and nothing else: what flows from what was typed to the chart. No I/O."""
+"""Data classes without I/O, shared by all layers."""

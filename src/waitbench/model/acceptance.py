@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """A regression that a project accepts for a time: one entry of ``accepted.toml``."""
+    """One entry of ``accepted.toml``."""
 
     criterion: str
-    """As on the command line, or only the name of a metric: then every criterion of it."""
+    """As on the command line; or the name of a metric, for every criterion about it."""
     scenario: str
     """A glob, which all scenarios of a question must match."""
     reason: str
@@ -18,7 +18,6 @@ class Acceptance:
     """The last day, in ISO 8601."""
 
     def accepts(self, criterion: str, metric: str, scenarios: Sequence[str]) -> bool:
-        """Whether it accepts that a criterion of a metric fails in these scenarios."""
-        is_meant = self.criterion in (criterion, metric)
-        is_there = all(fnmatchcase(one, self.scenario) for one in scenarios)
-        return is_meant and is_there
+        return self.criterion in (criterion, metric) and all(
+            fnmatchcase(name, self.scenario) for name in scenarios
+        )

@@ -1,4 +1,4 @@
-"""Environments: a virtualenv with one revision installed, and all that determines one."""
+"""Environments: virtualenvs with one revision installed, and their specification."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,20 +10,17 @@ from msgspec import Struct
 from waitbench.model.revision import Origin, Revision
 
 OriginChoice = Literal["auto", "wheel", "source", "mixed"]
-"""What ``--origin`` takes."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """One CPython."""
+    """A CPython."""
 
     executable: str
     version: str
-    """Such as ``3.10.13``."""
 
     @property
     def minor(self) -> tuple[int, int]:
-        """Such as ``(3, 10)``."""
         major, minor = self.version.split(".")[:2]
         return int(major), int(minor)
 
@@ -33,19 +30,17 @@ class Interpreter:
 
     @property
     def tag(self) -> str:
-        """Such as ``cp310``."""
         return "cp{}{}".format(*self.minor)
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What compiles a source build besides the Python."""
+    """The compiler of source builds."""
 
     compiler: str
-    """Its name and version, or ``none``."""
     flags: str
     name: str | None = None
-    """What it is forced by, where several are installed."""
+    """The value that selects it where several are installed."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +49,11 @@ class SourceTree:
 
     repository: Path
     tree: str
-    """Its id, or that of a commit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
-    """All that determines one environment."""
+    """Everything that determines an environment."""
 
     revision: Revision
     origin: Origin
@@ -67,41 +61,38 @@ class EnvironmentSpec:
     commit: str | None
     """Full id, where the code comes from git."""
     commit_date: str | None
-    """ISO 8601, of the committer, where there is a commit."""
+    """The committer's date, in ISO 8601."""
     wheel: Path | None
-    """The wheel to install, where there is one already."""
     sources: SourceTree | None = None
-    """What its wheel is built from, where it is built here."""
+    """The tree to build the wheel from, where it is built here."""
     compiler: str | None = None
-    """What compiled the wheel, where it was built for this comparison, if elsewhere."""
+    """The compiler of a wheel that was built elsewhere for this comparison."""
     only_wheels: bool = True
-    """Whether all that is installed, with what it requires, has a wheel for the Python."""
+    """Whether the package and all requirements have wheels for the Python."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What is known of an environment, kept in it as ``environment.json`` and in result files."""
+    """Facts about an environment, stored in ``environment.json`` and in result files."""
 
     python: str
-    """Version of the interpreter."""
     package_version: str = ""
-    """As the package says; builds between two releases all carry the earlier one's."""
+    """As the package says: builds between two releases carry the version of the earlier one."""
     extensions: Mapping[str, str] = {}
     """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
     package_sha256: str = ""
     """Over all files that the package installed, compiled or not."""
     requirements: tuple[str, ...] = ()
-    """What is installed, as ``name==version``."""
+    """Installed packages, as ``name==version``."""
     compiler: str | None = None
-    """Of builds made here."""
     capabilities: frozenset[str] = frozenset()
-    """What it can do; see ``model.scenario.CAPABILITIES``. Others only its engine understands."""
+    """Keys of ``model.scenario.CAPABILITIES``, and others that only the engine understands."""
     program: str = ""
-    """The program or the variant that the revision is, where it is one."""
+    """The program or the variant, for revisions that are one."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtualenv with one revision installed."""
+    """A virtualenv."""
 
     folder: Path
     facts: Facts

@@ -1,4 +1,4 @@
-"""Errors as sentences. Raised where they are found, printed once, by the command line."""
+"""Errors as sentences: raised where they occur, printed once, by the command line."""
 
 import re
 from enum import IntEnum
@@ -7,11 +7,11 @@ _SECRET = re.compile(
     r"(?<=://)[^/\s]+(?=@)|(?<=[?&])([\w-]*(?:token|key|secret|password|signature|sig)=)[^&#\s'\"]+",
     re.I,
 )
-"""What stands before the host of a URL, a name and a password or a token, and one in its query."""
+"""The credentials of a URL: before its host, and secret values in its query."""
 
 
 class ExitCode(IntEnum):
-    """What the process says to a script. With several, 3 beats 1."""
+    """The exit code of a command. If several apply, 3 beats 1."""
 
     OK = 0
     REGRESSION = 1
@@ -21,15 +21,12 @@ class ExitCode(IntEnum):
 
 
 def masked(text: str) -> str:
-    """A text without the secrets of the URLs in it."""
+    """Replaces the credentials of all URLs in a text."""
     return _SECRET.sub(lambda match: f"{match[1] or ''}***", text)
 
 
 class HarnessError(Exception):
-    """An error whose message is a sentence for the user, with what to do next.
-
-    What stands in it is masked: it goes to terminals, logs and result files.
-    """
+    """An error whose message is a sentence for the user, with a remedy and masked credentials."""
 
     exit_code = ExitCode.FAILED
 
@@ -38,7 +35,7 @@ class HarnessError(Exception):
 
     @property
     def reason(self) -> str:
-        """Its first line, which is a whole sentence: what an outcome says in one line."""
+        """The first line, which is a whole sentence."""
         return str(self).splitlines()[0]
 
 

@@ -1,4 +1,4 @@
-"""Metrics: each quantity's name for people, its key in files, its unit."""
+"""Metrics: the names, keys and units of all quantities."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -6,67 +6,58 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 _MOST = 10**15
-"""No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
+"""More than any quantity, and small enough for sums, squares and ratios to stay finite."""
 Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
-"""A whole number, as files may have it."""
 Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Quantity = Count | Finite
-"""A number, as files may have it: finite; a whole one stays whole."""
+"""A finite number of a file; integers stay integers."""
 BEYOND = float(_MOST)
-"""What counts as the value where a time limit passed first: ranks need no more than that it is the
-greatest."""
+"""The value of a run whose time limit passed first: for ranks it need only be the greatest."""
 
 FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
-"""What files may be named after: they are visible then, and in their own folder."""
+"""A stem of a file: visible, and in the folder that it is meant for."""
 
 OWN = "own_"
-"""What the keys of metrics begin with that worker files declare."""
+"""Prefix of the keys of metrics that worker files declare."""
 
 
 class Metric(Struct, frozen=True, omit_defaults=True):
     """One quantity of a run."""
 
     name: str
-    """On the command line and in tables."""
     key: str
     """In result files; hyperfine's own where it has one."""
     unit: str
     title: str
-    """In charts and sentences."""
     explains: str | None = None
-    """The name of the cost that it explains; ``None`` for a cost, and for what is neither.
-
-    What explains a cost is a regression only where that cost did not certainly fall.
-    """
+    """The parent metric: a rise is a regression only where that cost did not certainly fall."""
 
     @property
     def is_of_window(self) -> bool:
-        """Whether it says what the workers did in the window, and only there."""
+        """Whether it covers the window alone."""
         return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
     def is_of_services(self) -> bool:
-        """Whether it says what services did for the worker."""
         return self in SERVICES
 
     @property
     def is_own(self) -> bool:
-        """Whether a worker file declares it, and what is measured writes it."""
+        """Whether a worker file declares it."""
         return self.key.startswith(OWN)
 
     @property
     def is_of_command(self) -> bool:
-        """Whether it says what a command is for: it writes it, or ends by itself."""
+        """Whether it is the result of a command: written by it, or of one that ends by itself."""
         return self.is_own or self.name in ("window", "cpu-window")
 
     @property
     def resolution(self) -> float:
-        """The smallest value that a ratio is taken of; what is below counts as this.
+        """The smallest value that a ratio is taken of; lower values count as this one.
 
-        CPU time can be 0, and below 1 ms says nothing. Its split into user and system time is
-        sampled, at each tick of 4 ms in most kernels. A single wake-up where there was none means
-        nothing: a component of a cost counts from 5 a run, any other count from 1, and memory that
-        grows from some pages a minute.
+        CPU time can be 0, and means nothing below 1 ms. Its split into user and system time is
+        sampled at ticks of 4 ms in most kernels. A single wake-up means nothing either: components
+        of a cost count from 5 a run, other counts from 1, memory growth from some pages a minute.
         """
         if self.key == MEMORY_GROWTH:
             return 2.0**16
@@ -81,30 +72,23 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return 5.0 if self.explains else 1.0
 
 
+# Keys of metrics.
 WINDOW = "time_window"
-"""The key of how long a window was, which each run has that has one."""
 FOREIGN_CPU = "machine_foreign_cpu"
-"""The key of what other programs used during a run."""
 STEAL = "machine_steal"
-"""The key of what a hypervisor took."""
-FOREIGN_ALLOWED_S = 0.25
-"""What the gate allows them beside any run, whatever it is beside the baseline's."""
 SYSTEM_CALLS = "system_calls"
-"""The key of what not every machine can count; see ``Instruments``."""
 MEMORY_GROWTH = "memory_growth"
-"""The key of what memory grows by while nothing is to be done."""
+IDLE_USER = "time_user_idle"
+IDLE_SYSTEM = "time_system_idle"
+
+FOREIGN_ALLOWED_S = 0.25
+"""CPU of other programs that the gate tolerates in a run, regardless of the baseline's."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
-"""The metrics that not every machine gives, by their key."""
+"""Keys of the metrics that not every machine can count; see ``Instruments``."""
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
-"""The names of what grows with the window, and is given by the second of it beside other figures.
-
-Idle CPU by the second has a name of its own, ``share``.
-"""
-IDLE_USER = "time_user_idle"
-IDLE_SYSTEM = "time_system_idle"
-"""The keys of the split of the workers' idle CPU, by the kernel's ticks."""
+"""Names of the metrics that are shown per second of the window. Idle CPU has ``share`` for that."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
@@ -141,47 +125,38 @@ METRICS = (
     Metric("items", "items_out", "count", "items out"),
 )
 
-"""What every run may give."""
-
 SEEN_FROM_OUTSIDE = tuple(
     metric
     for metric in METRICS
     if metric.name in ("real", "user", "system", "cpu", "rss", "switches", "preemptions")
     or metric.key.startswith("machine_")
 )
-"""What a run gives whose workers say nothing of themselves, such as a user's own dataflow."""
+"""The metrics of workers that do not report any, such as a user's own dataflow."""
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
-"""That of what is counted from outside."""
 GROWTH = Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute")
-"""That of what waits: what rises within the window, without pages of files."""
+"""Growth within the window, without pages of files."""
 STOP = Metric("stop", "time_stop", "second", "time to end")
-"""That of what ends only when it is told to."""
 
 SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"
-"""Keys of what is known of services that run, and not of those that a phase has stopped."""
 SERVICES = (
     Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU"),
     Metric("service-requests", SERVICE_REQUESTS, "count", "requests to the services"),
     Metric("service-bytes", SERVICE_BYTES, "byte", "bytes to and from the services"),
 )
-"""What services did for a worker within its window."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instruments:
-    """What the kernel counts on this machine besides CPU time and switches."""
+    """The optional counters of this machine's kernel."""
 
     tracepoint: int | None = None
-    """What system calls are counted by, as the kernel numbers it; ``None`` where they cannot be."""
+    """The kernel's number for the counter of system calls; ``None`` where it is not available."""
     reason: str = ""
-    """Why they cannot be."""
     remedy: str = ""
-    """The command that would mend that."""
 
     @property
     def keys(self) -> frozenset[str]:
-        """The metrics that it gives, by their key."""
         return frozenset() if self.tracepoint is None else INSTRUMENTED

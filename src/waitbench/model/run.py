@@ -1,4 +1,4 @@
-"""Runs: what is planned, and what came of it, a number or a reason why there is none."""
+"""Runs: their plans, and their results, which are measurements or reasons for having none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,60 +9,59 @@ from waitbench.model.metrics import BEYOND, STOP, Count, Metric, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
-"""The number of the round whose figures are not kept."""
 
 MEASURED = "ok"
-"""What result files have where others have the reason of an outcome."""
+"""The outcome of a measurement in result files."""
+
+# The reasons of outcomes.
 FAILED = "failed"
 TIMED_OUT = "timed-out"
 LOST_ITEMS = "lost-items"
 NOT_BUILT = "not-built"
-"""The outcome of a revision that has no environment."""
 NOT_SUPPORTED = "not-supported"
-"""The outcome of a scenario that needs what a revision cannot do: said, but no failure."""
+"""The revision lacks a capability that the scenario needs."""
 ENDED = "ended"
-"""The outcome of a worker that has ended in a phase in which it may."""
+"""The worker has ended in a phase in which it may."""
 UNABLE = frozenset({NOT_SUPPORTED, ENDED})
-"""Outcomes of a revision of which there is nothing to compare in a scenario, and need not be."""
+"""There is nothing to compare, and that is no failure."""
 DISTURBED = "disturbed"
-"""The mark of a run while the machine did something else; the outcome of a repeated one."""
+"""Other programs used the machine; also a mark of runs that count all the same."""
 REPEATED = "repeated"
-"""The outcome of a run of an earlier session that a resumed one makes anew, with its round."""
+"""A resumed session repeats the run together with its round."""
 CROWDED = "crowded"
-"""The outcome of a run at once with others, where these were in each other's way."""
+"""Concurrent runs were in each other's way."""
 HARMLESS = UNABLE | {DISTURBED, REPEATED, CROWDED}
 """Outcomes that do not make a comparison fail."""
 
+# The marks of measurements.
 RESTARTED = "restarted"
-"""The mark of a run in which processes of the worker began while it was to wait."""
+"""Processes of the worker began while it was to wait."""
 BY_PROC = "by-proc"
-"""The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
+"""Its figures were read from /proc while it lived, instead of being counted by the kernel."""
 SIDE_BY_SIDE = "side-by-side"
-"""The mark of a run that took place at once with others of its scenario."""
 INCOMPLETE = "incomplete"
-"""The mark of a run that did not answer, or not end, as it should: see ``Measurement``."""
+"""It did not answer, or end, as it should: see ``Measurement``."""
 SENT_AT_END = "sent-at-end"
-"""The mark of a run whose poke said ``sent`` as it ended: lateness counts from its start."""
+"""Its poke reported ``sent`` as it ended, so lateness counts from the start of the poke."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
-    """One run of one revision."""
+    """A run to be made."""
 
     scenario: Scenario
     label: str
     round: int
-    """1 and up; 0 is the warm-up."""
+    """``WARM_UP``, or from 1."""
     position: int
-    """Its place within the round, from 0."""
 
 
 class Lack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a run that counts has no value of a metric."""
+    """The lack of one metric in a run that counts."""
 
     why: str
     more_than: Quantity | None = None
-    """The time limit that the value exceeds (it is right-censored); ``None``: nothing is known."""
+    """The time limit that the (right-censored) value exceeds; ``None``: nothing is known."""
 
 
 class Measurement(
@@ -77,25 +76,24 @@ class Measurement(
     started_at: str
     """ISO 8601, UTC."""
     metrics: Mapping[str, Quantity]
-    """By the metric's key in files, in its unit."""
+    """By the metric's key, in its unit."""
     marks: tuple[str, ...] = ()
-    """What is odd about it: ``disturbed``, ``restarted``."""
     incomplete: Mapping[str, Lack] = {}
-    """What it lacks, by the metric's key: its poke went unanswered, or its end was bad."""
+    """Lacking metrics by key: the poke went unanswered, or the shutdown failed."""
     loaded: Mapping[str, str] = {}
-    """SHA-256 of each file that a program had loaded, by path; of its first run only."""
+    """SHA-256 of each file that a program had loaded, by path; in its first run only."""
     left: str = ""
-    """The command lines of what its commands left behind, which was told to end, too."""
+    """Command lines of the processes that its commands left behind, and that were ended, too."""
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether its poke was not answered within its time limit."""
+        """Whether its poke exceeded its time limit."""
         return any(
             lack.more_than is not None for key, lack in self.incomplete.items() if key != STOP.key
         )
 
     def cost(self, metric: Metric) -> float | None:
-        """The value of a metric, ``BEYOND`` where its time limit passed first, if it has either."""
+        """The value of a metric if known; ``BEYOND`` if its time limit passed first."""
         lack = self.incomplete.get(metric.key)
         is_beyond = lack is not None and lack.more_than is not None
         return BEYOND if is_beyond else self.metrics.get(metric.key)
@@ -104,24 +102,22 @@ class Measurement(
 class Outcome(
     msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision", "reason": "outcome"}
 ):
-    """A run that gave no measurement."""
+    """A run without a measurement."""
 
     label: str
     round: Count
     position: Count
     started_at: str
     reason: str
-    """``failed``, ``timed-out``, ``lost-items``, ``not-built``; and the harmless ones."""
     message: str
     log: str = ""
-    """The end of what the run printed."""
 
 
 Result = Measurement | Outcome
 
 
 def set_aside(result: Result, reason: str, message: str) -> Outcome:
-    """The outcome that a result becomes when its run is made anew."""
+    """Turns a result into an outcome, as its run is repeated."""
     return Outcome(
         label=result.label,
         round=result.round,

@@ -1,4 +1,4 @@
-"""Scans: one parameter of a scenario at several values, each of them a scenario of its own."""
+"""Scans: one parameter at several values, each of which is a scenario."""
 
 import re
 from dataclasses import dataclass
@@ -9,47 +9,40 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import FileName, Quantity
 
 TOPOLOGY = ("processes", "workers")
-"""What is scanned of how a run is started, rather than of a scenario's parameters."""
+"""Scannable attributes of the topology, rather than parameters of a scenario."""
 
 SILENCE = "silence"
-"""For how long a worker is left alone before it is poked: its window, and what is asked is how late
-it answers, not what one more second adds."""
+"""Scans the window before the poke for its effect on lateness, not for the cost of a second."""
 
 _SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
 _RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
 EXAMPLE = "such as --scan partitions=1:4096 (1, 2, 4, 8 …), or --scan partitions=1,16,256"
-_FEWEST, _MOST = 3, 64
-"""Values: two are always on a line."""
+_FEWEST, _MOST = 3, 64  # two values are always on a line
 
 
 class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a scenario is on a curve."""
+    """The place of a scenario on a curve."""
 
     scenario: FileName
-    """The name that it would have without the scan."""
     parameter: FileName
     value: Quantity
 
     @property
     def curve(self) -> tuple[str, str]:
-        """What all points of a scan have in common."""
         return self.scenario, self.parameter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scan:
-    """A parameter and its values, in ascending order."""
+    """A parameter and its ascending values."""
 
     parameter: str
     values: tuple[int | float, ...]
 
     @classmethod
     def parse(cls, text: str) -> "Scan":
-        """Reads ``NAME=LOW:HIGH``, which doubles from LOW on and ends with HIGH, or ``NAME=A,B,C``.
-
-        Raises ``UsageError`` that says what would be right.
-        """
+        """Reads ``NAME=LOW:HIGH``, doubled up to HIGH, or ``NAME=A,B,C``. Raises ``UsageError``."""
         match = _SCAN.fullmatch(text.strip())
         if match is None:
             raise UsageError(f"--scan {text!r} is not NAME=VALUES, {EXAMPLE}.")
@@ -61,17 +54,17 @@ class Scan:
             )
         if len(set(values)) < len(values):
             raise UsageError(f"--scan {text!r} names a value twice.")
-        if match["name"] in TOPOLOGY and not all(isinstance(one, int) for one in values):
+        if match["name"] in TOPOLOGY and not all(isinstance(value, int) for value in values):
             raise UsageError(f"--scan {text!r}: {match['name']} are whole numbers.")
         return cls(parameter=match["name"], values=tuple(values))
 
     @property
     def setting(self) -> str:
-        """The parameter of a scenario that it sets, or what is scanned of how a run is started."""
+        """The name of the parameter that it sets, or an attribute of the topology."""
         return "window" if self.parameter == SILENCE else self.parameter
 
     def settings(self, value: int | float) -> tuple[str, ...]:
-        """What ``--set`` would be given; nothing where it is not a parameter of a scenario."""
+        """The equivalent values of ``--set``, if it sets a parameter of the scenario."""
         return () if self.parameter in TOPOLOGY else (f"{self.setting}={value}",)
 
 
@@ -83,10 +76,10 @@ def _values(text: str, whole: str) -> list[int | float]:
             raise UsageError(
                 f"--scan {whole!r}: the first value must be above zero, and below the last."
             )
-        found = [low]
-        while found[-1] * 2 < high:
-            found.append(found[-1] * 2)
-        return [*found, high]
+        doubled = [low]
+        while doubled[-1] * 2 < high:
+            doubled.append(doubled[-1] * 2)
+        return [*doubled, high]
     numbers = [part.strip() for part in text.split(",")]
     wrong = [part for part in numbers if not _NUMBER.fullmatch(part) or not float(part) > 0]
     if wrong:

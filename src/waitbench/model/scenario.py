@@ -1,4 +1,4 @@
-"""Scenarios: a worker with fixed parameters, and what to expect of a run of it."""
+"""Scenarios: a worker with fixed parameters, and expectations of its runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,25 +16,19 @@ CAPABILITIES = {
     NEXT_AWAKE: "say when a source is to be asked next",
     ALARM: "wake a step at a time that it asks for",
 }
-"""What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
-
+"""Features of some revisions, each with the end of a sentence: "it cannot …"."""
 
 LAUNCHER = "launcher"
-"""The kind of topology that an engine's own launcher makes."""
 
 
 @dataclass(frozen=True)
 class Topology:
-    """How the processes of a run are started."""
+    """The number of processes of a run, and how they are started."""
 
     kind: str
-    """One of the engine's.
-
-    ``single``: one process; ``cluster``: N of them, as in production; ``launcher``: its own.
-    """
+    """One of the engine's, such as ``single``, ``cluster`` (as in production) or ``launcher``."""
     processes: int = 1
     workers: int = 1
-    """Worker threads of each process."""
 
     def __str__(self) -> str:
         plural = "es" if self.processes != 1 else ""
@@ -44,68 +38,58 @@ class Topology:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A worker with fixed parameters. This class answers for one of which nothing is known."""
+    """A worker with fixed parameters. The defaults suit a worker about which nothing is known."""
 
     name: str
     purpose: str
     parameters: Parameters = field(default_factory=dict)
-    """What the worker is given, and what identifies it."""
     by_default: bool = True
     """Whether it runs when no ``--scenario`` is given."""
     large_changes_only: bool = False
-    """Whether the gate asks it for large rises only, in few rounds; it does so by default.
-
-    Such are a long silence and the engine's own launcher: their rounds are long or noisy, and what
-    breaks there costs a multiple."""
+    """Whether few rounds suffice, as they are long or noisy, and defects multiply the cost."""
     topology: Topology | None = None
-    """How its processes are started, where that is part of it."""
     is_own: bool = True
-    """Whether it is one of ours, which report what they do; a user's dataflow need not."""
+    """Whether it is ours rather than a user's dataflow."""
     is_observed: bool = True
-    """Whether its runs may report what they do, by the probe in dataflows/support."""
+    """Whether its runs may report metrics, by the probe in dataflows/support."""
     is_command: bool = False
-    """Whether a worker file describes it, and not a dataflow."""
     scan: ScanPoint | None = None
-    """Its place on a curve, if it is one of a scan."""
 
     @property
     def settable(self) -> tuple[str, ...]:
-        """The parameters that may be set."""
         return ()
 
     @property
     def waits(self) -> bool:
-        """Whether its input makes the workers wait: items are due over time, or it is silent."""
+        """Whether its input makes the workers wait."""
         return False
 
     @property
     def idles(self) -> bool:
-        """Whether revisions may run side by side, as there is nothing to do for most of a run."""
+        """Whether its workers idle for most of a run, so that revisions may run concurrently."""
         return False
 
     @property
     def works(self) -> bool:
-        """Whether it has heavy work to do, whose CPU dwarfs that of any waiting."""
+        """Whether the CPU of its work dwarfs that of any waiting."""
         return False
 
     @property
     def needs(self) -> frozenset[str]:
-        """Capabilities without which a revision cannot run it."""
         return frozenset()
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """Everything that a run of it may give."""
         return METRICS
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Keys of metrics that its runs do not give, and what would mend that."""
+        """Remedies by the keys of the metrics that its runs lack."""
         return {}
 
     @property
     def expected_s(self) -> float:
-        """Roughly how long a run takes, for the time left and the time limit; not a measurement."""
+        """A rough estimate of the length of a run, for the time left and the time limit."""
         return 60.0
 
     @property
@@ -113,38 +97,35 @@ class Scenario:
         """After this a run counts as hung."""
         return 30 + 5 * self.expected_s
 
-    def started_as(self, asked: Topology) -> Topology:
-        """How its processes are started in a comparison that asks for a topology."""
-        return self.topology or asked
+    def started_as(self, default: Topology) -> Topology:
+        """The topology of its runs in a comparison with a default."""
+        return self.topology or default
 
     @property
     def has_window(self) -> bool:
-        """Whether it is known how long it waits; otherwise a run of it finds that out."""
+        """Whether the length of its window is known; otherwise a run measures it."""
         return True
 
     def shortened(self) -> "Scenario":
-        """The same as the gate has it, unless that is asked for full length."""
+        """The variant for the gate, unless full length is requested."""
         return self
 
     def warmed_up(self) -> "Scenario":
-        """The same as a warm-up has it, of which nothing is kept: no longer than the gate's."""
-        return min(self, self.shortened(), key=lambda one: one.expected_s)
+        """The variant for a warm-up: no longer than the gate's."""
+        return min(self, self.shortened(), key=lambda it: it.expected_s)
 
     def lasting(self, seconds: float) -> "Scenario":
-        """The same, waiting for so many seconds at least, where it can be told to."""
+        """The variant that waits for at least so many seconds, if its window can be set."""
         return self
 
     def watched_for(self, seconds: float) -> "Scenario":
-        """The same, waiting for just so many seconds, where it is told when to end."""
+        """The variant that waits for exactly so many seconds, if its end can be set."""
         return self
 
     def expected_items(self, topology: Topology) -> int | None:
-        """How many items must come out of a run; ``None`` where nobody knows."""
+        """The number of items that a run must emit, if known."""
         return None
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
-        """The metrics that a run itself writes, by key: out of the files of each of its copies.
-
-        Raises ``ValueError`` with a sentence for what is missing or damaged.
-        """
+        """The metrics that the copies of a worker wrote, by key. Raises ``ValueError``."""
         return {}
