@@ -1,4 +1,4 @@
-"""Comparisons in folders: complete after every run, whatever happens between two writes."""
+"""Comparisons in folders: complete after every run, even if interrupted."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -57,7 +57,7 @@ def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
     finish(tmp_path, odd, make_record({label: [times(1, 1, 1)], "é": []}), rounds=3)
     contents = comparisons.read(tmp_path)
     assert contents.records[0] == odd
-    assert [one.topology for one in contents.records] == ["cluster, 4 processes", "single"]
+    assert [it.topology for it in contents.records] == ["cluster, 4 processes", "single"]
     assert (contents.comparison.argv, contents.comparison.settings) == (
         odd.context.argv, {"rounds": 3}
     )  # fmt: skip
@@ -116,9 +116,9 @@ def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_beg
     named = [make_record({"a": [times(1, 1, 1)]}, scenario=name) for name in "zam"]
     named[1].measurements.clear()
     keep(tmp_path, *named)
-    assert [one.scenario for one in comparisons.read(tmp_path).records] == ["z", "m"]
+    assert [it.scenario for it in comparisons.read(tmp_path).records] == ["z", "m"]
     comparisons.finish(tmp_path, named)
-    assert [one.scenario for one in comparisons.read(tmp_path).records] == ["z", "a", "m"]
+    assert [it.scenario for it in comparisons.read(tmp_path).records] == ["z", "a", "m"]
 
 
 @pytest.mark.parametrize("content", [None, "", '{"format": 3, "kind": "compa'])

@@ -21,7 +21,7 @@ SAMPLE = ROOT / "docs" / "samples" / "waiting"
 def test_exports_hold_runs_for_hyperfine_1_and_2_and_a_row_for_each_with_its_own_metrics(
     tmp_path: Path,
 ) -> None:
-    """What some runs lack has no summary, and what was not measured no result."""
+    """A metric that some runs lack has no summary, and an unmeasured revision no result."""
     some = [{**times(3, 0.75, 0.5), "wakeups": 7}, times(1, 0.5, 0.25)]
     record = make_record({"a": some, "b": [times(2, 1, 0.5)], "c": []})
     record.add(outcome("c", 1, "failed"))
@@ -37,12 +37,12 @@ def test_exports_hold_runs_for_hyperfine_1_and_2_and_a_row_for_each_with_its_own
 
 
 def test_runs_are_the_rows_of_the_file_of_all_runs() -> None:
-    found = waitbench.read(str(SAMPLE))
+    runs = waitbench.read(str(SAMPLE))
     in_file = pd.read_csv(SAMPLE / "runs.csv")
-    assert [*found] == [*in_file]
+    assert [*runs] == [*in_file]
     for key in ("scenario", "revision", "round", "outcome", "time_cpu", "wakeups"):
-        assert found[key].dropna().tolist() == in_file[key].dropna().tolist()
-    assert found["started_at"].dt.year.min() >= 2020
+        assert runs[key].dropna().tolist() == in_file[key].dropna().tolist()
+    assert runs["started_at"].dt.year.min() >= 2020
 
 
 def test_where_there_are_no_results_is_a_value_error(tmp_path: Path) -> None:
@@ -68,6 +68,6 @@ def test_folded_stacks_are_a_line_each_with_a_whole_number(tmp_path: Path) -> No
     assert (tmp_path / "idle.my-branch.wakeups.folded").read_text() == "a;b c 1250\n"
     assert (tmp_path / "idle.my-branch.cpu.folded").read_text() == "a;b c 500000\n"
     (tmp_path / "idle.json").touch()
-    assert [one.name for one in reasons.paths(tmp_path)] == [
+    assert [path.name for path in reasons.paths(tmp_path)] == [
         "idle.my-branch.cpu.folded", "idle.my-branch.wakeups.folded", "idle.why.jsonl",
     ]  # fmt: skip

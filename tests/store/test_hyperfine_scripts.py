@@ -41,8 +41,8 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     # Of any platform: what it is, and what it needs there, is not built.
     printed("cargo", "fetch", "--target", "x86_64-unknown-linux-gnu", folder=crate)
     sources = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry" / "src"
-    found = {version: list(sources.glob(f"*/hyperfine-{version}/scripts")) for version in VERSIONS}
-    return {version: folders[0] for version, folders in found.items()}
+    paths = {version: list(sources.glob(f"*/hyperfine-{version}/scripts")) for version in VERSIONS}
+    return {version: folders[0] for version, folders in paths.items()}
 
 
 @pytest.fixture

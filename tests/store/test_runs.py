@@ -1,4 +1,4 @@
-"""``runs.jsonl``: a line a run, whatever cuts the last one off, and whatever damages another."""
+"""``runs.jsonl``: a line per run, even if the last is truncated, or another damaged."""
 
 import re
 from pathlib import Path
@@ -32,10 +32,10 @@ def run(number: int) -> Measurement:
 
 
 def read(path: Path) -> tuple[list[int], str]:
-    """The rounds that are there, and what is said of the last line."""
+    """The rounds of a file, and the sentence about its last line."""
     contents = comparisons.resume(path.parent)
     assert contents is not None
-    return [one.round for of in contents.records for one in of.measurements], contents.cut_off
+    return [run.round for it in contents.records for run in it.measurements], contents.cut_off
 
 
 def test_a_file_cut_off_at_any_byte_keeps_all_runs_but_the_last_and_says_so(path: Path) -> None:
@@ -50,8 +50,8 @@ def test_a_file_cut_off_at_any_byte_keeps_all_runs_but_the_last_and_says_so(path
 def test_a_line_that_a_power_cut_left_as_zeros_is_left_out(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"\0" * 4096)
-    rounds, said = read(path)
-    assert (rounds, "cut off" in said) == ([1, 2], True)
+    rounds, cut_off = read(path)
+    assert (rounds, "cut off" in cut_off) == ([1, 2], True)
 
 
 def test_what_goes_on_takes_a_line_that_was_cut_off_away(path: Path, record: Record) -> None:

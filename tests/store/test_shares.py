@@ -1,4 +1,4 @@
-"""Shares that are put together, and what is refused."""
+"""Merged shares, and refusals."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -50,41 +50,41 @@ def test_merged_shares_are_byte_for_byte_what_one_machine_wrote(
     folders = part(whole, number)
     together = tmp_path / "together"
     write_merged(together, *reversed(folders))
-    for name in (COMPARISON_NAME, "runs.csv", "runs.jsonl", *(f"{one}.json" for one in NAMES)):
+    for name in (COMPARISON_NAME, "runs.csv", "runs.jsonl", *(f"{it}.json" for it in NAMES)):
         assert (together / name).read_bytes() == (whole / name).read_bytes()
 
 
 def test_a_record_of_another_machine_says_so(whole: Path, tmp_path: Path) -> None:
-    one, two = part(whole, 2)
-    change(two, lambda content: content.update(machine=THERE, started_at="2025"))
+    first, second = part(whole, 2)
+    change(second, lambda content: content.update(machine=THERE, started_at="2025"))
     together = tmp_path / "together"
-    write_merged(together, one, two)
+    write_merged(together, first, second)
     contents = comparisons.read(together)
     assert (contents.comparison.machine, contents.comparison.started_at) == (HERE, "2025")
-    found = {one.scenario: (one.machine, one.measured_on) for one in contents.records}
-    assert found == {"one": (None, HERE), "two": (THERE, THERE), "three": (None, HERE)}
+    machines = {it.scenario: (it.machine, it.measured_on) for it in contents.records}
+    assert machines == {"one": (None, HERE), "two": (THERE, THERE), "three": (None, HERE)}
 
 
 def test_what_the_first_share_does_not_know_is_known_from_the_others_if_they_agree(
     whole: Path,
 ) -> None:
-    one, two, three = part(whole, 3)
-    change(one, lambda content: content["revisions"][1].update(environment=None))
-    revisions = merged(one, two, three)[0].revisions
+    first, second, third = part(whole, 3)
+    change(first, lambda content: content["revisions"][1].update(environment=None))
+    revisions = merged(first, second, third)[0].revisions
     assert all(revision.facts is not None for revision in revisions)
-    change(three, _environment(package_sha256="feed"))
+    change(third, _environment(package_sha256="feed"))
     with pytest.raises(UsageError, match=r"3-of-3. are not .*: builds of b differ"):
-        merged(one, two, three)
+        merged(first, second, third)
 
 
 def test_a_scenario_is_taken_from_one_machine_and_none_is_missing(whole: Path) -> None:
-    one, two, three = part(whole, 3)
+    first, second, third = part(whole, 3)
     with pytest.raises(UsageError, match="A share is missing: no folder has two"):
-        merged(one, three)
+        merged(first, third)
     with pytest.raises(UsageError, match="two was measured in 2 of these"):
-        merged(one, two, two, three)
+        merged(first, second, second, third)
     with pytest.raises(UsageError, match="one was measured in 2 of these"):
-        merged(whole, one)
+        merged(whole, first)
 
 
 def _revision(**changes: Any) -> Callable[[dict[str, Any]], None]:
@@ -116,28 +116,28 @@ def _parameter(content: dict[str, Any]) -> None:
 def test_shares_of_two_comparisons_are_refused(
     edited: Callable[[dict[str, Any]], None], says: str, whole: Path
 ) -> None:
-    one, two = part(whole, 2)
-    change(two, edited)
+    first, second = part(whole, 2)
+    change(second, edited)
     with pytest.raises(UsageError, match=f"not of one comparison: .*{says} differ"):
-        merged(one, two)
+        merged(first, second)
 
 
 def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
-    one, _two = part(whole, 2)
-    change(one, lambda content: content.update(finished=False))
+    first, _second = part(whole, 2)
+    change(first, lambda content: content.update(finished=False))
     with pytest.raises(UsageError, match=r"not finished.*--resume"):
-        shares.read(one)
-    (one / "runs.jsonl").write_text("")
+        shares.read(first)
+    (first / "runs.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
-        shares.read(one)
+        shares.read(first)
 
 
 def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
-    one, *_ = part(whole, 3)
+    first, *_ = part(whole, 3)
     place = tmp_path / "1"
-    shares.unpack(shares.packed(one), place)
-    assert shares.packed(place) == shares.packed(one)
-    assert len(shares.packed(one)) == 4
+    shares.unpack(shares.packed(first), place)
+    assert shares.packed(place) == shares.packed(first)
+    assert len(shares.packed(first)) == 4
     with pytest.raises(UsageError):
         shares.unpack(shares.packed(tmp_path / "nowhere"), tmp_path / "2")
     assert not (tmp_path / "2").exists()

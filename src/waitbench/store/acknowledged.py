@@ -1,4 +1,4 @@
-"""The change points of a history that were announced: each is, once."""
+"""The announced change points of a history: each is announced once."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,12 +16,11 @@ class _File(msgspec.Struct, tag_field="kind", tag=KIND):
 
 
 def read(store: Path) -> frozenset[Announced]:
-    """Those that were announced. Raises ``UsageError`` for a file that is not one of ours."""
-    found = formats.read(store, KIND, _File)
-    return frozenset(found.change_points if found else ())
+    """Raises ``UsageError`` for a file that is not one of ours."""
+    file = formats.read(store, KIND, _File)
+    return frozenset(file.change_points if file else ())
 
 
 def add(store: Path, announced: Iterable[Announced]) -> None:
-    """Saves that some were announced. Raises ``HarnessError`` when the disk refuses."""
     every = sorted(read(store).union(announced))
     formats.write(store, KIND, {"change_points": msgspec.to_builtins(every)})

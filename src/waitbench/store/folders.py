@@ -1,4 +1,4 @@
-"""Where comparisons are kept: a folder each, never overwritten; ``latest`` leads to the last."""
+"""The folders of comparisons: one each, never overwritten; ``latest`` links to the last."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from waitbench.system.places import RESULTS
 LATEST = "latest"
 
 _MOST_BYTES = 120
-"""The most that a name may take, without the number behind it. File systems allow 255."""
+"""The longest name without its number. File systems allow 255."""
 
 
 @contextmanager
@@ -27,29 +27,28 @@ def claimed(
     store: Path = RESULTS,
     resumable: Callable[[Path], object] | None = None,
 ) -> Iterator[Path]:
-    """A folder to measure into, which is ours alone for the time of the block.
+    """A folder to measure into, locked for the block.
 
-    A new one is named after the time and the labels of a comparison, and ``latest`` leads to it. A
-    requested one is empty, or holds what ``resumable`` says can be resumed; then it is the latest
-    where none is requested. Where the block fails, what was made of a requested folder and its
-    parents is taken away if it is still empty; all stays where the harness is ended, for it says
-    where to go on. Raises ``UsageError`` where the folder holds anything else, or where another
-    comparison is at work in it; nothing in it is touched.
+    A new folder is named after the time and the labels of a comparison, and ``latest`` links to it.
+    A requested folder must be empty, or hold a comparison that ``resumable`` accepts; to resume,
+    the default is the latest. If the block fails, new folders are removed if they are still empty.
+    They stay if the harness is interrupted, as its message names the folder to resume. Raises
+    ``UsageError``, and changes nothing, if the folder holds anything else or is in use.
     """
     if resumable is not None:
         requested = requested or _latest(store)
     folder = requested or _new_folder(store, labels or ("comparison",))
-    made = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    new = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
     with ExitStack() as stack:
         try:
             with _explained(folder):
                 folder.mkdir(parents=True, exist_ok=True)
-                # The folder itself is locked, so that no lock file stays behind.
+                # Locking the folder itself leaves no lock file behind.
                 descriptor = os.open(folder, os.O_RDONLY)
                 stack.callback(os.close, descriptor)
                 is_empty = not any(folder.iterdir())
             if not locks.try_lock(descriptor):
-                made.clear()  # it is theirs
+                new.clear()  # it is theirs
                 raise UsageError(
                     f"Another comparison is writing to {str(folder)!r}. "
                     "Wait for it, or name another folder with --results."
@@ -61,15 +60,15 @@ def claimed(
                     "folder that is empty or not there yet, or with --resume one that the same "
                     "command has begun."
                 )
-            # Nobody writes here now: these are halves of files whose writer was killed.
+            # The lock is ours, so that the writers of these halves are dead.
             for half in folder.glob(f".*{files.HALF}"):
                 with suppress(OSError):
                     half.unlink()
             yield folder
         except Exception:
-            for place in made:
+            for path in new:
                 with suppress(OSError):  # not empty, or never made
-                    place.rmdir()
+                    path.rmdir()
             raise
 
 
@@ -89,7 +88,6 @@ def _latest(store: Path) -> Path | None:
 
 
 def _new_folder(store: Path, labels: Sequence[str]) -> Path:
-    """A folder that nobody else has, named after the time and labels; ``latest`` leads to it."""
     latest = store / LATEST
     if latest.exists() and not latest.is_symlink():
         raise UsageError(f"{str(latest)!r} is not a link that waitbench made: move it away.")
@@ -101,7 +99,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
             with suppress(FileExistsError):
                 folder.mkdir()
                 break
-        # A link is replaced: there is no moment without one.
+        # Replacing the link is atomic.
         link = folder.with_name(f".{LATEST}.{folder.name}")
         link.symlink_to(folder.name)
         link.replace(latest)
@@ -109,7 +107,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
 
 
 def _name(words: Sequence[str]) -> str:
-    """A name for a folder of now, safe on every file system, however odd the words are."""
+    """A name from the time and sanitised words, valid on every file system."""
     safe = [re.sub(r"[^\w.+]+", "-", word).strip("-.") for word in words]
     name = "-".join([f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}", *filter(None, safe)])
     return name.encode()[:_MOST_BYTES].decode(errors="ignore").rstrip("-.")
@@ -117,7 +115,7 @@ def _name(words: Sequence[str]) -> str:
 
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """Says what the system has against a folder. Raises ``UsageError``."""
+    """Turns errors of the system into a ``UsageError``."""
     try:
         yield
     except OSError as error:

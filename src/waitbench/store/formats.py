@@ -1,4 +1,4 @@
-"""Files of JSON, read with care: nobody knows who wrote one, or what cut it off."""
+"""JSON files, validated when read: they may be damaged, truncated or foreign."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,6 @@ from waitbench.model.errors import UsageError
 from waitbench.system import files
 
 FORMAT = 3
-"""The number that stands in every file."""
 _Kind = TypeVar("_Kind")
 
 
@@ -22,7 +21,7 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
-    """Turns what goes wrong while a file, or a line of it, is read into a ``UsageError``."""
+    """Turns errors of reading a file, or a line of it, into a ``UsageError``."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -40,23 +39,22 @@ def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[N
 
 
 def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind | None:
-    """What ``write`` has written, if it has. Raises ``UsageError`` for anything else."""
+    """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
     path = folder / f"{kind}.json"
     if not files.is_there(path):
         return None
     with reading(path, remedy=remedy):
         data = json.loads(files.read(path))
-        found = msgspec.convert(data, _Format).format
-        if found != FORMAT:
+        version = msgspec.convert(data, _Format).format
+        if version != FORMAT:
             raise ValueError(
-                f"it is of format {found}, and this version of waitbench reads format {FORMAT}: "
+                f"it is of format {version}, and this version of waitbench reads format {FORMAT}: "
                 "use the version that wrote it"
             )
         return msgspec.convert(data, into)
 
 
 def write(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
-    """Writes ``KIND.json``. Raises ``HarnessError`` when the disk refuses."""
-    # Not by msgspec: what was typed may not be UTF-8.
+    # msgspec rejects surrogates, which arguments may contain.
     text = json.dumps({"format": FORMAT, "kind": kind, **content}, indent=1)
     files.write_text(folder / f"{kind}.json", text)

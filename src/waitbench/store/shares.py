@@ -1,6 +1,6 @@
-"""Folders that belong together: shares of one comparison, or whole ones, a machine each.
+"""Shares of one comparison, each measured on a machine of its own, and merged.
 
-Only whole scenarios are put together, each as one machine measured it; no figure is made of two.
+Each scenario comes whole from one share: no figure mixes machines.
 """
 
 import re
@@ -20,14 +20,11 @@ from waitbench.store.formats import reading
 from waitbench.system import files
 
 _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
-"""What a share was asked for by, among arguments with zeros between them."""
+"""The option among arguments that are joined by NUL."""
 
 
 def read(folder: Path) -> Contents:
-    """A comparison, or a share of one, that is finished. Raises ``UsageError`` for anything else.
-
-    A half is not taken for the whole: what an interruption left is to be continued first.
-    """
+    """Reads a finished comparison, or a share of one. Raises ``UsageError`` for anything else."""
     contents = comparisons.read(folder)
     if not contents.comparison.finished:
         raise UsageError(
@@ -37,31 +34,30 @@ def read(folder: Path) -> Contents:
 
 
 def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
-    """The comparison of which these are all shares, and its records.
+    """Merges all shares of a comparison into its header and its records.
 
-    Raises ``UsageError`` where they are not of one comparison, one of them is missing, or two have
-    a scenario in common.
+    Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
     """
-    in_order = sorted(shares, key=lambda one: one.comparison.here.index or 0)
-    found = [one.comparison for one in in_order]
-    # Each revision as a share has it that could set it up.
+    in_order = sorted(shares, key=lambda share: share.comparison.here.index or 0)
+    contexts = [share.comparison for share in in_order]
+    # Taken from a share that has an environment for the revision, if there is one.
     revisions = tuple(
-        next((one for one in of_each if one.facts is not None), of_each[0])
-        for of_each in zip(*(one.revisions for one in found), strict=False)
+        next((revision for revision in versions if revision.facts is not None), versions[0])
+        for versions in zip(*(context.revisions for context in contexts), strict=False)
     )
-    for one in in_order[1:]:
-        _require_alike(in_order[0], one, revisions)
-    _require_whole([one.here for one in found])
-    by_name = {record.scenario: record for one in in_order for record in one.records}
-    records = [by_name[name] for name in found[0].here.of]
-    machine = found[0].machine
+    for share in in_order[1:]:
+        _require_alike(in_order[0], share, revisions)
+    _require_whole([context.here for context in contexts])
+    by_name = {record.scenario: record for share in in_order for record in share.records}
+    first = contexts[0]
+    records = [by_name[name] for name in first.here.of]
     for record in records:
-        record.machine = record.measured_on if record.measured_on != machine else None
+        record.machine = record.measured_on if record.measured_on != first.machine else None
     whole = structs.replace(
-        found[0],
+        first,
         revisions=revisions,
-        started_at=min(one.started_at for one in found),
-        argv=tuple(_SHARD.sub("", "\0".join(found[0].argv)).split("\0")),
+        started_at=min(context.started_at for context in contexts),
+        argv=tuple(_SHARD.sub("", "\0".join(first.argv)).split("\0")),
         scenarios=tuple(record.facts for record in records),
         share=None,
         finished=False,
@@ -72,10 +68,7 @@ def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
 def write(
     folder: Path, whole: Context, records: Sequence[Record], shares: Iterable[Path]
 ) -> Contents:
-    """Writes a comparison as if it had been measured in this folder, and what shares have besides.
-
-    Raises ``HarnessError``.
-    """
+    """Writes a merged comparison, and copies the stacks of its shares. Raises ``HarnessError``."""
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
     for path in (path for share in shares for path in why.paths(share)):
@@ -86,15 +79,12 @@ def write(
 
 
 def packed(folder: Path) -> Mapping[str, bytes]:
-    """The files of a folder by their names; none where there is no folder."""
+    """The files of a folder by name; none if it does not exist."""
     return {path.name: files.read(path) for path in folder.glob("*")}
 
 
 def unpack(content: Mapping[str, bytes], folder: Path) -> None:
-    """Keeps a finished share that another machine has packed.
-
-    Whoever packed it is trusted. Raises ``UsageError`` for anything else; nothing is kept then.
-    """
+    """Writes a finished share of a trusted machine. Raises ``UsageError`` and writes no other."""
     half = folder.with_name(f"{folder.name}.part")
     files.remove(half)
     half.mkdir()
@@ -105,7 +95,7 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRecord]) -> None:
-    """Raises ``UsageError`` that names the first of what two folders do not have in common."""
+    """Raises a ``UsageError`` that names the first difference between two comparisons."""
     here, there = _in_common(first.comparison, known), _in_common(other.comparison, known)
     for name in {**here, **there}:
         if here.get(name) != there.get(name):
@@ -115,12 +105,12 @@ def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRec
             )
 
 
-def _in_common(one: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
+def _in_common(context: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
     return {
-        "versions of waitbench": one.waitbench,
-        "versions of hyperfine": one.hyperfine_version,
-        **one.in_common(known),
-        **{f"settings {name!r}": value for name, value in one.settings.items()},
+        "versions of waitbench": context.waitbench,
+        "versions of hyperfine": context.hyperfine_version,
+        **context.in_common(known),
+        **{f"settings {name!r}": value for name, value in context.settings.items()},
     }
 
 

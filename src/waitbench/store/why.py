@@ -1,4 +1,4 @@
-"""Where workers wait: a line a revision; and stacks as drawers of flame graphs take them."""
+"""Where workers wait: a file of a line per revision; and folded stacks for flame graphs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,25 +12,22 @@ from waitbench.system import files
 from waitbench.system.streams import printable
 
 SUFFIX = ".why.jsonl"
-"""What follows the scenario in the file's name."""
 _FOLDED = ".folded"
 _UNITS = {"wakeups": 1_000, "cpu": 1_000_000}
-"""What one is written as, for drawers take whole numbers: wake-ups in 1,000 s, CPU in µs/s."""
+"""Scales, as flame graphs take integers: wake-ups in 1,000 s, CPU in µs/s."""
 
 
-def write(folder: Path, scenario: str, several: Sequence[Why]) -> None:
-    """Writes what some revisions showed in a scenario. Raises ``HarnessError``."""
-    text = msgspec.json.Encoder().encode_lines(several).decode()
+def write(folder: Path, scenario: str, whys: Sequence[Why]) -> None:
+    text = msgspec.json.Encoder().encode_lines(whys).decode()
     files.write_text(folder / f"{scenario}{SUFFIX}", text)
 
 
 def write_folded(
     folder: Path, scenario: str, label: str, stacks: Mapping[str, Mapping[str, float]]
 ) -> None:
-    """Writes the stacks of one revision, a file for each unit. Raises ``HarnessError``."""
     for unit, amounts in stacks.items():
         rounded = {stack: round(amount * _UNITS[unit]) for stack, amount in amounts.items()}
-        # The number is what follows the last space of a line.
+        # The number follows the last space of a line.
         lines = [
             f"{' '.join(printable(stack).split())} {number}\n"
             for stack, number in sorted(rounded.items())
@@ -42,15 +39,11 @@ def write_folded(
 
 
 def paths(folder: Path) -> list[Path]:
-    """The files that ``write`` and ``write_folded`` have made."""
     return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{_FOLDED}")))
 
 
 def of(folder: Path, scenario: str) -> list[Why]:
-    """What revisions showed in a scenario; none, if nobody looked.
-
-    Raises ``UsageError`` where the file is not one of ours.
-    """
+    """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
     path = folder / f"{scenario}{SUFFIX}"
     if not path.exists():
         return []
