@@ -23,7 +23,7 @@ def scan_records(costs: Costs, *, rounds: int = 5) -> list[Record]:
 
 
 def of_silence(costs: Costs) -> list[Record]:
-    """A scan of silences; who is left alone for longer answers later: 10 ms for each second."""
+    """A scan of silences, in which lateness grows by 10 ms for each second."""
     records = scan_records(costs)
     for place, (value, record) in enumerate(zip(VALUES, records, strict=True)):
         records[place] = replace(

@@ -12,7 +12,7 @@ HOSTILE = "<b>a|b\u202e`$(x)`"
 
 
 def history(points: int, *rises: tuple[int, float]) -> list[float]:
-    """Logarithms of what points cost, with rises from these points on, as shares."""
+    """Logarithms of the costs of points, with rises, as shares, from some points on."""
     return [math.fsum(math.log1p(rise) for at, rise in rises if at <= n) for n in range(points)]
 
 
@@ -51,8 +51,8 @@ def judged(
     rounds: Sequence[Sequence[float]],
     disturbed: Sequence[bool] = (),
 ) -> Step:
-    """Judges logarithms of what points cost in rounds of one scenario."""
-    costs = [[[math.exp(log) for log in one]] for one in rounds]
+    """Judges logarithms of the costs of points in the rounds of one scenario."""
+    costs = [[[math.exp(log) for log in points]] for points in rounds]
     return judge(search, points, costs, disturbed)
 
 

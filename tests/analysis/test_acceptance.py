@@ -20,7 +20,7 @@ BASE = rounds(1, 0.5)
 
 
 def verdict(*acceptances: Acceptance) -> GateVerdict:
-    """Of a comparison whose system time rose by half."""
+    """The verdict on a rise of system time by half."""
     record = record_of(BASE, scaled(BASE, system=1.5))
     return gate.conclude([record], CRITERIA, acceptances=acceptances)
 
@@ -38,10 +38,10 @@ def verdict(*acceptances: Acceptance) -> GateVerdict:
 def test_what_an_entry_is_about_does_not_fail_and_all_else_does(
     changes: dict[str, object], is_accepted: bool
 ) -> None:
-    found = verdict(replace(ENTRY, **changes))  # type: ignore[arg-type]
-    assert found.outcome is (GateOutcome.PASS if is_accepted else GateOutcome.FAIL)
-    assert bool(found.accepted) is is_accepted
-    assert {one.verdict for one in found.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
+    result = verdict(replace(ENTRY, **changes))  # type: ignore[arg-type]
+    assert result.outcome is (GateOutcome.PASS if is_accepted else GateOutcome.FAIL)
+    assert bool(result.accepted) is is_accepted
+    assert {it.verdict for it in result.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
 
 
 def test_a_candidate_whose_regression_is_accepted_is_measured_on() -> None:
@@ -50,7 +50,7 @@ def test_a_candidate_whose_regression_is_accepted_is_measured_on() -> None:
     wanting = []
     for acceptances in ((), (ENTRY,)):
         judged = gate.judge_all([record], noisy, acceptances=acceptances)
-        assert any(one.fails for one in judged) is not bool(acceptances)
+        assert any(it.fails for it in judged) is not bool(acceptances)
         wanting.append(
             len(gate.unsettled([replace(judged[1], verdict=Verdict.INCONCLUSIVE), judged[0]]))
         )

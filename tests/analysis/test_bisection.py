@@ -1,4 +1,4 @@
-"""Searches over histories: what they name and leave open; single steps: what rounds say."""
+"""Searches over histories, with their ends; and the verdicts of single steps."""
 
 import math
 import random
@@ -29,47 +29,47 @@ def test_a_culprit_is_found_within_the_steps_that_the_error_is_shared_over(
     faster = data.draw(st.booleans())
     size = data.draw(st.floats(0.101, 20))
     costs = [(-cost if faster else cost) for cost in history(points, (culprit, size))]
-    found = search(costs, faster=faster)
-    assert ended(found) == (End.FOUND, (culprit - 1, culprit))
-    assert len(found.steps) <= found.most_steps
+    result = search(costs, faster=faster)
+    assert ended(result) == (End.FOUND, (culprit - 1, culprit))
+    assert len(result.steps) <= result.most_steps
 
 
 @given(st.data())
 def test_of_several_culprits_one_is_named(data: st.DataObject) -> None:
     culprits = data.draw(st.sets(st.integers(1, 63), min_size=2, max_size=4))
-    found = search(history(64, *((culprit, 0.25) for culprit in culprits)))
-    assert found.end is End.FOUND
-    assert found.suspects[1] in culprits
+    result = search(history(64, *((culprit, 0.25) for culprit in culprits)))
+    assert result.end is End.FOUND
+    assert result.suspects[1] in culprits
 
 
 @given(st.data())
 def test_a_culprit_among_unbuildable_points_is_a_range_that_holds_it(data: st.DataObject) -> None:
     unbuildable = data.draw(st.sets(st.integers(1, 38)))
     culprit = data.draw(st.integers(1, 39))
-    found = search(history(40, (culprit, 0.25)), unbuildable=unbuildable)
+    result = search(history(40, (culprit, 0.25)), unbuildable=unbuildable)
     before = max(set(range(culprit)) - unbuildable)
     after = min(set(range(culprit, 40)) - unbuildable)
-    assert ended(found) == (End.FOUND if after == before + 1 else End.RANGE, (before, after))
-    assert len(found.steps) <= found.most_steps
+    assert ended(result) == (End.FOUND if after == before + 1 else End.RANGE, (before, after))
+    assert len(result.steps) <= result.most_steps
 
 
 @pytest.mark.parametrize(("rises", "faster"), [((), False), ((), True), (((7, 0.25),), True)])
 def test_nothing_changed_or_the_other_way_ends_after_the_ends(
     rises: tuple[tuple[int, float], ...], faster: bool
 ) -> None:
-    found = search(history(256, *rises), faster=faster)
-    assert (found.end, len(found.steps), found.next()) == (End.NO_CHANGE, 1, None)
+    result = search(history(256, *rises), faster=faster)
+    assert (result.end, len(result.steps), result.next()) == (End.NO_CHANGE, 1, None)
 
 
 @given(st.integers(20, 80))
 def test_a_ramp_names_no_commit(steps: int) -> None:
-    found = search(history(90, *((at, 0.01) for at in range(5, 5 + steps))))
-    assert (found.end, found.next()) == (End.OPEN, None)
+    result = search(history(90, *((at, 0.01) for at in range(5, 5 + steps))))
+    assert (result.end, result.next()) == (End.OPEN, None)
 
 
 def test_a_culprit_on_a_ramp_is_named() -> None:
-    found = search(history(64, (40, 0.25), *((at, 0.002) for at in range(64))))
-    assert ended(found) == (End.FOUND, (39, 40))
+    result = search(history(64, (40, 0.25), *((at, 0.002) for at in range(64))))
+    assert ended(result) == (End.FOUND, (39, 40))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -111,13 +111,13 @@ FIRST, SECOND = (0, 4), (4, 9)
 def answer(
     rounds: Sequence[Sequence[float]], disturbed: Sequence[bool] = (), *, faster: bool = False
 ) -> Step:
-    """What rounds say of two points, or of three, of a search that shares its error over ten."""
+    """Judges rounds of two or three points, in a search with ten steps."""
     search = begun(256, faster=faster)
     return judged(search, (0, 9) if len(rounds[0]) == 2 else (0, 4, 9), rounds, disturbed)
 
 
 def logs(*ratios: float) -> list[float]:
-    """What points cost that have these ratios to the first."""
+    """Costs of points with these ratios to the first."""
     return [0.0, *map(math.log, ratios)]
 
 
@@ -171,10 +171,10 @@ def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
 
 
 def test_changes_are_those_of_both_halves() -> None:
-    said = answer(noisy(logs(1.0, 1.25), 30, 0.07))
-    assert said.left == SECOND
-    first, second = said.changes
-    assert [(one.good, one.bad) for one in said.changes] == [(0, 4), (4, 9)]
+    step = answer(noisy(logs(1.0, 1.25), 30, 0.07))
+    assert step.left == SECOND
+    first, second = step.changes
+    assert [(change.good, change.bad) for change in step.changes] == [(0, 4), (4, 9)]
     assert second.ratio.value == pytest.approx(1.25, rel=0.1)
     assert first.ratio.high is not None
     assert first.ratio.value < first.ratio.high < 1.25
@@ -187,9 +187,9 @@ def test_changes_are_those_of_both_halves() -> None:
 def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None:
     rounds = noisy(logs(1.0, 1.0), 12, 0.05)
     each = rule.ALPHA / 2 / begun(256).most_steps / len(bisection.LOOKS)
-    paired = np.array([one[1] - one[0] for one in rounds])
+    paired = np.array([row[1] - row[0] for row in rounds])
     for points in (2, 3):
-        change = answer([one[:points] for one in rounds]).changes[0]
+        change = answer([row[:points] for row in rounds]).changes[0]
         high = hodges_lehmann(paired, 0.5, each / (points - 1)).high
         assert change.ratio.high == pytest.approx(math.exp(high))
 
@@ -197,14 +197,14 @@ def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None
 def test_every_scenario_is_a_pair_of_its_own() -> None:
     costs = [[[1.0, 1.25], [4.0, 5.0]]] * 6
     assert judge(begun(2), (0, 1), costs).left == (0, 1)
-    assert judge(begun(2), (0, 1), [one[:1] for one in costs]).left is None
+    assert judge(begun(2), (0, 1), [row[:1] for row in costs]).left is None
 
 
 @pytest.mark.parametrize(("disturbed", "enough"), [(6, 12), (7, 20)])
 def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough: int) -> None:
     marks = [True] * disturbed + [False] * 13
     for rounds in (12, 20):
-        said = answer([logs(2.0)] * rounds, marks[:rounds])
-        assert (said.left == (0, 9)) is (rounds >= enough)
-        assert said.rounds == min(rounds, enough)
-        assert said.is_disturbed is (rounds < enough)
+        step = answer([logs(2.0)] * rounds, marks[:rounds])
+        assert (step.left == (0, 9)) is (rounds >= enough)
+        assert step.rounds == min(rounds, enough)
+        assert step.is_disturbed is (rounds < enough)

@@ -40,7 +40,7 @@ def deaf(
     random = Random(name)
     for number in range(1, rounds + 1):
         for label, lacking in (("base", base), ("new", new)):
-            costs = {key: of[label] for key, of in more.items()}
+            costs = {key: by_label[label] for key, by_label in more.items()}
             values = {key: cost * random.uniform(0.99, 1.01) for key, cost in costs.items()}
             late = {LATE.key: late_s.get(label, 0.002) * random.uniform(0.9, 1.1)}
             record.add(
@@ -54,15 +54,15 @@ def deaf(
     return record
 
 
-def concluded(*records: Record, asked: str = "latency-p50:25%,5ms") -> GateVerdict:
-    """What a gate says that asks this besides nine other questions."""
+def concluded(*records: Record, criterion: str = "latency-p50:25%,5ms") -> GateVerdict:
+    """The verdict of a gate with this criterion and nine others."""
     others = [f"{name}:10%" for name in ("idle", "cpu", "rss", "wakeups", "syscalls")]
-    return gate.conclude(records, parse([*others, asked], METRICS))
+    return gate.conclude(records, parse([*others, criterion], METRICS))
 
 
 def of_lateness(verdict: GateVerdict) -> Judgement:
-    (found,) = (one for one in verdict.judgements if one.criterion.metric == LATE)
-    return found
+    (judgement,) = (it for it in verdict.judgements if it.criterion.metric == LATE)
+    return judgement
 
 
 @pytest.mark.parametrize("late_s", [0.002, 1.9])
@@ -73,14 +73,14 @@ def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
     verdict = concluded(record)
     assert verdict.outcome is GateOutcome.FAIL
     assert verdict.failed_runs == ()
-    found = of_lateness(verdict)
-    assert found.missed is not None
-    assert (found.missed.candidate, found.missed.baseline, found.missed.pairs) == (18, 0, 18)
-    assert found.ratio is None, "nobody knows how late it would have been"
-    told = answer.answer(answer.findings([compare(record)], verdict))
-    assert told.notes[0].text == ("FAIL: new: median lateness not within 2 s in mute")
+    late = of_lateness(verdict)
+    assert late.missed is not None
+    assert (late.missed.candidate, late.missed.baseline, late.missed.pairs) == (18, 0, 18)
+    assert late.ratio is None, "nobody knows how late it would have been"
+    summary = answer.answer(answer.findings([compare(record)], verdict))
+    assert summary.notes[0].text == ("FAIL: new: median lateness not within 2 s in mute")
     assert "new, 18 runs of mute incomplete: it did not handle its poke within 2 s" in [
-        note.text for note in told.notes
+        note.text for note in summary.notes
     ]
 
 
@@ -96,8 +96,8 @@ def test_who_is_deaf_in_one_of_several_scenarios_fails() -> None:
 
 
 def test_a_few_missed_pokes_neither_fail_nor_pass() -> None:
-    found = of_lateness(concluded(deaf("some", new=(3, 9))))
-    assert found.verdict is Verdict.INCONCLUSIVE
+    late = of_lateness(concluded(deaf("some", new=(3, 9))))
+    assert late.verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("rounds", "is_told"), [(2, False), (3, True), (18, True)])
@@ -106,13 +106,13 @@ def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
 ) -> None:
     record = deaf("deaf", base=ALL, new=ALL, rounds=rounds)
     verdict = concluded(record)
-    found = of_lateness(verdict)
-    assert found.has_no_answer is is_told
-    assert (found.verdict is Verdict.NOT_MEASURED) is is_told
+    late = of_lateness(verdict)
+    assert late.has_no_answer is is_told
+    assert (late.verdict is Verdict.NOT_MEASURED) is is_told
     assert bool(gate.unsettled(verdict.judgements)) is not is_told
     if is_told:
         assert verdict.outcome is GateOutcome.NOT_MEASURED
-        assert found.why_given_up == (
+        assert late.why_given_up == (
             f"both revisions, in each of {rounds} rounds: it did not handle its poke within 2 s"
         )
 
@@ -120,16 +120,16 @@ def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
 def test_rounds_that_both_miss_are_ties() -> None:
     assert of_lateness(concluded(deaf("a", base=(1,), new=(1,)))).verdict is Verdict.WITHIN_MARGIN
     half = range(1, 9)
-    found = of_lateness(concluded(deaf("a", base=half, new=half)))
-    assert found.verdict is Verdict.INCONCLUSIVE
+    late = of_lateness(concluded(deaf("a", base=half, new=half)))
+    assert late.verdict is Verdict.INCONCLUSIVE
 
 
 def test_a_poke_that_fails_leaves_its_question_alone_without_an_answer() -> None:
     record = deaf("a", new=(4,), lack=BAD_POKE, time_cpu_idle={"base": 1.0, "new": 1.0})
-    found = {one.criterion.metric.name: one for one in concluded(record).judgements}
-    assert found["latency-p50"].verdict is Verdict.NOT_MEASURED
-    assert found["latency-p50"].why_given_up == "new: the poke ended with exit code 2"
-    assert found["idle"].verdict is Verdict.WITHIN_MARGIN
+    answers = {it.criterion.metric.name: it for it in concluded(record).judgements}
+    assert answers["latency-p50"].verdict is Verdict.NOT_MEASURED
+    assert answers["latency-p50"].why_given_up == "new: the poke ended with exit code 2"
+    assert answers["idle"].verdict is Verdict.WITHIN_MARGIN
 
 
 def test_nothing_waits_for_lateness_that_does_not_ask_for_it() -> None:
@@ -144,14 +144,14 @@ def test_nothing_waits_for_lateness_that_does_not_ask_for_it() -> None:
 def test_to_be_dead_excuses_no_rise(new: Collection[int], verdict: Verdict) -> None:
     cpu_s, wakeups = {"base": 2.4, "new": 0.1}, {"base": 10.0, "new": 100.0}
     record = deaf("bull", new=new, time_cpu_idle=cpu_s, wakeups=wakeups)
-    found = {one.criterion.metric.name: one for one in concluded(record).judgements}
-    assert found["wakeups"].verdict is verdict
+    answers = {it.criterion.metric.name: it for it in concluded(record).judgements}
+    assert answers["wakeups"].verdict is verdict
 
 
 def test_a_limit_does_not_hold_for_what_never_answers() -> None:
     record = deaf("mute", new=ALL)
-    (found,) = gate.conclude([record], parse(["limit latency-p50:10s"], METRICS)).judgements
-    assert found.verdict is Verdict.SLOWER
+    (limit,) = gate.conclude([record], parse(["limit latency-p50:10s"], METRICS)).judgements
+    assert limit.verdict is Verdict.SLOWER
 
 
 def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
@@ -163,18 +163,18 @@ def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
         record.add(measurement("base", number, {**values, STOP.key: 0.01 + number / 1e4}))
         record.add(measurement("new", number, values, incomplete=lack))
     verdict = gate.conclude([record], DEFAULTS)
-    assert {one.criterion.metric for one in verdict.failures} == {STOP}
-    (found,) = incomplete_runs(record)
-    assert (found.label, found.count) == ("new", 18)
+    assert {failure.criterion.metric for failure in verdict.failures} == {STOP}
+    (failed,) = incomplete_runs(record)
+    assert (failed.label, failed.count) == ("new", 18)
 
 
 def test_no_mean_is_shown_of_a_side_that_did_not_always_answer() -> None:
     record = deaf("some", new=(1, 2))
-    (found,) = (one for one in compare(record).figures["new"] if one.metric == LATE)
-    assert (found.before is None, found.after, found.ratio) == (False, None, None)
-    assert found.why_not == "not within 2 s in 2 of 18 runs"
-    told = answer.answer(answer.findings([compare(record)]))
-    assert not [note.text for note in told.notes if "nothing else got worse" in note.text]
+    (result,) = (figure for figure in compare(record).figures["new"] if figure.metric == LATE)
+    assert (result.before is None, result.after, result.ratio) == (False, None, None)
+    assert result.why_not == "not within 2 s in 2 of 18 runs"
+    summary = answer.answer(answer.findings([compare(record)]))
+    assert not [note.text for note in summary.notes if "nothing else got worse" in note.text]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
@@ -189,4 +189,4 @@ def test_equal_twins_that_do_not_always_answer_do_not_fail(share: float) -> None
         for rounds in rule.LOOKS
         for _ in range(20)
     ]
-    assert not [one for one in outcomes if one.failures]
+    assert not [verdict for verdict in outcomes if verdict.failures]

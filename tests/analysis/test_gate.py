@@ -34,7 +34,7 @@ def test_a_quarter_more_cpu_while_waiting_is_found_though_start_up_hides_it_in_t
     assert not verdict_of(*records, criteria=["cpu:10%"]).failures
     failure = defaults(*records).failures[0]
     assert (failure.criterion.metric.name, failure.scenarios) == ("idle", names)
-    # So is a rise of one tenth in what waiting consists of.
+    # So is a rise of one tenth in a component of idle CPU.
     for metric in ("wakeups", "syscalls"):
         records = [waiting(name, **{metric: 1.1}) for name in ("a", "b")]
         (failure,) = defaults(*records).failures
@@ -63,11 +63,11 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
 def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
     base = rounds(1, 0.5)
     records = [record_of(base, scaled(base[::-1], 1.02), name) for name in ("one", "two")]
-    asked = parse(["system:10%,each", "cpu:10%,each"], METRICS)
-    both = gate.conclude(records, asked)
-    one = gate.conclude(records[:1], asked)
+    criteria = parse(["system:10%,each", "cpu:10%,each"], METRICS)
+    both = gate.conclude(records, criteria)
+    verdict_of_one = gate.conclude(records[:1], criteria)
     assert {j.place for j in both.judgements} == {"one", "two"}
-    of_both, of_one = both.judgements[0].ratio, one.judgements[0].ratio
+    of_both, of_one = both.judgements[0].ratio, verdict_of_one.judgements[0].ratio
     assert of_both is not None
     assert of_one is not None
     assert (of_both.low or math.inf) < (of_one.low or 0.0)
@@ -83,8 +83,8 @@ def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     lacking.add(outcome("c", 0, "not-supported"))
     lacking.add(outcome("b", 1, "failed"))
     verdict = gate.conclude([lacking, whole], parse(["system:10%,each"], METRICS))
-    asked = {(j.label, j.place) for j in verdict.judgements}
-    assert asked == {("b", "s"), ("c", "t"), ("b", "t")}
+    questions = {(j.label, j.place) for j in verdict.judgements}
+    assert questions == {("b", "s"), ("c", "t"), ("b", "t")}
     assert verdict.not_asked == (("c in s", gate.LOST),)
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "a capability was lost"
 
@@ -123,7 +123,7 @@ def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
-    records = tuple(make_record({}, scenario=one) for one in scenarios)
+    records = tuple(make_record({}, scenario=name) for name in scenarios)
     start = Judgement(records=records, label=label, criterion=CPU, rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
 
@@ -180,14 +180,14 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
     failed: int, of_both: bool, again: bool, outcome: GateOutcome
 ) -> None:
     record = crashing(measured=18, failed=failed)
-    for one in tuple(record.outcomes):
+    for failure in tuple(record.outcomes):
         if of_both:
-            record.add(structs.replace(one, label="base"))
+            record.add(structs.replace(failure, label="base"))
         for label in ("base", "new") if again else ():
-            record.add(measurement(label, one.round, times(1, 1, 1)))
-    found = gate.conclude([record], [CPU])
-    assert found.judgements[0].verdict is Verdict.WITHIN_MARGIN
-    assert found.outcome is outcome
+            record.add(measurement(label, failure.round, times(1, 1, 1)))
+    verdict = gate.conclude([record], [CPU])
+    assert verdict.judgements[0].verdict is Verdict.WITHIN_MARGIN
+    assert verdict.outcome is outcome
 
 
 def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
@@ -195,7 +195,7 @@ def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
     records = []
     rising = [1 + number / 1000 for number in range(10)]
     for name in "ab":
-        record = sides("idle", rising, [1.2 * one for one in rising], name)
+        record = sides("idle", rising, [1.2 * cost for cost in rising], name)
         record.measurements = [run for run in record.measurements if run.round != 2]
         records.append(record)
     (before,) = gate.conclude(records, [idle]).judgements
@@ -246,8 +246,8 @@ def test_rounds_most_of_which_were_disturbed_do_not_pass(
 def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_them() -> None:
     """A spin in one run of five, in two scenarios."""
     spin = [15.0 if number % 5 == 0 else 1.0 for number in range(30)]
-    ones = [1.0] * 30
-    verdict = defaults(*(sides("idle", ones, spin, name) for name in "ab"))
+    usual = [1.0] * 30
+    verdict = defaults(*(sides("idle", usual, spin, name) for name in "ab"))
     (failure,) = verdict.failures
     assert failure.by_dear_runs
     assert failure.dear is not None
@@ -261,7 +261,7 @@ def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_th
 def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int) -> None:
     new = [10.0 if number % each == 3 else 0.05 for number in range(30)]
     records = [sides("foreign-cpu", [0.05] * 30, new, name) for name in "ab"]
-    foreign = [one for one in DEFAULTS if one.metric.name == "foreign-cpu"]
+    foreign = [criterion for criterion in DEFAULTS if criterion.metric.name == "foreign-cpu"]
     assert gate.conclude(records, foreign).outcome is GateOutcome.INCONCLUSIVE
 
 

@@ -1,4 +1,4 @@
-"""What comparisons tell of revisions, the trends of it, and what is measured next."""
+"""Sessions of comparisons, their trends, and their change points."""
 
 import dataclasses
 from typing import Any
@@ -17,12 +17,12 @@ STEADY = BY_NAME["idle"].key
 
 
 def told_by(record: Record, folder: str) -> list[Session]:
-    """What it tells of their idle CPU, kept in a folder."""
+    """The sessions of idle CPU in a folder."""
     return list(sessions_of(folder, record.context, [record], [BY_NAME["idle"]]))
 
 
 def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
-    """What a comparison of some releases tells of their idle CPU, in a session of its own."""
+    """The session of the idle CPU of some releases."""
     return told_by(released(costs, session=name, **changes), name)
 
 
@@ -63,8 +63,8 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     released = [
         contestant(version, facts=facts(package_version=version)) for version in ("0.10", "0.2.0")
     ]
-    entries = [entry_of(one) for one in (*built, *released)]
-    known = sorted((one for one in entries if one), key=lambda entry: entry.order)
+    entries = [entry_of(revision) for revision in (*built, *released)]
+    known = sorted((entry for entry in entries if entry), key=lambda entry: entry.order)
     assert [entry.name for entry in known] == ["v0.2.0", "2" * 10, "0" * 10, "1" * 10, "v0.10"]
 
 
@@ -79,10 +79,10 @@ def test_one_revision_under_two_names_is_no_comparison() -> None:
 
 
 def test_each_engine_has_an_anchor_of_its_own_unless_one_is_named() -> None:
-    others = [dataclasses.replace(one, engine="other") for one in told("2", {"v8": 1, "v9": 2})]
+    others = [dataclasses.replace(it, engine="other") for it in told("2", {"v8": 1, "v9": 2})]
     both = told("1", {"v1": 1, "v2": 2}) + others
-    assert [one.anchor for one in trends(both, None)] == ["v8", "v1"]
-    assert [one.anchor for one in trends(both, "v1")] == ["v1"]
+    assert [trend.anchor for trend in trends(both, None)] == ["v8", "v1"]
+    assert [trend.anchor for trend in trends(both, "v1")] == ["v1"]
 
 
 @pytest.mark.parametrize(("disturbed", "counted"), [(2, [5]), (3, [])])
@@ -91,7 +91,7 @@ def test_disturbed_rounds_count_and_where_most_are_nothing_is_told(
 ) -> None:
     record = released({"v1": 1.0, "v2": 2.0}, session="1", rounds=5)
     disturb(record, *range(1, disturbed + 1))
-    assert [one.rounds for one in told_by(record, "1")] == counted
+    assert [it.rounds for it in told_by(record, "1")] == counted
 
 
 BOX = {"fingerprint": "0123456789ab", "cpu": "EPYC 7763", "cpus": 4, "kernel": "Linux 6.8.0"}
@@ -115,14 +115,14 @@ def test_another_machine_kernel_python_or_compiler_is_another_history(
     off = {"v1": 1.0, "v4": 2.0}
     # Another machine of the same kind is none.
     here = [
-        one for name in "cd" for one in told(name, off, machine={**BOX, "fingerprint": name * 12})
+        it for name in "cd" for it in told(name, off, machine={**BOX, "fingerprint": name * 12})
     ]
     (trend,) = trends(before + here, "v1")
-    assert [(one.after, one.is_provisional) for one in trend.change_points] == [("v4", False)]
-    there = [one for name in "cd" for one in told(name, off, **{"machine": BOX, **changes})]
-    found = trends(before + there, "v1")
+    assert [(step.after, step.is_provisional) for step in trend.change_points] == [("v4", False)]
+    there = [it for name in "cd" for it in told(name, off, **{"machine": BOX, **changes})]
+    histories = trends(before + there, "v1")
     # What is measured there says nothing of v3, nor of v2.
-    assert sorted([entry.name for entry in one.ratios] for one in found) == [
+    assert sorted([entry.name for entry in history.ratios] for history in histories) == [
         ["v1", "v2", "v3"], ["v1", "v4"],
     ]  # fmt: skip
 
@@ -135,19 +135,19 @@ def test_builds_of_different_compilers_tell_nothing() -> None:
 
 def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> None:
     costs = {"v1": 1.0, "v2": 1.0}
-    one, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
+    first, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
     other.machine = BOX
-    found = [*sessions_of("1", one.context, [one, other], [BY_NAME["idle"]])]
-    assert ["EPYC 7763" in each.machine for each in found] == [False, True]
+    sessions = [*sessions_of("1", first.context, [first, other], [BY_NAME["idle"]])]
+    assert ["EPYC 7763" in each.machine for each in sessions] == [False, True]
 
 
 def test_a_session_counts_once_with_all_of_its_rounds_however_often_it_is_stored() -> None:
     whole = released({"v1": 1.0, "v2": 2.0, "v3": 2.0}, session="1")
-    early = replace(whole, measurements=[one for one in whole.measurements if one.round < 3])
+    early = replace(whole, measurements=[run for run in whole.measurements if run.round < 3])
     (alone,) = trends(told_by(whole, "whole"), "v1")
     assert [step.is_provisional for step in alone.change_points] == [True]
     for parts in ([whole, whole], [early, whole], [whole, early]):
-        every = [one for number, part in enumerate(parts) for one in told_by(part, f"{number}")]
+        every = [it for number, part in enumerate(parts) for it in told_by(part, f"{number}")]
         (trend,) = trends(every, "v1")
         assert [*trend.ratios.values()] == [*alone.ratios.values()]
         assert trend.change_points == alone.change_points
@@ -160,7 +160,7 @@ def test_the_anchor_is_what_most_sessions_hold_of_which_copies_are_none() -> Non
     assert commonest(told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})) == "v2"
     assert commonest([]) is None
     copied = released({"v1": 1.0, "v2": 2.0}, session="1")
-    copies = [one for number in range(5) for one in told_by(copied, f"{number}")]
+    copies = [it for number in range(5) for it in told_by(copied, f"{number}")]
     assert commonest(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2})) == "v2"
     assert commonest(copies + told("4", {"v8": 1, "v9": 1}) + told("5", {"v8": 1, "v9": 1})) == "v8"
 
@@ -181,23 +181,23 @@ def test_a_confirmed_change_point_is_announced_once() -> None:
 
 def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> None:
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
-    here = [one for name in "ab" for one in told(name, costs, machine=BOX)]
+    here = [it for name in "ab" for it in told(name, costs, machine=BOX)]
     (trend,) = trends(here, "v1")
     known = {trend.announced("idle", step) for step in trend.change_points}
-    assert [one.after for one in known] == ["v3"]
+    assert [step.after for step in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
-    there = [one for name in "cd" for one in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]
+    there = [it for name in "cd" for it in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]
     assert unannounced(trends(here + there, "v1"), "idle", known) == []
-    more = [one for name in "ef" for one in told(name, {"v1": 1.0, "v5": 4.0}, machine=other)]
+    more = [it for name in "ef" for it in told(name, {"v1": 1.0, "v5": 4.0}, machine=other)]
     ((_, step),) = unannounced(trends(here + there + more, "v1"), "idle", known)
     assert step.after == "v5"
 
 
 def test_a_night_that_is_off_is_never_confirmed_by_the_next_ones() -> None:
     nights = [told(f"{n:02}", {"v1": 1.0, f"v{n}": 2.0 if n == 8 else 1.0}) for n in range(2, 14)]
-    (trend,) = trends([one for night in nights for one in night], "v1")
-    assert {one.is_provisional for one in trend.change_points} == {True}
-    assert {one.after for one in trend.change_points} == {"v8", "v9"}
+    (trend,) = trends([it for night in nights for it in night], "v1")
+    assert {step.is_provisional for step in trend.change_points} == {True}
+    assert {step.after for step in trend.change_points} == {"v8", "v9"}
 
 
 def test_counts_that_are_equal_in_all_runs_have_a_history() -> None:
@@ -205,9 +205,9 @@ def test_counts_that_are_equal_in_all_runs_have_a_history() -> None:
     for cost, steps in ((0.0, []), (1.0, ["v8", "v9"])):
         nights = [
             dataclasses.replace(
-                one, logs={entry: (cost * (entry.name == "v8"),) * 3 for entry in one.logs}
+                session, logs={entry: (cost * (entry.name == "v8"),) * 3 for entry in session.logs}
             )
-            for (one,) in night
+            for (session,) in night
         ]
         (trend,) = trends(nights, "v1")
         assert [step.after for step in trend.change_points] == steps

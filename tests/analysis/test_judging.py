@@ -12,7 +12,7 @@ from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
-from waitbench.analysis.rule import ALARM, CLEAR, LOOKS
+from waitbench.analysis.rule import ALPHA_FAIL, ALPHA_PASS, LOOKS
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
@@ -27,14 +27,14 @@ SYSTEM, FLOOR, CPU, WAKEUPS = parse(
 
 
 def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[Judgement, ...]:
-    asked = ask(records, criteria)
-    return tuple(judging.judge(question, asked) for question in asked)
+    questions = ask(records, criteria)
+    return tuple(judging.judge(question, questions) for question in questions)
 
 
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
-    expected = hodges_lehmann(np.array(logs), ALARM, CLEAR)
+    expected = hodges_lehmann(np.array(logs), ALPHA_FAIL, ALPHA_PASS)
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
@@ -176,18 +176,18 @@ def record(name: str = "one", *values: tuple[float, float], waits: bool = True) 
 
 
 def question(*records: Record, criterion: Criterion = TOGETHER) -> Judgement:
-    (found,) = ask(records, [criterion])
-    return found
+    (result,) = ask(records, [criterion])
+    return result
 
 
 def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
-    asked = ask([*waiting, *working], DEFAULTS)
-    assert len([one for one in asked if not one.criterion.each]) == 12
-    names = [one.scenario for one in (*waiting, *working)]
-    assert sorted(one.place for one in asked if one.criterion.each) == names
-    assert [(one.place, one.criterion.metric.name) for one in asked[:2]] == [
+    questions = ask([*waiting, *working], DEFAULTS)
+    assert len([it for it in questions if not it.criterion.each]) == 12
+    names = [it.scenario for it in (*waiting, *working)]
+    assert sorted(it.place for it in questions if it.criterion.each) == names
+    assert [(it.place, it.criterion.metric.name) for it in questions[:2]] == [
         ("2 waiting scenarios together", "idle"),
         ("2 waiting scenarios together", "cpu"),
     ]
@@ -201,8 +201,8 @@ def defaults_of(metric: str, *, waits: bool, works: bool, topology: str = "singl
         make_record(runs, scenario=name, waits=waits, works=works, topology=topology)
         for name in ("one", "two")
     ]
-    asked = (question.criterion for question in ask(records, DEFAULTS))
-    return {str(one) for one in asked if one.metric.name == metric}
+    criteria = (question.criterion for question in ask(records, DEFAULTS))
+    return {str(it) for it in criteria if it.metric.name == metric}
 
 
 LAUNCHED = "launcher, 2 processes"
@@ -238,8 +238,8 @@ def test_system_time_is_asked_where_the_launcher_starts_the_processes(waits: boo
 def test_system_time_that_doubles_is_asked_where_large_changes_are() -> None:
     scenario = record("launcher", *[(1.0, 1.0)] * 3)
     scenario.large_changes_only = True
-    asked = {str(one.criterion) for one in ask([scenario], DEFAULTS)}
-    assert {"cpu:100%", "system:100%"} <= asked
+    questions = {str(it.criterion) for it in ask([scenario], DEFAULTS)}
+    assert {"cpu:100%", "system:100%"} <= questions
 
 
 @pytest.mark.parametrize(("slower_s", "fails"), [(0.0, False), (0.1, False), (0.3, True)])
@@ -256,39 +256,39 @@ def test_what_works_as_cheaply_and_takes_longer_fails(slower_s: float, fails: bo
         )
         for name in ("one", "two")
     ]
-    failed = [str(one.criterion) for one in judge(*records, criteria=DEFAULTS) if one.fails]
+    failed = [str(it.criterion) for it in judge(*records, criteria=DEFAULTS) if it.fails]
     assert failed == ["real:10%,50ms"] * fails
 
 
 def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
-    one, two = record("one"), record("two")
-    alone = {str(each.criterion) for each in ask([one], DEFAULTS)}
+    first, second = record("one"), record("two")
+    alone = {str(each.criterion) for each in ask([first], DEFAULTS)}
     assert {"idle:15%", "cpu:15%"} <= alone
     assert not {"idle:10%", "cpu:10%", "idle:25%,each"} & alone
-    together = {str(each.criterion) for each in ask([one, two], DEFAULTS)}
+    together = {str(each.criterion) for each in ask([first, second], DEFAULTS)}
     assert {"idle:10%", "cpu:10%", "idle:25%,each"} <= together
-    assert question(one).criterion == TOGETHER, "what users ask stays"
+    assert question(first).criterion == TOGETHER, "what users ask stays"
     busy = record("busy", waits=False)
     busy.works = True
     assert "real:15%,50ms" in {str(each.criterion) for each in ask([busy], DEFAULTS)}
 
 
 def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:
-    asked = ask([record("one"), record("two")], (*DEFAULTS, EACH))
-    of_each = [one for one in asked if one.criterion.each]
-    assert [(one.place, one.criterion.only_alarms) for one in of_each] == [
+    questions = ask([record("one"), record("two")], (*DEFAULTS, EACH))
+    of_each = [it for it in questions if it.criterion.each]
+    assert [(it.place, it.criterion.can_only_fail) for it in of_each] == [
         ("one", True), ("two", True), ("one", False), ("two", False),
     ]  # fmt: skip
-    assert not any(one.criterion.only_alarms for one in asked if one not in of_each)
+    assert not any(it.criterion.can_only_fail for it in questions if it not in of_each)
 
 
 def test_pairs_are_of_the_rounds_that_all_scenarios_share_whatever_their_order() -> None:
-    one = record("one", (1.0, 2.0), (1.0, 3.0), (1.0, 5.0))
-    two = record("two")
+    first = record("one", (1.0, 2.0), (1.0, 3.0), (1.0, 5.0))
+    second = record("two")
     for number, ratio in ((3, 5.0), (4, 9.0), (1, 2.0)):
-        two.add(measurement("base", number, {STEADY.key: 1.0}))
-        two.add(measurement("new", number, {STEADY.key: ratio}))
-    assert question(one, two).pairs(STEADY) == ([1, 3], (((1, 2), (1, 2)), ((1, 5), (1, 5))))
+        second.add(measurement("base", number, {STEADY.key: 1.0}))
+        second.add(measurement("new", number, {STEADY.key: ratio}))
+    assert question(first, second).pairs(STEADY) == ([1, 3], (((1, 2), (1, 2)), ((1, 5), (1, 5))))
 
 
 def test_a_question_is_of_the_scenarios_that_both_revisions_can_run() -> None:

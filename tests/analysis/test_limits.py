@@ -1,4 +1,4 @@
-"""Limits: what a revision may come to by itself, and how often that is answered wrongly."""
+"""Limits: absolute budgets, and the frequency of wrong answers."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from tests.records import make_record, times
 from waitbench.analysis import gate, limits, rule
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
-from waitbench.analysis.rule import LOOKS, Finding
+from waitbench.analysis.rule import LOOKS, RuleResult
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
@@ -23,23 +23,23 @@ HALF_PERCENT = "limit idle:0.5%"
 WINDOW_S = 2.0
 
 
-def judge(shares: Sequence[float]) -> Finding:
+def judge(shares: Sequence[float]) -> RuleResult:
     """By the latest look, of one question."""
     look = rule.latest_look(len(shares))
     pairs = tuple(((0.005, 0.005 * float(share)),) for share in shares[:look])
-    return limits.judge(pairs, alarm=rule.ALARM)
+    return limits.judge(pairs, alpha=rule.ALPHA_FAIL)
 
 
 def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict]:
     """The answers of so many gates, each as of the first look that has one."""
     random = np.random.default_rng(11)
-    found = Counter[Verdict]()
+    counts = Counter[Verdict]()
     for _ in range(count):
         shares = np.ravel(draw(random)).tolist()
         looked = [judge(shares[:look]).verdict for look in LOOKS]
-        answers = [one for one in looked if one is not Verdict.INCONCLUSIVE]
-        found[answers[0] if answers else Verdict.INCONCLUSIVE] += 1
-    return found
+        answers = [it for it in looked if it is not Verdict.INCONCLUSIVE]
+        counts[answers[0] if answers else Verdict.INCONCLUSIVE] += 1
+    return counts
 
 
 def noisy(share: float) -> Callable[[np.random.Generator], ArrayLike]:
@@ -71,9 +71,9 @@ def test_what_is_a_quarter_off_its_limit_is_answered_and_nothing_is_answered_wro
     passes: tuple[float, float],
     fails: tuple[float, float],
 ) -> None:
-    found = gates(200, draw)
-    assert passes[0] <= found[Verdict.WITHIN_MARGIN] / 200 <= passes[1]
-    assert fails[0] <= found[Verdict.SLOWER] / 200 <= fails[1]
+    counts = gates(200, draw)
+    assert passes[0] <= counts[Verdict.WITHIN_MARGIN] / 200 <= passes[1]
+    assert fails[0] <= counts[Verdict.SLOWER] / 200 <= fails[1]
 
 
 def test_one_run_of_thirty_far_above_the_limit_keeps_the_others_from_a_pass() -> None:
@@ -83,9 +83,9 @@ def test_one_run_of_thirty_far_above_the_limit_keeps_the_others_from_a_pass() ->
 
 
 def test_nothing_is_below_every_limit() -> None:
-    found = judge([0.0] * 18)
-    assert found.ratio is not None
-    assert (found.verdict, found.ratio.value, found.ratio.high) == (Verdict.WITHIN_MARGIN, 0.0, 0.0)
+    limit = judge([0.0] * 18)
+    assert limit.ratio is not None
+    assert (limit.verdict, limit.ratio.value, limit.ratio.high) == (Verdict.WITHIN_MARGIN, 0.0, 0.0)
 
 
 def of_shares(**cores: float) -> Record:
@@ -112,7 +112,7 @@ def verdict_of(record: Record, *texts: str) -> GateVerdict:
 def test_of_several_only_candidates_are_judged() -> None:
     verdict = verdict_of(of_shares(a=0.9, b=0.004), HALF_PERCENT)
     assert verdict.outcome is GateOutcome.PASS
-    assert [one.label for one in verdict.judgements] == ["b"]
+    assert [it.label for it in verdict.judgements] == ["b"]
 
 
 def test_a_revision_is_not_compared_with_itself() -> None:
@@ -122,8 +122,8 @@ def test_a_revision_is_not_compared_with_itself() -> None:
 def test_rises_and_limits_are_one_list() -> None:
     texts = ("idle:10%", HALF_PERCENT, "limit wakeups:6/s")
     verdict = verdict_of(of_shares(a=0.008, b=0.008), *texts)
-    found = {str(one.criterion): one.verdict.value for one in verdict.judgements}
-    assert found == dict(zip(texts, ("within margin", "slower", "within margin"), strict=True))
+    verdicts = {str(it.criterion): it.verdict.value for it in verdict.judgements}
+    assert verdicts == dict(zip(texts, ("within margin", "slower", "within margin"), strict=True))
     assert verdict.outcome is GateOutcome.FAIL
 
 

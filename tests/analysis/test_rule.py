@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import LOOKS, Dear, Finding
+from waitbench.analysis.rule import LOOKS, OutlierCounts, RuleResult
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.verdicts import Verdict
 
@@ -28,18 +28,18 @@ ERRORS = some.sampled_from((0.0005, 0.01, 0.05, 0.2))
 
 @given(DISTINCT, ERRORS)
 def test_the_bounds_are_where_the_test_of_scipy_turns(values: np.ndarray, error: float) -> None:
-    found = hodges_lehmann(values, error, error)
+    interval = hodges_lehmann(values, error, error)
 
     def chance(location: float, alternative: str) -> float:
         moved = values - location
         return float(wilcoxon(moved, alternative=alternative, method="exact").pvalue)
 
-    if math.isinf(found.low):
+    if math.isinf(interval.low):
         assert 0.5 ** len(values) > error
         return
-    assert chance(found.low - 1e-9, "greater") <= error < chance(found.low + 1e-9, "greater")
-    assert chance(found.high + 1e-9, "less") <= error < chance(found.high - 1e-9, "less")
-    assert found.low <= found.centre <= found.high
+    assert chance(interval.low - 1e-9, "greater") <= error < chance(interval.low + 1e-9, "greater")
+    assert chance(interval.high + 1e-9, "less") <= error < chance(interval.high - 1e-9, "less")
+    assert interval.low <= interval.centre <= interval.high
 
 
 @given(TIED, ERRORS)
@@ -47,9 +47,9 @@ def test_with_ties_and_zeros_no_more_signs_are_beyond_a_bound_than_is_allowed(
     values: np.ndarray, error: float
 ) -> None:
     signs = itertools.product((1, -1), repeat=len(values))
-    found = [hodges_lehmann(values * one, error, error) for one in signs]
-    assert np.mean([one.low > 0 for one in found]) <= error
-    assert np.mean([one.high < 0 for one in found]) <= error
+    intervals = [hodges_lehmann(values * sign, error, error) for sign in signs]
+    assert np.mean([it.low > 0 for it in intervals]) <= error
+    assert np.mean([it.high < 0 for it in intervals]) <= error
 
 
 def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.ndarray:
@@ -61,26 +61,26 @@ def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.nda
 
 def judge(
     pairs: np.ndarray, margin: float = 0.1, floor: float = 0.0, *, is_cost: bool = True
-) -> Finding:
+) -> RuleResult:
     """By the latest look, as one of two questions."""
     looked = pairs[: rule.latest_look(len(pairs))].tolist()
     return rule.judge(
-        tuple(tuple(map(tuple, one)) for one in looked),
+        tuple(tuple(map(tuple, row)) for row in looked),
         margin=margin,
         floor=floor,
-        alarm=rule.ALARM / 2,
+        alpha=rule.ALPHA_FAIL / 2,
         least=1e-9,
-        dear_alarm=is_cost * rule.ALPHA_DEAR / 2,
+        outlier_alpha=is_cost * rule.ALPHA_OUTLIERS / 2,
     )
 
 
 @given(some.integers(0, 2**32 - 1), some.floats(0, 1), some.floats(0.3, 5))
 def test_the_estimate_lies_between_its_bounds(seed: int, share: float, times: float) -> None:
     random = np.random.default_rng(seed)
-    found = judge(rounds(math.log(times) * (random.random((30, 2)) < share)))
-    assert found.ratio is not None
-    assert found.ratio.low is not None
-    assert found.ratio.low <= found.ratio.value <= (found.ratio.high or math.inf)
+    result = judge(rounds(math.log(times) * (random.random((30, 2)) < share)))
+    assert result.ratio is not None
+    assert result.ratio.low is not None
+    assert result.ratio.low <= result.ratio.value <= (result.ratio.high or math.inf)
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_the_estimate_lies_between_its_bounds(seed: int, share: float, times: fl
     ],
 )
 def test_a_rise_fails_beyond_the_margin_only(times: float, count: int, verdict: Verdict) -> None:
-    found = judge(rounds(math.log(times), count))
-    assert (found.verdict, found.rounds) == (verdict, count)
-    assert found.ratio is not None
-    assert ((found.ratio.low or 0.0) > 1.1) is (verdict is Verdict.SLOWER)
+    result = judge(rounds(math.log(times), count))
+    assert (result.verdict, result.rounds) == (verdict, count)
+    assert result.ratio is not None
+    assert ((result.ratio.low or 0.0) > 1.1) is (verdict is Verdict.SLOWER)
 
 
 def test_the_verdict_is_that_of_the_latest_look() -> None:
     pairs = rounds(np.where(np.arange(30)[:, None] < 9, math.log(1.3), -0.1))
-    found = [judge(pairs[:count]) for count in (9, 17, 30)]
-    assert [one.verdict for one in found] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
+    results = [judge(pairs[:count]) for count in (9, 17, 30)]
+    assert [it.verdict for it in results] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
     assert [rule.latest_look(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
 
 
@@ -112,8 +112,8 @@ def test_the_verdict_is_that_of_the_latest_look() -> None:
 def test_what_did_not_change_passes_once_there_are_eighteen_pairs(
     scenarios: int, first: int
 ) -> None:
-    found = [judge(rounds(scenarios=scenarios)[:look]).verdict for look in LOOKS if look <= first]
-    assert found == [Verdict.INCONCLUSIVE] * (len(found) - 1) + [Verdict.WITHIN_MARGIN]
+    steps = [judge(rounds(scenarios=scenarios)[:look]).verdict for look in LOOKS if look <= first]
+    assert steps == [Verdict.INCONCLUSIVE] * (len(steps) - 1) + [Verdict.WITHIN_MARGIN]
 
 
 @pytest.mark.parametrize(("times", "verdict"), [(1, "within margin"), (9, "inconclusive")])
@@ -129,8 +129,8 @@ def test_of_what_may_double_eight_pairs_are_enough_if_none_is_dear(
 def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
-    found = [judge(pairs[:look]) for look in LOOKS]
-    assert {(one.verdict, one.apart) for one in found} == {(Verdict.INCONCLUSIVE, (4,))}
+    results = [judge(pairs[:look]) for look in LOOKS]
+    assert {(it.verdict, it.apart) for it in results} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.6])
@@ -146,16 +146,16 @@ def test_dear_runs_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(shar
 
 def test_dear_runs_of_both_sides_do_not_keep_what_did_not_change_from_a_pass() -> None:
     random = np.random.default_rng(7)
-    found = []
+    verdicts = []
     for _ in range(40):
         pairs = np.exp(random.normal(0, 0.1, (30, 2, 2)))
-        found.append(judge(pairs * np.where(random.random(pairs.shape) < 0.1, 3.0, 1.0)).verdict)
-    assert found.count(Verdict.WITHIN_MARGIN) >= 38
+        verdicts.append(judge(pairs * np.where(random.random(pairs.shape) < 0.1, 3.0, 1.0)).verdict)
+    assert verdicts.count(Verdict.WITHIN_MARGIN) >= 38
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.3, 0.5])
 def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) -> None:
-    """Setting pairs with a dear side aside leaves the others as symmetric as they were."""
+    """The pairs without outliers are as symmetric as all pairs."""
     random = np.random.default_rng(8)
     gates, passed = 100, 0
     for _ in range(gates):
@@ -168,10 +168,10 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
 
 def test_next_to_nothing_counts_as_the_least_value_of_a_metric() -> None:
     pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 8
-    found = rule.judge(pairs, margin=0.1, least=1e-3)
-    assert found.verdict is Verdict.WITHIN_MARGIN
-    assert found.ratio is not None
-    assert found.ratio.value == pytest.approx(1.0)
+    result = rule.judge(pairs, margin=0.1, least=1e-3)
+    assert result.verdict is Verdict.WITHIN_MARGIN
+    assert result.ratio is not None
+    assert result.ratio.value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("each", "times"), [(8, 10), (7, 3), (8, 5)])
@@ -186,7 +186,7 @@ def test_rare_dear_runs_are_not_within_the_margin(each: int, times: float) -> No
 def test_a_run_in_eight_at_ten_times_the_cost_seldom_passes(
     scenarios: int, margin: float, floor: float
 ) -> None:
-    """Of CPU, and of a lateness of 20 ms: 0.09 of them have no such run in eighteen pairs."""
+    """CPU, and a lateness of 20 ms: 0.09 of the gates have no such run in eighteen pairs."""
     random = np.random.default_rng(1)
     gates, passed = 200, 0
     for _ in range(gates):
@@ -206,14 +206,14 @@ def test_dear_runs_of_the_baseline_do_not_move_what_is_dear() -> None:
 
 @given(some.integers(0, 2**32 - 1), some.floats(0.3, 0.7))
 def test_which_side_a_run_is_of_does_not_say_whether_it_is_dear(seed: int, share: float) -> None:
-    """Else these are no coins: where half of all runs are dear, they were more often of one."""
+    """Otherwise, with outliers in half of all runs, one side would have more of them."""
     random = np.random.default_rng(seed)
     pairs = rounds() * np.where(random.random((30, 2, 2)) < share, 3.0, 1.0)
     swaps = random.random((30, 2, 1)) < 0.5
-    found = [
+    counts = [
         judge(each, margin=0.0).dear for each in (pairs, np.where(swaps, pairs[..., ::-1], pairs))
     ]
-    one_sided = {one.candidate + one.baseline for one in found if one is not None}
+    one_sided = {it.candidate + it.baseline for it in counts if it is not None}
     assert len(one_sided) == 1
 
 
@@ -222,16 +222,16 @@ def test_which_side_a_run_is_of_does_not_say_whether_it_is_dear(seed: int, share
 def test_dear_runs_that_are_more_frequent_are_missed_hardly_more_often_than_is_allowed(
     pairs: int, baseline: float
 ) -> None:
-    """Also where many of the baseline's are dear: its rate is not known better than the other."""
+    """Also with many outliers of the baseline, whose rate is not known better."""
     of_counts = multinomial(pairs, (baseline + rule.RARE, baseline, 1 - rule.RARE - 2 * baseline))
     missed = [
         (ours, theirs, pairs - ours - theirs)
         for ours in range(pairs + 1)
         for theirs in range(pairs + 1 - ours)
-        if Dear(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(rule.RARE)
-        <= rule.CLEAR
+        if OutlierCounts(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(rule.RARE)
+        <= rule.ALPHA_PASS
     ]
-    assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.CLEAR
+    assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.ALPHA_PASS
 
 
 @given(some.integers(0, 60), some.integers(0, 60))
@@ -248,15 +248,15 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 
 
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
-    assert len(LOOKS) * rule.ALARM + rule.ALPHA_DEAR == pytest.approx(rule.ALPHA)
-    assert len(LOOKS) * rule.CLEAR == pytest.approx(rule.ALPHA)
+    assert len(LOOKS) * rule.ALPHA_FAIL + rule.ALPHA_OUTLIERS == pytest.approx(rule.ALPHA)
+    assert len(LOOKS) * rule.ALPHA_PASS == pytest.approx(rule.ALPHA)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:
     code = (
         "import sys\nfrom waitbench.analysis import limits, rule\n"
         "rule.judge((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9)\n"
-        "limits.judge((((1.0, 1.1),),) * 9, alarm=0.01)\n"
+        "limits.judge((((1.0, 1.1),),) * 9, alpha=0.01)\n"
         "assert not any(name.startswith('scipy') for name in sys.modules)\n"
     )
     assert run(sys.executable, "-c", code).returncode == 0

@@ -1,4 +1,4 @@
-"""Records of a scan -> curves; a line is found as it is, and what is not a line is refused."""
+"""Records of a scan -> curves with their lines, where the costs are on one."""
 
 import random
 from collections.abc import Callable
@@ -18,10 +18,10 @@ COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
 
 
 def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None:
-    (found,) = scans(scan_records(COSTS))
-    assert (found.scenario, found.parameter, found.rounds) == ("idle", "partitions", 5)
-    assert found.values == tuple(found.curves[0].costs) == VALUES
-    for curve, constant, slope in zip(found.curves, (0.02, 0.01), (2e-4, 3e-4), strict=True):
+    (scanned,) = scans(scan_records(COSTS))
+    assert (scanned.scenario, scanned.parameter, scanned.rounds) == ("idle", "partitions", 5)
+    assert scanned.values == tuple(scanned.curves[0].costs) == VALUES
+    for curve, constant, slope in zip(scanned.curves, (0.02, 0.01), (2e-4, 3e-4), strict=True):
         assert curve.off_at is None
         for estimate, true in ((curve.constant, constant), (curve.slope, slope)):
             assert estimate is not None
@@ -29,16 +29,16 @@ def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None
             assert estimate.high is not None
             assert estimate.low < true < estimate.high
             assert estimate.value == pytest.approx(true, rel=0.05)
-    ratio = found.curves[1].slope_ratio
+    ratio = scanned.curves[1].slope_ratio
     assert ratio is not None
     assert ratio.value == pytest.approx(1.5, rel=0.03)
-    assert found.curves[0].slope_ratio is None
+    assert scanned.curves[0].slope_ratio is None
 
 
 def test_what_costs_nothing_without_inputs_has_a_constant_that_is_not_below_zero() -> None:
     """Noise alone would have half of all such lines begin below zero."""
-    (found,) = scans(scan_records({"a": lambda n: 2e-4 * n - 1e-5}))
-    constant, slope = found.curves[0].constant, found.curves[0].slope
+    (scanned,) = scans(scan_records({"a": lambda n: 2e-4 * n - 1e-5}))
+    constant, slope = scanned.curves[0].constant, scanned.curves[0].slope
     assert constant is not None
     assert constant.low is not None
     assert constant.value >= 0
@@ -48,9 +48,9 @@ def test_what_costs_nothing_without_inputs_has_a_constant_that_is_not_below_zero
 
 
 def test_each_silence_has_its_lateness_and_no_line_is_fitted() -> None:
-    (found,) = scans(of_silence(COSTS))
-    for curve in found.curves:
-        assert {value: one.value for value, one in curve.lateness.items()} == {
+    (scanned,) = scans(of_silence(COSTS))
+    for curve in scanned.curves:
+        assert {value: mean.value for value, mean in curve.lateness.items()} == {
             value: pytest.approx(value / 100) for value in VALUES
         }
         assert curve.costs.keys() == curve.lateness.keys()
@@ -61,8 +61,8 @@ def test_a_value_that_could_not_be_measured_is_left_out() -> None:
     records = scan_records(COSTS)
     records[-1].measurements = [run for run in records[-1].measurements if run.label == "a"]
     records[-1].add(outcome("b", 1, TIMED_OUT, message="still running after 30 s"))
-    (found,) = scans(records)
-    whole, short = found.curves
+    (scanned,) = scans(records)
+    whole, short = scanned.curves
     assert set(whole.costs) - set(short.costs) == {1024}
     assert short.slope is not None
 
@@ -70,17 +70,17 @@ def test_a_value_that_could_not_be_measured_is_left_out() -> None:
 def test_a_round_without_all_values_is_no_part_of_the_fit() -> None:
     records = scan_records(COSTS)
     records[2].measurements = [run for run in records[2].measurements if run.round != 3]
-    (found,) = scans(records)
-    assert found.curves[0].slope is not None
-    assert found.curves[0].slope.count == 4
+    (scanned,) = scans(records)
+    assert scanned.curves[0].slope is not None
+    assert scanned.curves[0].slope.count == 4
 
 
 def test_a_square_fails_by_each_value_where_it_costs_and_passes_at_a_small_one() -> None:
     costs = {"a": COSTS["a"], "b": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2}
     records = scan_records(costs, rounds=18)
-    found = gate.conclude(records, parse(["idle:25%,each"], METRICS)).judgements
-    assert found[-1].verdict is Verdict.SLOWER
-    assert found[2].verdict is Verdict.WITHIN_MARGIN
+    answers = gate.conclude(records, parse(["idle:25%,each"], METRICS)).judgements
+    assert answers[-1].verdict is Verdict.SLOWER
+    assert answers[2].verdict is Verdict.WITHIN_MARGIN
     assert scans(records)[0].curves[1].off_at == 1024
 
 
@@ -99,20 +99,20 @@ def noisy(
 ) -> list[list[float]]:
     """Rounds that vary as wholes and one by one; some runs cost twice as much."""
     chance = random.Random(seed)
-    found = []
+    noisy_rounds = []
     for _ in range(rounds):
         level = 1 + chance.gauss(0, noise)
-        found.append(
+        noisy_rounds.append(
             [
                 cost(value) * level * (1 + chance.gauss(0, noise)) * (1 + (chance.random() < rare))
                 for value in POWERS
             ]
         )
-    return found
+    return noisy_rounds
 
 
 def refused(cost: Cost, **how: float) -> int:
-    """How many of the trials are not a line."""
+    """The number of trials without a line."""
     made = (noisy(cost, seed, **how) for seed in range(TRIALS))  # type: ignore[arg-type]
     return sum(off_line(POWERS, rounds) is not None for rounds in made)
 

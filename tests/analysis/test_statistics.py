@@ -1,4 +1,4 @@
-"""Estimates, paired ratios, and what they say."""
+"""Estimates, paired ratios, and their verdicts."""
 
 import math
 from random import Random
@@ -18,9 +18,9 @@ T_2 = 4.302652729911275
 
 
 def ratios_of(record: Record, scenarios: int = 1) -> dict[str, Estimate]:
-    """Those of the first candidate, by the metric's name."""
+    """The ratios of the first candidate, by the metric's name."""
     figures = statistics.compare(record, scenarios=scenarios).figures[record.context.labels[1]]
-    return {one.metric.name: one.ratio for one in figures if one.ratio is not None}
+    return {it.metric.name: it.ratio for it in figures if it.ratio is not None}
 
 
 def test_ratios_are_paired_within_rounds() -> None:
@@ -104,12 +104,12 @@ def test_of_eight_scenarios_in_which_nothing_changed_none_is_called_slower_or_fa
     def is_claimed(trial: int, scenarios: int) -> bool:
         """Whether any of eight is, with the error shared over so many."""
         records = (noisy(trial * 8 + number, str(number)) for number in range(8))
-        compared = (ratios_of(one, scenarios) for one in records)
+        compared = (ratios_of(record, scenarios) for record in records)
         return any(
             ratio.verdict in (Verdict.SLOWER, Verdict.FASTER)
             for ratios in compared
             for name, ratio in ratios.items()
-            if name in statistics.SPOKEN_OF
+            if name in statistics.HEADLINE_METRICS
         )
 
     alone, together = (sum(is_claimed(trial, over) for trial in range(100)) for over in (1, 8))
@@ -129,7 +129,7 @@ def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
     record = make_record({"a": base, "b": []})
     for number in (1, 2, 4):
         record.add(measurement("b", number, times(1, 0.15, 0)))
-    (cpu,) = (one for one in statistics.compare(record).figures["b"] if one.metric.name == "cpu")
+    (cpu,) = (it for it in statistics.compare(record).figures["b"] if it.metric.name == "cpu")
     assert cpu.before is not None
     assert cpu.after is not None
     assert cpu.ratio is not None
@@ -149,7 +149,7 @@ def test_a_metric_of_some_rounds_only_is_of_those_that_both_have_it_in() -> None
     base = [{**times(1, 1, 0), "wakeups": count} for count in (900.0, 100.0, 100.0)]
     new = [times(1, 1, 0), *({**times(1, 1, 0), "wakeups": 100.0} for _ in range(2))]
     figures = statistics.compare(make_record({"a": base, "b": new})).figures["b"]
-    before = {one.metric.name: one.before for one in figures if one.before}
+    before = {it.metric.name: it.before for it in figures if it.before}
     assert before["wakeups"].value == pytest.approx(100)
     assert before["cpu"].count == 3
 
@@ -159,7 +159,7 @@ def test_without_a_round_in_common_there_are_no_figures_but_no_error() -> None:
     record.add(measurement("b", 2, times(1, 1, 1)))
     compared = statistics.compare(record)
     assert compared.means("b") == {}
-    assert {one.why_not for one in compared.figures["b"]} == {"not measured"}
+    assert {it.why_not for it in compared.figures["b"]} == {"not measured"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Lines of what changed, by threads."""
+"""Lines of changes, by threads."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def names(line: Line) -> list[str]:
 def main_thread(label: str, delayed: float, *wakeups: float, more: tuple[Thread, ...] = ()) -> Why:
     """A revision whose main thread parks, at 50 µs of CPU for each wake-up."""
     made = why(label, place("main", "park", wakeups=1), *more)
-    cpu = tuple(one * 5e-5 for one in wakeups)
+    cpu = tuple(wakeup * 5e-5 for wakeup in wakeups)
     main = replace(made.threads[0], wakeups_per_s=wakeups, cpu_share=cpu, delayed=delayed)
     return replace(made, threads=(main, *made.threads[1:]))
 
@@ -42,8 +42,8 @@ PARKS = [place("main", "park", wakeups=often) for often in (900, 825)]
 def test_a_thread_that_is_new_or_gone_comes_before_one_that_hardly_changed(
     before: Sequence[Thread], after: Sequence[Thread], first: list[str]
 ) -> None:
-    for one, other in ((before, after), (after, before)):
-        assert names(lines([why("a", *one), why("b", *other)])[0]) == first
+    for base, other in ((before, after), (after, before)):
+        assert names(lines([why("a", *base), why("b", *other)])[0]) == first
 
 
 @pytest.mark.parametrize(
@@ -58,22 +58,22 @@ def test_a_thread_that_is_new_or_gone_comes_before_one_that_hardly_changed(
 def test_what_is_new_comes_before_what_others_use_of_the_machine_may_have_changed(
     before: tuple[float, ...], after: tuple[float, ...]
 ) -> None:
-    found = lines([main_thread("a", *before), main_thread("b", *after, more=(NEEDLE,))])
-    assert names(found[0]) == ["needle"]
+    result = lines([main_thread("a", *before), main_thread("b", *after, more=(NEEDLE,))])
+    assert names(result[0]) == ["needle"]
 
 
 def test_what_a_thread_certainly_does_more_often_comes_before_what_is_new_and_small() -> None:
     small = place("small", thread="t", wakeups=2)
     before = main_thread("a", 0.0, 500, 505, 495, 500)
-    found = lines([before, main_thread("b", 0.0, *[900] * 4, more=(small,))])
-    assert [names(line) for line in found] == [["main", "park"], ["small"]]
+    result = lines([before, main_thread("b", 0.0, *[900] * 4, more=(small,))])
+    assert [names(line) for line in result] == [["main", "park"], ["small"]]
 
 
 def test_who_works_is_in_one_place_although_looks_differ_in_how_deep_it_is() -> None:
-    before = why("a", *(place("run", one, cpu=0.3, waits=False) for one in "xyz"))
+    before = why("a", *(place("run", name, cpu=0.3, waits=False) for name in "xyz"))
     after = why(
         "b",
-        *(place("run", one, cpu=cpu, waits=False) for one, cpu in (("x", 0.29), ("y", 0.31))),
+        *(place("run", name, cpu=cpu, waits=False) for name, cpu in (("x", 0.29), ("y", 0.31))),
         place("run", cpu=0.34, waits=False),
     )
     (line,) = lines([before, after])
@@ -82,10 +82,10 @@ def test_who_works_is_in_one_place_although_looks_differ_in_how_deep_it_is() -> 
 
 def test_a_spin_is_one_line_at_the_innermost_function_that_has_much_of_it() -> None:
     spread = [
-        place("main", "step", one, cpu=0.24, waits=False) for one in ("poll", "push", "pull", "log")
+        place("main", "step", it, cpu=0.24, waits=False) for it in ("poll", "push", "pull", "log")
     ]
     elsewhere = place("main", "other", cpu=0.04, waits=False)
-    (line,) = (one for one in lines([why("a", *spread, elsewhere)]) if not one.waits)
+    (line,) = (line for line in lines([why("a", *spread, elsewhere)]) if not line.waits)
     assert names(line) == ["main", "step"]
     assert line.costs[0].cpu_share == pytest.approx(1.0)
 
@@ -121,9 +121,9 @@ def test_cpu_of_both_stands_where_only_one_was_seen_at_work() -> None:
 def test_a_place_is_its_functions_whatever_the_line(
     stack: Sequence[str | Frame], other: Sequence[str | Frame], lines_of_both: int
 ) -> None:
-    found = lines([why("a", place(*stack, wakeups=5)), why("b", place(*other, wakeups=5))])
-    assert len(found) == lines_of_both
-    assert place(*other).asleep[0].frames in [line.frames for line in found]
+    result = lines([why("a", place(*stack, wakeups=5)), why("b", place(*other, wakeups=5))])
+    assert len(result) == lines_of_both
+    assert place(*other).asleep[0].frames in [line.frames for line in result]
 
 
 def test_where_no_function_is_known_a_place_is_a_system_call() -> None:
@@ -135,9 +135,9 @@ def test_where_no_function_is_known_a_place_is_a_system_call() -> None:
 def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work() -> None:
     loop = place("run", "once", "select", wakeups=900, call="epoll_wait")
     polls = place("run", "once", "poll_the_table", cpu=0.03, waits=False)
-    others = [place("run", "once", one, cpu=0.01, waits=False) for one in ("timers", "select")]
-    one = why("a", loop, polls, *others)
-    for shown in ([one], [one, one]):
+    others = [place("run", "once", name, cpu=0.01, waits=False) for name in ("timers", "select")]
+    threads = why("a", loop, polls, *others)
+    for shown in ([threads], [threads, threads]):
         waits, works = sorted(lines(shown), key=lambda line: not line.waits)
         assert names(works) == ["run", "once", "poll_the_table"]
         assert names(waits) == ["run", "once", "select", "epoll_wait"]

@@ -23,7 +23,7 @@ from tests.records import (
 from waitbench.analysis import gate, results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.rule import Dear
+from waitbench.analysis.rule import OutlierCounts
 from waitbench.analysis.scan import scans
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, METRICS
@@ -125,7 +125,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
     return verdict_of(sides(name, base, new), criteria=[f"{name}:{allowed}"])
 
 
-DEAR = Dear(candidate=11, baseline=1, pairs=60)
+DEAR = OutlierCounts(candidate=11, baseline=1, pairs=60)
 NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Said]] = {
@@ -184,7 +184,7 @@ CASES: dict[str, Callable[[], Said]] = {
         dear=DEAR, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, means=None
     ),
     "runs that are too few to let anything pass": lambda: answered(
-        dear=Dear(candidate=0, baseline=0, pairs=8),
+        dear=OutlierCounts(candidate=0, baseline=0, pairs=8),
         ratio=NEARLY,
         means=None,
         verdict=Verdict.INCONCLUSIVE,

@@ -1,1 +1,1 @@
-"""Records -> answers. Pure."""
+"""Records -> answers. No I/O."""

@@ -1,4 +1,4 @@
-"""What a candidate must not do: the gate's defaults, or what users write, as ``system:10%``."""
+"""Criteria of the gate: its defaults, or those that users write, such as ``system:10%``."""
 
 from __future__ import annotations
 
@@ -21,76 +21,71 @@ from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
 FLOORS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
-"""The unit in which a floor is written for a metric of this unit; others have a bare number."""
+"""Units of floors by the metric's unit; others have a bare number."""
 _DIGITS = Context(prec=15)
-"""So many every number has that is written with as many, once it was a float."""
+"""The digits that survive a float."""
 
 
 class Scope(str, Enum):
-    """The scenarios that a criterion is about."""
+    """The scenarios to which a criterion applies."""
 
     EVERY = "every"
     WAITING = "waiting"
-    """Those whose workers mostly wait."""
     WORKING = "working"
-    """The others."""
     BUSY = "busy"
     """Working scenarios that never wait, so that their real time is that of the work."""
     LARGE_CHANGES = "large-changes-only"
-    """What costs a multiple if it breaks: see ``Scenario.large_changes_only``."""
+    """See ``Scenario.large_changes_only``."""
 
-    def holds(self, one: Scenario | ScenarioFacts) -> bool:
-        """Whether a criterion with this scope is about a scenario."""
-        if one.large_changes_only:
+    def holds(self, scenario: Scenario | ScenarioFacts) -> bool:
+        if scenario.large_changes_only:
             return self in (Scope.EVERY, Scope.LARGE_CHANGES)
-        if one.waits and not one.works:
+        if scenario.waits and not scenario.works:
             return self in (Scope.EVERY, Scope.WAITING)
-        is_busy = one.works and not one.waits
+        is_busy = scenario.works and not scenario.waits
         return self in (Scope.EVERY, Scope.WORKING) or (self is Scope.BUSY and is_busy)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """What a candidate must not do."""
+    """The largest rise of a metric that the gate allows, or a limit."""
 
     metric: Metric
     margin: float
     """Allowed rise, as a share: 0.1 for 10 %."""
     floor: float = 0.0
-    """What it may rise by besides, in the metric's unit."""
     alone: bool = False
-    """Judge what explains a cost without regard to that cost."""
+    """Whether a fall of the parent metric excuses nothing."""
     each: bool = False
     """Judge every scenario by itself, rather than all of a group together."""
     scope: Scope = Scope.EVERY
     by_launcher: bool | None = None
-    """Ask only where the engine's own launcher starts the processes, or only where it does not."""
+    """Applies only with, or only without, the engine's own launcher."""
     limit: Limit | None = None
-    """A budget instead of a rise: it needs no baseline."""
 
     @property
     def cost(self) -> Metric | None:
-        """What the metric explains, if a certain fall of that excuses a rise."""
+        """The cost that the metric explains, if a certain fall of it excuses a rise."""
         return None if self.alone else BY_NAME.get(self.metric.explains or "")
 
     @property
-    def only_alarms(self) -> bool:
-        """Whether it may fail, but keeps nothing from a pass: a default of each scenario.
+    def can_only_fail(self) -> bool:
+        """Whether an open answer does not prevent a pass: a default question about each scenario.
 
-        Nothing is certain of a single scenario after the rounds that settle all together. These
-        pass only if none of them lies apart.
+        The rounds that suffice for all scenarios together settle no single one; but all together
+        pass only if none lies apart.
         """
         return self.each and self in DEFAULTS
 
     @property
-    def can_fail_by_dear_runs(self) -> bool:
-        """Only costs and median lateness can: elsewhere dear runs keep it from a pass."""
-        if self.limit or self.only_alarms:
+    def can_fail_by_outliers(self) -> bool:
+        """Costs and median lateness only: outliers of other metrics just prevent a pass."""
+        if self.limit or self.can_only_fail:
             return False
         return self.metric.name == "latency-p50" or not (self.metric.explains or self.floor)
 
     def __str__(self) -> str:
-        """As users write it; scope and ``by_launcher`` are not in it."""
+        """As users write it, without the scope and ``by_launcher``."""
         if self.limit is not None:
             return f"limit {self.limit.text}"
         unit, size = FLOORS.get(self.metric.unit, ("", Decimal(1)))
@@ -127,9 +122,9 @@ DEFAULTS = (
     _rises(Scope.WAITING, "idle", 0.10),
     _rises(Scope.WAITING, "idle", 0.25, each=True),
     _rises(Scope.WAITING, "cpu", 0.10),
-    # By ticks of 4 ms, the system time of half a second of waiting is known to some 20 ms.
+    # With ticks of 4 ms, system time over half a second of waiting is accurate to some 20 ms.
     _rises(Scope.WAITING, "idle-system", 0.25, 0.025),
-    # The launcher polls, which is system time, and is not among the workers.
+    # The launcher's polling is system time outside the workers.
     _rises(Scope.WAITING, "system", 0.25, 0.025, by_launcher=True),
     _rises(Scope.WAITING, "wakeups", 0.05),
     _rises(Scope.WAITING, "syscalls", 0.05),
@@ -137,9 +132,9 @@ DEFAULTS = (
     _rises(Scope.WAITING, "latency", 0.25, 0.05),
     _rises(Scope.WAITING, "rss", 0.10, 8 * _MIB),
     _rises(Scope.WAITING, "memory", 0.10, 8 * _MIB),
-    # Heaps grow until they are collected, a little more or less.
+    # Heaps grow until they are collected.
     _rises(Scope.WAITING, "memory-growth", 0.25, _MIB),
-    # A peer that does not listen yet costs a second of the launcher's runs at random.
+    # With the launcher, a peer that does not listen yet costs some runs a second.
     _rises(Scope.WAITING, "startup", 0.25, 0.1, by_launcher=False),
     _rises(Scope.WAITING, "shutdown", 0.25, 0.1),
     _rises(Scope.WAITING, "stop", 0.25, 0.1),
@@ -155,8 +150,4 @@ DEFAULTS = (
     _rises(Scope.WORKING, "system", 0.25, 0.025, by_launcher=True),
     _rises(Scope.BUSY, "real", 0.10, 0.05, by_launcher=False),
 )
-"""What the gate asks by default.
-
-What waiting costs comes first; then what it consists of, what a change may trade for CPU, and what
-a candidate has others do for it, such as a broker or the kernel.
-"""
+"""The gate's default questions, in order of importance: the first has half of the error."""

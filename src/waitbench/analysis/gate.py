@@ -1,5 +1,6 @@
-"""Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
+"""Records and criteria -> the verdict of the gate: all answers, the outcome, the exit code."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,35 +14,33 @@ from waitbench.model.run import ENDED, HARMLESS
 from waitbench.model.verdicts import GateOutcome, Verdict
 
 LOST, UNSUPPORTED = "lost", "unsupported"
-"""The baseline supports a scenario, and the candidate does not; or the baseline does not either."""
+"""Reasons: only the candidate does not support a scenario; or the baseline does not either."""
 _ENOUGH_DISTURBED = 8
-"""Disturbed rounds after which the machine is given up, if they are most of all rounds."""
+"""Disturbed rounds until the machine is given up, if most rounds are disturbed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailedRuns:
-    """The runs of one revision in one scenario that gave no measurement, or lack a part of it."""
+    """The failed or incomplete runs of one revision in one scenario."""
 
     label: str
     scenario: str
     count: int
     message: str
-    """Of the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateVerdict:
-    """The answer of the gate."""
+    """The answers to all questions, and everything else that decides the outcome."""
 
     judgements: tuple[Judgement, ...]
-    """Those about several scenarios together first."""
+    """Questions about several scenarios first."""
     inconclusive_passes: bool = False
-    """Whether the exit code of an inconclusive comparison is that of a pass."""
     failed_runs: tuple[FailedRuns, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
-    """``label in scenario`` for what could not run there, and why: ``LOST``, or a harmless one."""
+    """``label in scenario`` where a revision could not run, and ``LOST`` or a harmless reason."""
     left_out: tuple[str, ...] = ()
-    """Default criteria that were not asked because this machine cannot measure them; and why."""
+    """Sentences about default criteria that this machine cannot measure."""
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
@@ -49,16 +48,14 @@ class GateVerdict:
 
     @property
     def accepted(self) -> tuple[Judgement, ...]:
-        """Those that would have failed."""
         return tuple(j for j in self.judgements if j.accepted is not None)
 
     def of(self, verdict: Verdict) -> tuple[Judgement, ...]:
-        """Those with this answer."""
         return tuple(j for j in self.judgements if j.verdict is verdict)
 
     @property
     def outcome(self) -> GateOutcome:
-        """A criterion that certainly failed has failed, whatever else is not known."""
+        """A certain failure takes precedence over missing data."""
         if self.failures:
             return GateOutcome.FAIL
         has_lost = any(why == LOST for _, why in self.not_asked)
@@ -70,9 +67,8 @@ class GateVerdict:
     def exit_code(self) -> ExitCode:
         if self.outcome is GateOutcome.FAIL:
             return ExitCode.REGRESSION
-        is_passed_over = self.outcome is GateOutcome.INCONCLUSIVE and self.inconclusive_passes
-        is_passed = self.outcome is GateOutcome.PASS or is_passed_over
-        return ExitCode.OK if is_passed else ExitCode.FAILED
+        passes = self.inconclusive_passes and self.outcome is GateOutcome.INCONCLUSIVE
+        return ExitCode.OK if passes or self.outcome is GateOutcome.PASS else ExitCode.FAILED
 
 
 def judge_all(
@@ -81,43 +77,40 @@ def judge_all(
     elsewhere: Iterable[Record] = (),
     acceptances: Sequence[Acceptance] = (),
 ) -> tuple[Judgement, ...]:
-    """Answers every question of a comparison but those that a revision does not support.
+    """Answers every question of a comparison, except those that a revision does not support.
 
-    What only alarms is among the answers only if it does. Scenarios that are measured ``elsewhere``
-    have their part of the allowed error, and no answer here.
+    Questions that can only fail are left out unless they do. Scenarios that are measured
+    ``elsewhere`` take their part of the allowed error.
     """
     known = tuple(records)
     here = {record.scenario for record in known}
-    asked = ask((*known, *elsewhere), criteria)
-    found = []
-    for whole in asked:
-        measured = tuple(record for record in whole.records if record.scenario in here)
+    questions = ask((*known, *elsewhere), criteria)
+    answers = []
+    for question in questions:
+        measured = tuple(record for record in question.records if record.scenario in here)
         if measured:
-            is_partial = len(measured) < len(whole.records)
-            question = replace(whole, records=measured, is_partial=is_partial)
-            found.append(_accepted(judge(question, asked), acceptances))
-    return tuple(
-        one for one in found if one.verdict is Verdict.SLOWER or not one.criterion.only_alarms
-    )
+            is_partial = len(measured) < len(question.records)
+            answer = judge(replace(question, records=measured, is_partial=is_partial), questions)
+            if answer.fails or not answer.criterion.can_only_fail:
+                answers.append(_accepted(answer, acceptances))
+    return tuple(answers)
 
 
-def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
-    """A judgement, with what accepts it if it would fail."""
-    if not judgement.fails or judgement.criterion.limit is not None:
-        return judgement
-    asked, where = judgement.criterion, judgement.scenarios
-    found = (one for one in acceptances if one.accepts(str(asked), asked.metric.name, where))
-    return replace(judgement, accepted=next(found, None))
+def _accepted(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
+    criterion = answer.criterion
+    if not answer.fails or criterion.limit is not None:
+        return answer
+    question = str(criterion), criterion.metric.name, answer.scenarios
+    return replace(answer, accepted=next((it for it in acceptances if it.accepts(*question)), None))
 
 
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
-    """Those that more rounds could change, where that matters.
+    """The questions that need more rounds.
 
-    Where a candidate has failed for certain, nothing more need be known of it. Elsewhere it is
-    measured for one round, so that every scenario has figures. Where a question can have no answer,
-    the gate cannot pass, and ends.
+    A candidate that has certainly failed is measured for one round in the other scenarios, so that
+    each has figures. A question without any possible answer ends the gate, as it cannot pass.
     """
-    if any(one.has_no_answer for one in judgements):
+    if any(j.has_no_answer for j in judgements):
         return ()
     certain = [j for j in judgements if j.fails and not j.is_partial]
     failed = {(j.label, scenario) for j in certain for scenario in j.scenarios}
@@ -132,21 +125,21 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
 
 def is_too_disturbed(records: Iterable[Record]) -> bool:
-    """Whether others use the machine so much that more rounds would not answer anything.
+    """Whether other programs use the machine too much for more rounds to help.
 
-    They do so in most rounds of each scenario, whichever revision was first: a candidate that
-    leaves work behind disturbs the baseline only where it ran before it.
+    They must disturb most rounds in each order of the revisions: processes that a candidate leaves
+    behind disturb the baseline only if the candidate ran first.
     """
     known = tuple(records)
     disturbed = sum(len(record.disturbed_rounds) for record in known)
-    # The rounds of each scenario, by the place that the baseline's run had in them.
-    places: dict[tuple[str, int], list[bool]] = {}
+    # Whether rounds were disturbed, by the scenario and the baseline's position.
+    rounds: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
     for record in known:
         for run in record.of(record.context.labels[0]):
-            place = (record.scenario, run.position)
-            places.setdefault(place, []).append(run.round in record.disturbed_rounds)
+            is_disturbed = run.round in record.disturbed_rounds
+            rounds[record.scenario, run.position].append(is_disturbed)
     return disturbed >= _ENOUGH_DISTURBED and all(
-        mostly_disturbed(sum(rounds), len(rounds)) for rounds in places.values()
+        mostly_disturbed(sum(flags), len(flags)) for flags in rounds.values()
     )
 
 
@@ -158,11 +151,10 @@ def conclude(
     left_out: Sequence[str] = (),
     acceptances: Sequence[Acceptance] = (),
 ) -> GateVerdict:
-    """Judges everything that was measured in one comparison."""
     known = tuple(records)
     not_asked = []
     for record in known:
-        has_ended = {one.label for one in record.outcomes if one.reason == ENDED} & record.unable
+        has_ended = {o.label for o in record.outcomes if o.reason == ENDED} & record.unable
         is_lost = record.context.labels[0] not in record.unable - has_ended
         for label in record.unable:
             why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
@@ -170,33 +162,33 @@ def conclude(
     return GateVerdict(
         judgements=judge_all(known, criteria, acceptances=acceptances),
         inconclusive_passes=inconclusive_passes,
-        failed_runs=tuple(one for record in known for one in failed_runs(record)),
+        failed_runs=tuple(runs for record in known for runs in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),
         left_out=tuple(left_out),
     )
 
 
 def failed_runs(record: Record) -> list[FailedRuns]:
-    """The runs of a scenario that gave no measurement, but for those made again since.
+    """The failed runs of a scenario.
 
-    Where a revision is unreliable, these are failures, too: else a comparison would pass that is
+    Repeated ones count only for unreliable revisions: otherwise a comparison would pass once it was
     resumed often enough.
     """
-    unreliable, left = record.unreliable, record.failures
+    unreliable, failures = record.unreliable, record.failures
     failed = [
-        one
-        for one in record.outcomes
-        if one in left or (one.label in unreliable and one.reason not in HARMLESS)
+        o
+        for o in record.outcomes
+        if o in failures or (o.label in unreliable and o.reason not in HARMLESS)
     ]
     return [
-        FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1])
+        FailedRuns(label=label, scenario=record.scenario, count=len(texts), message=texts[-1])
         for label in record.context.labels
-        if (own := [one.message for one in failed if one.label == label])
+        if (texts := [o.message for o in failed if o.label == label])
     ]
 
 
 def incomplete_runs(record: Record) -> list[FailedRuns]:
-    """The runs of a scenario that lack something, such as an answer, and count all the same."""
+    """The runs of a scenario that lack a metric, and count all the same."""
     whys = {
         (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))
         for label in record.context.labels

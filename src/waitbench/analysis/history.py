@@ -1,17 +1,16 @@
-"""Sessions that share an anchor -> the history of a cost, its change points, and what it lacks.
+"""Sessions that share an anchor -> the history of a cost and its change points.
 
-The CPU of one revision differs from session to session by more than most revisions differ from each
-other, and the machine is part of it, so only ratios within a session are put side by side: those to
-the anchor, which every session measures too. Each machine has a history of its own.
+Costs differ more between sessions than between most revisions, and depend on the machine. So a
+history consists of ratios to the anchor, which every session measures, on one machine.
 
-How far a ratio is off is one figure a history: the noise of the rounds, which is known, and what
-differs between sessions. That is estimated from how neighbours in the history differ: by the
-median, which a few steps do not move, among some that are as assumed.
+Each history has one error estimate: the variance within sessions, which is known, plus that between
+sessions. The latter is estimated from the differences of neighbours in the history, by a median
+with pseudo-observations as a prior, which is robust against a few steps.
 
-PELT finds the change points for which the squares around the mean of each part, and a penalty for
-each, are the least (R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with
-a linear computational cost", J. Am. Stat. Assoc. 107, 2012; here the library ruptures). A change
-point is claimed if the ratio of its two sides lies beyond the margin with its whole interval.
+PELT minimises the sum of squares around the mean of each segment, plus a penalty per change point
+(R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear
+computational cost", J. Am. Stat. Assoc. 107, 2012; here the library ruptures). A change point is
+reported if the whole interval of the ratio of its sides lies beyond the margin.
 """
 
 import math
@@ -29,38 +28,32 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.record import Announced, Series
 
-_ASSUMED = 0.03**2
-"""The variance between sessions, as long as they are too few to tell."""
-_ASSUMED_COUNT = 4
-"""How many differences of neighbours that counts: the median of fewer may be a change point's."""
+_PRIOR_VARIANCE = 0.03**2
+_PRIOR_WEIGHT = 4
+"""The number of pseudo-observations: the median of fewer may be that of a change point."""
 _MEDIAN_OF_SQUARE = 0.455
-"""Of a standard normal variable."""
 _CONFIRMED = 2
 """Sessions on each side of a change point."""
 
-
 Logs = Mapping[Entry, Mapping[str, float]]
-"""The logarithm of a revision's ratio to the anchor in each session that measured it, by folder."""
+"""The log ratios of revisions to the anchor, by the folder of the session."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangePoint:
-    """From one revision on, everything costs more, or less, than before."""
+    """A lasting change of the cost."""
 
     sides: tuple[tuple[Entry, ...], tuple[Entry, ...]]
-    """The revisions before it and after it, each up to the next change point."""
+    """The segments of revisions before and after it."""
     ratio: Estimate
-    """After to before; the interval is corrected for all places. Counted are the sessions of the
-    side that fewer measured."""
+    """After to before, corrected for all positions; the count is that of the smaller side."""
 
     @property
     def before(self) -> str:
-        """The last revision of before."""
         return self.sides[0][-1].name
 
     @property
     def after(self) -> str:
-        """The first revision that costs otherwise."""
         return self.sides[1][0].name
 
     @property
@@ -69,7 +62,7 @@ class ChangePoint:
 
     @property
     def is_provisional(self) -> bool:
-        """Whether only one session says so: another one may have it otherwise."""
+        """Whether it rests on a single session."""
         return self.ratio.count < _CONFIRMED
 
 
@@ -81,45 +74,41 @@ class Trend:
     machine: str
     anchor: str
     ratios: Mapping[Entry, Estimate]
-    """To the anchor, in order of history; a count is that of sessions."""
+    """To the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
     def announced(self, metric: str, step: ChangePoint) -> Announced:
-        """One of its change points, once it is announced."""
         return Announced(series=self.series, metric=metric, after=step.after, rose=step.is_rise)
 
 
 def commonest(sessions: Iterable[Session]) -> str | None:
-    """The revision that most sessions hold, of these the earliest: the anchor if none is named."""
-    counts = Counter(entry for one in independent(sessions) for entry in one.logs)
+    """The revision in most sessions, the earliest of several: the default anchor."""
+    counts = Counter(entry for session in independent(sessions) for entry in session.logs)
     best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
     return best.name if best else None
 
 
 def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]:
-    """The history of each series and machine whose sessions hold the anchor; all of one metric.
-
-    Without a named anchor that of each engine is the revision that most of its sessions hold.
-    """
-    found = []
+    """The history of each series and machine. The default anchor is the commonest revision."""
+    histories = []
     key = attrgetter("engine", "series", "machine")
-    for (engine, *_), own in groupby(sorted(independent(sessions), key=key), key):
-        group = list(own)
-        name = anchor or commonest(one for one in sessions if one.engine == engine)
-        base = [entry for one in group for entry in one.logs if entry.name == name]
-        found += [_trend(group, entry) for entry in base[:1]]
-    return tuple(found)
+    for (engine, *_), members in groupby(sorted(independent(sessions), key=key), key):
+        group = list(members)
+        name = anchor or commonest(session for session in sessions if session.engine == engine)
+        anchors = [entry for session in group for entry in session.logs if entry.name == name]
+        histories += [_trend(group, entry) for entry in anchors[:1]]
+    return tuple(histories)
 
 
 def unannounced(
     trends: Sequence[Trend], metric: str, announced: Collection[Announced]
 ) -> list[tuple[Trend, ChangePoint]]:
-    """The change points that two sessions confirm and that were not announced."""
+    """The change points that two sessions confirm and that are not announced yet."""
     orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
 
     def is_at(step: ChangePoint, revision: str) -> bool:
-        # With more sessions it may be found a few revisions off; and a new machine, which has
-        # measured few revisions, sees both sides of an old one.
+        # More sessions may move it by a few revisions; and a new machine, with few revisions
+        # measured, sees it between distant ones.
         (first, *_), (*_, last) = step.sides
         is_between = revision in orders and first.order < orders[revision] <= last.order
         return is_between or revision == step.after
@@ -130,46 +119,46 @@ def unannounced(
         for step in trend.change_points
         if not step.is_provisional
         and not any(
-            (one.series, one.metric, one.rose) == (trend.series, metric, step.is_rise)
-            and is_at(step, one.after)
-            for one in announced
+            (known.series, known.metric, known.rose) == (trend.series, metric, step.is_rise)
+            and is_at(step, known.after)
+            for known in announced
         )
     ]
 
 
-def _trend(sessions: Sequence[Session], base: Entry) -> Trend:
+def _trend(sessions: Sequence[Session], anchor: Entry) -> Trend:
     logs: dict[Entry, dict[str, float]] = {}
     noise: list[float] = []
-    for one in (one for one in sessions if base in one.logs):
-        for entry, costs in one.logs.items():
-            paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
-            logs.setdefault(entry, {})[one.folder] = fmean(paired)
-            noise += [variance(paired) / len(paired)] if entry != base else []
+    for session in (session for session in sessions if anchor in session.logs):
+        for entry, costs in session.logs.items():
+            paired = [a - b for a, b in zip(costs, session.logs[anchor], strict=True)]
+            logs.setdefault(entry, {})[session.folder] = fmean(paired)
+            noise += [variance(paired) / len(paired)] if entry != anchor else []
     logs = {entry: logs[entry] for entry in sorted(logs, key=attrgetter("order"))}
-    neighbours = [log for entry, own in logs.items() if entry != base for log in own.values()]
-    scatter = math.sqrt(_variance(neighbours, fmean(noise)))
-    usual = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
+    ordered = [log for entry in logs if entry != anchor for log in logs[entry].values()]
+    scatter = math.sqrt(_variance(ordered, fmean(noise)))
+    half = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
+    ratios = {}
+    for entry, by_session in logs.items():
+        count = len(by_session)
+        # The anchor's ratio to itself is exact.
+        error = half * (entry != anchor) / math.sqrt(count)
+        ratios[entry] = _estimate(fmean(by_session.values()), error, count)
     return Trend(
         series=sessions[0].series,
         machine=sessions[0].machine,
-        anchor=base.name,
-        ratios={
-            # To itself a ratio has no error.
-            entry: _estimate(
-                fmean(own.values()), usual * (entry != base) / math.sqrt(len(own)), len(own)
-            )
-            for entry, own in logs.items()
-        },
-        change_points=tuple(_change_points(logs, base, scatter)),
+        anchor=anchor.name,
+        ratios=ratios,
+        change_points=tuple(_change_points(logs, anchor, scatter)),
     )
 
 
 def _variance(logs: Sequence[float], noise: float) -> float:
-    """The variance of a ratio's logarithm, of ratios in order of history with known noise."""
-    apart = [(later - earlier) ** 2 / 2 / _MEDIAN_OF_SQUARE for earlier, later in pairwise(logs)]
-    # Counts may be equal in all runs of all sessions, and another day all the same.
-    least = noise + _ASSUMED * _ASSUMED_COUNT / (_ASSUMED_COUNT + len(apart))
-    return max(least, median([*apart, *[noise + _ASSUMED] * _ASSUMED_COUNT]))
+    """The variance of a log ratio, given all in order of history and the noise of rounds."""
+    variances = [(after - before) ** 2 / 2 / _MEDIAN_OF_SQUARE for before, after in pairwise(logs)]
+    # Identical counts in all sessions so far do not mean zero variance.
+    least = noise + _PRIOR_VARIANCE * _PRIOR_WEIGHT / (_PRIOR_WEIGHT + len(variances))
+    return max(least, median([*variances, *[noise + _PRIOR_VARIANCE] * _PRIOR_WEIGHT]))
 
 
 def _estimate(log: float, half: float, count: int) -> Estimate:
@@ -177,25 +166,26 @@ def _estimate(log: float, half: float, count: int) -> Estimate:
 
 
 def _change_points(logs: Logs, anchor: Entry, scatter: float) -> list[ChangePoint]:
-    """The change points that certainly exceed the margin."""
     entries, between = tuple(logs), len(logs) - 1
-    # How many standard errors are beyond chance anywhere between two of them; the scatter is known
-    # as well as that many differences tell it.
-    certain = t_quantile(1 - ALPHA / 2 / between, _ASSUMED_COUNT + between)
-    starts = _starts([*logs.values()], scatter, certain**2)
+    # The critical value, Bonferroni-corrected over all positions. Each difference of neighbours is
+    # a degree of freedom of the scatter.
+    critical = t_quantile(1 - ALPHA / 2 / between, _PRIOR_WEIGHT + between)
+    starts = _starts([*logs.values()], scatter, critical**2)
     while starts:
         parts = [entries[a:b] for a, b in pairwise((0, *starts, len(entries)))]
-        found = [_change_point(logs, sides, anchor, scatter * certain) for sides in pairwise(parts)]
-        least = [max(one.ratio.low or 0, 1 / (one.ratio.high or 1)) for one in found]
-        if min(least) > 1 + MARGIN:
-            return found
-        # What is not certain goes, the least certain first, and its sides are one.
-        del starts[least.index(min(least))]
+        steps = [
+            _change_point(logs, sides, anchor, scatter * critical) for sides in pairwise(parts)
+        ]
+        bounds = [max(step.ratio.low or 0, 1 / (step.ratio.high or 1)) for step in steps]
+        if min(bounds) > 1 + MARGIN:
+            return steps
+        # Drop the least certain change point, merge its segments, repeat.
+        del starts[bounds.index(min(bounds))]
     return []
 
 
 def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float) -> list[int]:
-    """The numbers of the revisions with which PELT begins another part."""
+    """The indices of the revisions at which PELT begins a new segment."""
     import numpy as np
 
     try:
@@ -205,24 +195,21 @@ def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float)
             "A history needs the package ruptures, which has no release for this Python: "
             "use Python 3.10 to 3.13."
         ) from error
-    numbers = [number for number, own in enumerate(logs) for _ in own]
-    signal = np.array([log for own in logs for log in own.values()]) / scatter
-    # The linear kernel's cost is that of squares; this is compiled, ruptures.Pelt is not.
+    indices = [index for index, by_session in enumerate(logs) for _ in by_session]
+    signal = np.array([log for by_session in logs for log in by_session.values()]) / scatter
+    # With the linear kernel it minimises squares like ruptures.Pelt, and is compiled.
     search = ruptures.KernelCPD(kernel="linear", min_size=1, jump=1)
-    found = search.fit(signal).predict(pen=penalty)
-    # Sessions of one revision are together.
-    return sorted({numbers[end] for end in found[:-1]} - {0})
+    *ends, _ = search.fit(signal).predict(pen=penalty)
+    # Sessions of one revision stay together.
+    return sorted({indices[end] for end in ends} - {0})
 
 
 def _change_point(
     logs: Logs, sides: tuple[tuple[Entry, ...], tuple[Entry, ...]], anchor: Entry, error: float
 ) -> ChangePoint:
-    """The change from one part to the next; ``error`` is that of a single ratio.
-
-    What costs as much as the anchor has the ratio 1, without an error.
-    """
-    own = {side: [log for entry in side for log in logs[entry].values()] for side in sides}
-    before, after = (0.0 if anchor in side else fmean(own[side]) for side in sides)
-    half = error * math.sqrt(sum(1 / len(own[side]) for side in sides if anchor not in side))
+    """``error`` is that of a single ratio; the segment of the anchor has the exact ratio 1."""
+    ratios = {side: [log for entry in side for log in logs[entry].values()] for side in sides}
+    before, after = (0.0 if anchor in side else fmean(ratios[side]) for side in sides)
+    half = error * math.sqrt(sum(1 / len(ratios[side]) for side in sides if anchor not in side))
     sessions = (len({folder for entry in side for folder in logs[entry]}) for side in sides)
     return ChangePoint(sides=sides, ratio=_estimate(after - before, half, min(sessions)))

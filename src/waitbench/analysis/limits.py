@@ -1,15 +1,15 @@
-"""Limits: budgets of what a revision costs by itself, and the test of one.
+"""Limits: absolute budgets of a revision, and their test.
 
-A *share* is what a run cost of its limit. Shares are judged at the looks of the rule, and by its
-errors:
+A *share* is the cost of a run divided by its limit. Shares are judged at the looks of the rule,
+with its errors:
 
-* *It fails* if the signed-rank test says that their logarithms lie above 0.
-* *It holds* if that test says that the shares themselves lie below 1, and nothing keeps it open:
-  plain means above 1, or dear runs, of more than twice the limit, that may come ``RARE`` often.
+* *A limit fails* if the signed-rank test proves the logarithms of the shares above 0.
+* *It holds* if that test proves the shares themselves below 1, and nothing keeps it open: a plain
+  mean above 1, or outliers, of more than twice the limit, that may have a frequency of ``RARE``.
 * *Else it is inconclusive.*
 
-Shares of a worker are skewed, if at all, by dear runs. Then their logarithms are later above, and
-the shares later below, than the other way round; and nothing needs the logarithm of 0 but a rank.
+Shares are skewed, if at all, by outliers. Then these two tests are the conservative ones, and the
+logarithm of 0 is needed for a rank only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from waitbench.analysis.rule import CLEAR, DEAR, RARE, Dear, Finding, Pairs
+from waitbench.analysis.rule import ALPHA_PASS, OUTLIER, RARE, OutlierCounts, Pairs, RuleResult
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
@@ -26,61 +26,57 @@ from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict
 
 _NOTHING = 1e-9
-"""The share that 0 counts as, where it needs a logarithm."""
+"""Stands for a share of 0 in logarithms."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What a metric may come to in a run."""
+    """The most that a metric may be in a run."""
 
     text: str
     """As users write it."""
     most: float
-    """In the metric's unit, or that by the second."""
+    """In the metric's unit, or in that per second."""
     unit: str
-    """That of the text, in which figures are shown."""
+    """The unit of the text, in which figures are shown."""
     size: float
-    """What one of that unit is in the metric's."""
+    """The size of that unit in the metric's."""
     by_second: bool = False
-    """Whether it is meant by the second of the window."""
 
     def pairs(self, record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
-        """The limit and what a revision came to, in each round that has it, by its number."""
-        found = {}
+        """The limit and the cost of a revision, by the number of the round."""
+        pairs = {}
         for run in record.of(label):
             value = run.cost(metric)
-            # What did nothing needs no window.
+            # A value of 0 needs no window.
             if value and self.by_second:
                 window_s = record.window_s(run)
                 value = value / window_s if window_s else None
             if value is not None:
-                found[run.round] = (self.most, value)
-        return found
+                pairs[run.round] = (self.most, value)
+        return pairs
 
 
 @lru_cache(maxsize=1000)
-def judge(pairs: Pairs, *, alarm: float) -> Finding:
-    """Judges the limit and the values of one look; ratios are shares of the limit.
-
-    It fails without a reason by a chance of ``alarm``.
-    """
+def judge(pairs: Pairs, *, alpha: float) -> RuleResult:
+    """Judges ``(limit, value)`` at one look. ``alpha`` is the chance of failing without reason."""
     import numpy as np
 
     limits, values = np.moveaxis(np.array(pairs), -1, 0)
     shares = np.ravel(values / limits)
-    low = math.exp(hodges_lehmann(np.log(np.maximum(shares, _NOTHING)), alarm, CLEAR).low)
-    found, means = hodges_lehmann(shares, alarm, CLEAR), float(shares.mean())
-    dear = Dear.of((shares > DEAR).astype(int))
+    low = math.exp(hodges_lehmann(np.log(np.maximum(shares, _NOTHING)), alpha, ALPHA_PASS).low)
+    interval, means = hodges_lehmann(shares, alpha, ALPHA_PASS), float(shares.mean())
+    outliers = OutlierCounts.of((shares > OUTLIER).astype(int))
     verdict = Verdict.INCONCLUSIVE
     if low > 1:
         verdict = Verdict.SLOWER
-    elif found.high < 1 and means <= 1 and dear.chance_of_so_few(RARE) <= CLEAR:
+    elif interval.high < 1 and means <= 1 and outliers.chance_of_so_few(RARE) <= ALPHA_PASS:
         verdict = Verdict.WITHIN_MARGIN
-    high = found.high if math.isfinite(found.high) else None
-    return Finding(
+    high = interval.high if math.isfinite(interval.high) else None
+    return RuleResult(
         verdict=verdict,
         rounds=len(pairs),
-        ratio=Estimate(found.centre, low or None, high, len(pairs)),
+        ratio=Estimate(interval.centre, low or None, high, len(pairs)),
         means=means if means > 1 else None,
-        dear=dear,
+        dear=outliers,
     )

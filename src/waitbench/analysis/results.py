@@ -1,4 +1,4 @@
-"""What analysis comes to: results and notes. Every view formats these, and computes nothing."""
+"""Results and notes, which every view formats without computing anything."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,23 +8,22 @@ import msgspec
 from msgspec import Struct
 
 from waitbench.analysis import at_once
+from waitbench.analysis.censoring import not_within
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.statistics import Comparison, MetricResult, both_means
-from waitbench.model.estimate import Estimate
+from waitbench.analysis.statistics import Comparison, MetricResult, both_sides, mean
 from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
 _URGENCY = (Verdict.SLOWER, Verdict.EXPLAINED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)
-"""The order in which a reader looks at the answers of a gate."""
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One fact that a reader must know beside the figures."""
+    """A fact that a reader must know beside the figures."""
 
     kind: str
     level: str
-    """Its mark, as that of a figure: see ``reporting.notes``."""
+    """See ``reporting.notes``."""
     text: str
     scenario: str = ""
     revision: str = ""
@@ -33,30 +32,28 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
-    """Every figure of every candidate; of a revision that is compared with none, its own."""
+    """All figures of the candidates, or those of the baseline if there are none."""
     return [
         figure
-        for of in comparisons
-        for label in of.record.context.labels[1:] or of.figures
-        for figure in of.figures[label]
+        for comparison in comparisons
+        for label in comparison.record.context.labels[1:] or comparison.figures
+        for figure in comparison.figures[label]
     ]
 
 
 def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
-    """Every question of a gate with its answer, those about several scenarios first."""
     return [_answered(judgement) for judgement in verdict.judgements]
 
 
 def _answered(judgement: Judgement) -> MetricResult:
-    """A question; about one scenario, with the figures of both sides."""
+    """Converts an answer; one about a single scenario has the figures of both sides."""
     criterion, ratio = judgement.criterion, judgement.ratio
     before, after = None, None
     if len(judgement.records) == 1:
-        before, after = both_means(judgement.records[0], judgement.label, criterion.metric)
-        is_little = [
-            it is not None and it.value < criterion.metric.resolution for it in (before, after)
-        ]
-        if ratio is not None and any(is_little) and not criterion.floor and not criterion.limit:
+        sides = both_sides(judgement.records[0], judgement.label, criterion.metric)
+        means = before, after = [mean(side) if side else None for side in sides]
+        is_little = any(it and it.value < criterion.metric.resolution for it in means)
+        if ratio is not None and is_little and not criterion.floor and not criterion.limit:
             ratio = replace(ratio, is_bound=True)
     return MetricResult(
         scenario=judgement.place,
@@ -81,70 +78,65 @@ def _answered(judgement: Judgement) -> MetricResult:
             for record in judgement.records
         ),
         missed=judgement.missed,
-        why_not=judgement.missed.text if judgement.missed else "",
+        why_not=not_within(judgement.missed.within) if judgement.missed else "",
         accepted=judgement.accepted is not None,
     )
 
 
 def with_answers(
-    results: Sequence[MetricResult], asked: Iterable[MetricResult]
+    results: Sequence[MetricResult], answers: Iterable[MetricResult]
 ) -> list[MetricResult]:
-    """The figures, with the estimates that a gate made of the same ratios: each is one figure."""
-    known = {
-        (it.scenario, it.revision, it.metric.name): it.ratio
-        for it in asked
+    """The results with the gate's estimates of the same ratios, so that views show one value."""
+    estimates = {
+        (it.scenario, it.revision, it.metric.name): it.ratio.value
+        for it in answers
         if it.ratio and len(it.scenarios) == 1 and not (it.floor or it.limit or it.at_least)
     }
     return [
-        _with_estimate(it, known.get((it.scenario, it.revision, it.metric.name))) for it in results
+        _with_value(it, estimates.get((it.scenario, it.revision, it.metric.name))) for it in results
     ]
 
 
-def _with_estimate(result: MetricResult, answer: Estimate | None) -> MetricResult:
+def _with_value(result: MetricResult, value: float | None) -> MetricResult:
     ratio = result.ratio
-    if ratio is None or answer is None:
+    if ratio is None or value is None:
         return result
-    low, high = (
-        ratio.low and min(ratio.low, answer.value),
-        ratio.high and max(ratio.high, answer.value),
-    )
-    return msgspec.structs.replace(
-        result, ratio=replace(ratio, value=answer.value, low=low, high=high)
-    )
+    low, high = ratio.low and min(ratio.low, value), ratio.high and max(ratio.high, value)
+    return msgspec.structs.replace(result, ratio=replace(ratio, value=value, low=low, high=high))
 
 
 def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
-    """What failed first, then what is open, what fell, and what holds."""
-    return sorted(results, key=lambda one: (not one.fails, _URGENCY.index(one.verdict)))
+    """Sorts failures first, then open answers, falls, and passes."""
+    return sorted(results, key=lambda it: (not it.fails, _URGENCY.index(it.verdict)))
 
 
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
-    """What the outcome of a gate rests on, and all else.
+    """Splits results into those that the outcome of a gate rests on, and the others.
 
-    Of a pass that is what fell, every budget, and what is nearest to its limit. What services do is
-    shown whatever it is: nobody else looks at it.
+    A pass rests on falls, budgets, and the result nearest to its limit. Services always belong to
+    the first part, as they appear nowhere else.
     """
     ordered = by_urgency(results)
-    has_failed = any(one.fails for one in ordered)
+    has_failed = any(it.fails for it in ordered)
     shown = _URGENCY[:2] if has_failed else (*_URGENCY[:2], *_OPEN)
-    decides = [one for one in ordered if one.verdict in shown]
-    if not has_failed and not any(one.verdict in _OPEN for one in ordered):
-        holding = [one for one in ordered if one.verdict is Verdict.WITHIN_MARGIN]
-        decides += [one for one in ordered if one.verdict is Verdict.FASTER]
-        holding.sort(key=lambda one: one.headroom)
-        decides += [one for place, one in enumerate(holding) if not place or one.limit]
-    decides += [one for one in ordered if one.metric.is_of_services and one not in decides]
-    return decides, [one for one in ordered if one not in decides]
+    decides = [it for it in ordered if it.verdict in shown]
+    if not has_failed and not any(it.verdict in _OPEN for it in ordered):
+        passing = [it for it in ordered if it.verdict is Verdict.WITHIN_MARGIN]
+        decides += [it for it in ordered if it.verdict is Verdict.FASTER]
+        passing.sort(key=lambda it: it.headroom)
+        decides += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
+    decides += [it for it in ordered if it.metric.is_of_services and it not in decides]
+    return decides, [it for it in ordered if it not in decides]
 
 
 def plain(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
-    """Results ready for JSON: a metric is its name and unit."""
+    """Results ready for JSON, with the name and unit of their metric."""
     return [
         {
-            **msgspec.to_builtins(one),
-            "metric": one.metric.name,
-            "unit": one.metric.unit,
-            "fails": one.fails,
+            **msgspec.to_builtins(result),
+            "metric": result.metric.name,
+            "unit": result.metric.unit,
+            "fails": result.fails,
         }
-        for one in results
+        for result in results
     ]

@@ -1,20 +1,20 @@
 """The rule by which candidates are judged: exact tests on pairs, and the bounds of these tests.
 
-A *pair* is what the baseline and the candidate cost in one round of one scenario; ``t`` is the
-logarithm of the candidate's cost to what is allowed, ``baseline * (1 + margin) + floor``. A run is
-*dear* if it costs more than ``DEAR`` times the median of both sides.
+A *pair* has the costs of the baseline and of the candidate in one round of one scenario. ``t`` is
+the log ratio of the candidate's cost to the allowed cost, ``baseline * (1 + margin) + floor``. An
+*outlier* costs more than ``OUTLIER`` times the median of both sides.
 
-* *It fails* if the signed-rank test says that t lies above 0.
-* *It fails, too,* at the last look, if it has certainly more dear runs: if one side of a pair is
-  dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947).
-* *It is within its margin* if that test says that t lies below 0 where not one side alone is dear,
-  and nothing keeps it open: dear runs that may be more frequent by ``RARE``, in one scenario by
-  ``RARE_ANYWHERE``; dear runs that add more than ``DEAR_SHARE`` to a cost that can fail by them;
-  plain means, or the centre of one scenario, above ``BEYOND``.
+* *A question fails* if the signed-rank test proves t above 0; or, at the last look, if the
+  candidate certainly has more outliers: where one side of a pair is an outlier, a fair coin decides
+  which one (I. McNemar, Psychometrika 12, 1947).
+* *It is within its margin* if the signed-rank test, without pairs in which a single side is an
+  outlier, proves t below 0, and nothing keeps it open: outliers that may be more frequent by
+  ``RARE``, or in one scenario by ``RARE_ANYWHERE``; outliers that add more than ``OUTLIER_SHARE``
+  to a cost that can fail by them; plain means, or the centre of one scenario, above ``MAX_EXCESS``.
 * *Else it is inconclusive.*
 
 The latest look counts. Looks are fixed, and errors are divided over looks and questions
-(Bonferroni), so that nothing need be known of how these depend on each other.
+(Bonferroni), which needs no assumption about their dependence.
 """
 
 from __future__ import annotations
@@ -34,61 +34,60 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Pairs = tuple[tuple[tuple[float, float], ...], ...]
-"""Costs of each round, of each scenario: the baseline's and the candidate's."""
+"""By round and scenario: the costs of the baseline and of the candidate."""
 
 ALPHA = 0.05
-"""The chance that a comparison without any regression fails at all.
+"""The chance that a comparison without a regression fails.
 
-Also, of each question by itself, that a real regression is called none.
+Also the chance, for each question by itself, that a real regression passes.
 """
-ALPHA_DEAR = 0.016
-"""The part of ``ALPHA`` that is spent on dear runs, all of it at the last look."""
+ALPHA_OUTLIERS = 0.016
+"""The part of ``ALPHA`` for the test of outliers, spent at the last look."""
 LOOKS = (4, 9, 18, 30)
-"""Numbers of rounds after which one looks; docs/statistics.md says why these."""
-ALARM = (ALPHA - ALPHA_DEAR) / len(LOOKS)
-"""The chance that any question fails at one look by the signed-rank test, without a reason."""
-CLEAR = ALPHA / len(LOOKS)
-"""The chance of being called within its margin at one look in spite of a rise."""
-DEAR = 2.0
-"""A run is dear if it costs more than so many times the median of both sides of its scenario."""
+"""Numbers of rounds after which the gate looks; docs/statistics.md gives the reasons."""
+ALPHA_FAIL = (ALPHA - ALPHA_OUTLIERS) / len(LOOKS)
+"""The chance that any question fails at one look by the signed-rank test without a rise."""
+ALPHA_PASS = ALPHA / len(LOOKS)
+"""The chance of passing at one look in spite of a rise."""
+OUTLIER = 2.0
 RARE = 0.3
-"""So much more frequent dear runs must not be missed."""
+"""An increase in the frequency of outliers that must not be missed."""
 RARE_ANYWHERE = 0.5
 """The same in one of several scenarios, with a chance of ``ALPHA`` at one look; and where a large
 rise is allowed, so that two scenarios can pass at the first look."""
-DEAR_SHARE = 0.2
-"""What passes has dear runs that add less than this share to the baseline's mean, where these can
-fail. So one run of ten times the cost in 36 pairs keeps it open, and eighteen pairs without any are
-seen in at most a tenth of cases if one run in eight is such."""
-DEAR_SHARE_ANYWHERE = 0.5
+OUTLIER_SHARE = 0.2
+"""To pass, outliers must add less than this share to the baseline's mean, where they can fail. So
+a single run of ten times the cost in 36 pairs keeps a question open, and if one run in eight is
+such, the chance of eighteen pairs without any is at most a tenth."""
+OUTLIER_SHARE_ANYWHERE = 0.5
 """The same in one of several scenarios."""
 A_LARGE_RISE = 1.0
-"""A margin from here on is about what breaks, not about what it costs now and then."""
-BEYOND = 1.15
-"""What passes costs no more than so many times what is allowed, by its means and anywhere."""
+"""Margins from here on are for defects that occur in every run, not for rare outliers."""
+MAX_EXCESS = 1.15
+"""The most that passes, as a factor of the allowed cost, of plain means and in each scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dear:
-    """How often one side of a pair was dear, and the other was not."""
+class OutlierCounts:
+    """The numbers of pairs in which a single side was an outlier."""
 
     candidate: int
     baseline: int
     pairs: int
 
     @classmethod
-    def of(cls, sides: NDArray[np.int_]) -> Dear:
-        """Counts pairs: 1 where the candidate's run alone is dear, -1 for the baseline's."""
+    def of(cls, sides: NDArray[np.int_]) -> OutlierCounts:
+        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
         ours, theirs = int((sides > 0).sum()), int((sides < 0).sum())
         return cls(candidate=ours, baseline=theirs, pairs=sides.size)
 
     def chance_of_so_few(self, more: float) -> float:
-        """The chance of so few, if the candidate's were so much more frequent.
+        """The chance of so few, if the candidate's were more frequent by ``more``.
 
         T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
         """
         n, ours, theirs = self.pairs, self.candidate, self.baseline
-        # The likeliest rate of the baseline's, given the difference.
+        # The likeliest rate of the baseline, given the difference.
         linear = (2 * n - ours + theirs) * more - ours - theirs
         root = math.sqrt(linear**2 + 8 * n * theirs * more * (1 - more))
         rate = (root - linear) / (4 * n)
@@ -102,29 +101,25 @@ def chance_of_heads(heads: int, tosses: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What is known after some rounds.
-
-    The ratio is to the baseline; with a floor, to what is allowed. It is ``None`` before the first
-    look, and a bound where so few pairs allow none.
-    """
+class RuleResult:
+    """The verdict on the rounds of a look, and the figures behind it."""
 
     verdict: Verdict = Verdict.INCONCLUSIVE
     rounds: int = 0
-    """Those of the look that it is of."""
     ratio: Estimate | None = None
-    """With bounds that hold over all looks together; the lower one over all questions too."""
+    """To the baseline; with a floor, to the allowed cost. ``None`` before the first look.
+
+    The bounds hold over all looks together, the lower one over all questions, too."""
     means: float | None = None
-    """The same ratio of the plain means, where that keeps it from being within its margin."""
-    dear: Dear | None = None
+    """The ratio of the plain means, if that keeps the question open."""
+    dear: OutlierCounts | None = None
     by_dear_runs: bool = False
-    """Whether it fails by these."""
     apart: tuple[int, ...] = ()
-    """Scenarios, by their place, whose own centre or dear runs are, which does so too."""
+    """Indices of the scenarios that keep it open by their own centre or outliers."""
 
 
 def latest_look(rounds: int) -> int:
-    """The number of rounds that count of so many; 0 before the first look."""
+    """The number of rounds at the latest look; 0 before the first."""
     return max((look for look in LOOKS if look <= rounds), default=0)
 
 
@@ -135,68 +130,70 @@ def judge(
     margin: float,
     floor: float = 0.0,
     least: float,
-    alarm: float = ALARM,
-    dear_alarm: float = 0.0,
-    beyond: float = BEYOND,
-) -> Finding:
-    """Judges the rounds of one look; this is asked after each run, and answered once.
+    alpha: float = ALPHA_FAIL,
+    outlier_alpha: float = 0.0,
+    max_excess: float = MAX_EXCESS,
+) -> RuleResult:
+    """Judges the rounds of one look; cached, as it is called after each run.
 
-    It fails without a reason by a chance of ``alarm``, and of ``dear_alarm`` by dear runs. What is
-    next to nothing counts as ``least``.
+    ``alpha`` and ``outlier_alpha`` are the chances of failing without a rise, by the signed-rank
+    test and by outliers. Costs below ``least`` count as ``least``.
     """
     import numpy as np
 
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + floor
     logs = np.log(candidate / allowed)
-    # By the median of both sides, which stays if the sides of a pair are swapped: that of one side
-    # alone is high where that has many dear runs, so that these would seldom count. A candidate
-    # moves it by no more than the baseline's own runs differ.
-    limit = DEAR * np.median(np.concatenate([allowed, candidate]), axis=0)
+    # The median of both sides is the same if the sides of a pair are swapped. That of one side
+    # alone rises with its outliers, so that few would count. A candidate moves it by no more than
+    # the baseline's own runs differ.
+    limit = OUTLIER * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
-    dear = Dear.of(sides)
-    chance = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
-    is_dear_worse = len(pairs) == LOOKS[-1] and chance <= dear_alarm
-    found = hodges_lehmann(logs, alarm, CLEAR)
-    # Dear runs have tests of their own. Whether one side is dear does not depend on which one is
-    # the candidate's, so that the test of the others is exact, too.
+    outliers = OutlierCounts.of(sides)
+    chance = chance_of_heads(outliers.candidate, outliers.candidate + outliers.baseline)
+    has_more_outliers = len(pairs) == LOOKS[-1] and chance <= outlier_alpha
+    interval = hodges_lehmann(logs, alpha, ALPHA_PASS)
+    # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
+    # side is the candidate, so that the test of the other pairs is exact, too.
     others = logs[sides == 0]
     if 0 < others.size < logs.size:
-        most = hodges_lehmann(others, alarm, CLEAR).high
-        if found.low <= most < 0:
-            found = replace(found, centre=min(found.centre, most), high=most)
+        bound = hodges_lehmann(others, alpha, ALPHA_PASS).high
+        if interval.low <= bound < 0:
+            interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # To the baseline's own cost: what is allowed besides a share would hide rare late runs.
+    # Relative to the baseline's own cost: a floor would hide rare late runs.
     added = np.where(sides, candidate - baseline, 0.0).sum(axis=0) / baseline.sum(axis=0)
-    added *= dear_alarm > 0
+    added *= outlier_alpha > 0
     apart = [
-        place
-        for place, own in enumerate(logs.T)
-        if hodges_lehmann(own, 0.0, 0.0).centre > math.log(beyond)
-        or Dear.of(sides[:, place]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
-        or added[place] > DEAR_SHARE_ANYWHERE
+        index
+        for index, scenario in enumerate(logs.T)
+        if hodges_lehmann(scenario, 0.0, 0.0).centre > math.log(max_excess)
+        or OutlierCounts.of(sides[:, index]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
+        or added[index] > OUTLIER_SHARE_ANYWHERE
     ]
     rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE
-    is_open = means > beyond or apart or dear.chance_of_so_few(rare) > CLEAR
-    is_open = is_open or added.mean() > DEAR_SHARE
+    is_open = means > max_excess or apart or outliers.chance_of_so_few(rare) > ALPHA_PASS
+    is_open = is_open or added.mean() > OUTLIER_SHARE
     verdict = Verdict.INCONCLUSIVE
-    if found.low > 0 or is_dear_worse:
+    if interval.low > 0 or has_more_outliers:
         verdict = Verdict.SLOWER
-    elif found.high < 0 and not is_open:
-        # As far as it may rise: bounds that hold for each question by itself lie below 1 by chance.
-        has_fallen = not floor and found.high < -2 * math.log1p(margin)
+    elif interval.high < 0 and not is_open:
+        # By as much as it may rise: a bound with the error of a single question lies below 1 by
+        # chance in some of many.
+        has_fallen = not floor and interval.high < -2 * math.log1p(margin)
         verdict = Verdict.FASTER if has_fallen else Verdict.WITHIN_MARGIN
-    # To the baseline, without a floor.
-    shown = 0.0 if floor else math.log1p(margin)
+    # Without a floor, figures are relative to the baseline.
+    shift = 0.0 if floor else math.log1p(margin)
     low, high = (
-        math.exp(end + shown) if math.isfinite(end) else None for end in (found.low, found.high)
+        math.exp(log + shift) if math.isfinite(log) else None
+        for log in (interval.low, interval.high)
     )
-    return Finding(
+    return RuleResult(
         verdict=verdict,
         rounds=len(pairs),
-        ratio=Estimate(math.exp(found.centre + shown), low, high, len(pairs)),
-        means=means * math.exp(shown) if means > beyond else None,
-        dear=dear,
-        by_dear_runs=is_dear_worse and found.low <= 0,
+        ratio=Estimate(math.exp(interval.centre + shift), low, high, len(pairs)),
+        means=means * math.exp(shift) if means > max_excess else None,
+        dear=outliers,
+        by_dear_runs=has_more_outliers and interval.low <= 0,
         apart=tuple(apart),
     )

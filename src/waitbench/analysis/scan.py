@@ -1,10 +1,9 @@
-"""The records of a scan -> a curve of each revision: what it costs at each value, and its line.
+"""The records of a scan -> the curve of each revision: its costs, and a line through them.
 
-C is what a worker costs, R what each further input adds: the line C + N·R, or none where a value is
-certainly off it. Costs span orders of magnitude and vary by a share of themselves, so errors are
-relative: weighted least squares, with the inverse square of the cost as the weight. Each round in
-which a revision has all of its values has a line of its own, so that what the machine did to a
-whole round is not taken for precision.
+The line is C + N·R: the constant cost C of a worker, and the cost R of each of N inputs. There is
+none if a value is certainly off it. Costs span orders of magnitude, so errors are relative: the fit
+is weighted by the inverse square of the cost. Each complete round has a line of its own, so that
+drift between rounds shows as variance.
 """
 
 import math
@@ -19,71 +18,66 @@ from waitbench.model.record import Record
 from waitbench.model.scan import SILENCE
 
 COST = BY_NAME["share"]
-"""What a curve is of: CPU seconds per second of waiting, so that windows may differ."""
+"""CPU seconds per second of waiting, so that windows may differ."""
 LATENESS = BY_NAME["latency-p50"]
-"""How late a worker answered, where something wakes it up."""
 TOLERANCE = 0.15
-"""A mean may be off the line by this share before the line is refused; twice that of one round."""
+"""The share by which a mean may be off the line; twice that with a single round."""
 FEWEST = 3
-"""Values that a line is fitted to."""
 _LEAST = 1e-9
-"""Cores, and cores an input, below which a cost or a slope counts as none."""
+"""Cores, and cores per input, below which a cost or a slope counts as zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """One revision over all values; without a line where none fits, or it is not known."""
+    """A revision over all values, with its line if there is one."""
 
     label: str
     costs: Mapping[float, Estimate]
-    """The mean at each value that was measured, in cores."""
+    """Means by value, in cores."""
     lateness: Mapping[float, Estimate]
-    """The mean at each value at which it answered, in seconds."""
+    """Means by value, in seconds."""
     constant: Estimate | None
     """C, in cores."""
     slope: Estimate | None
-    """R, in cores an input."""
+    """R, in cores per input."""
     slope_ratio: Estimate | None
     """R to the baseline's, in the rounds in which both have a line."""
     off_at: float | None
-    """The value whose cost is farthest off a line, if the costs are on none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scanned:
-    """All revisions over all values of one scan."""
+    """A scan of all revisions."""
 
     scenario: str
     parameter: str
     values: tuple[float, ...]
     rounds: int
     curves: tuple[Curve, ...]
-    """The baseline first."""
 
 
 def scans(records: Iterable[Record]) -> list[Scanned]:
-    """Every scan among the records of a comparison."""
-    found: dict[tuple[str, str], dict[float, Record]] = {}
+    curves: dict[tuple[str, str], dict[float, Record]] = {}
     for record in records:
         if record.scan is not None:
-            found.setdefault(record.scan.curve, {})[record.scan.value] = record
-    return [_scanned(curve, dict(sorted(of_curve.items()))) for curve, of_curve in found.items()]
+            curves.setdefault(record.scan.curve, {})[record.scan.value] = record
+    return [_scanned(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
 
 
 def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned:
     scenario, parameter = curve
     curves: list[Curve] = []
-    of_baseline: Mapping[int, tuple[float, float]] = {}
+    baseline: Mapping[int, tuple[float, float]] = {}
     for label in next(iter(records.values())).context.labels:
-        costs, late = (_means(records, label, one) for one in (COST, LATENESS))
+        costs, late = (_means(records, label, metric) for metric in (COST, LATENESS))
         values = [*costs]
         rounds = by_round([(records[value], label) for value in values], COST)
         is_enough = len(values) >= FEWEST and bool(rounds) and parameter != SILENCE
         off_at = off_line(values, [*rounds.values()]) if is_enough else None
         is_line = is_enough and off_at is None
-        lines = {number: fit(values, own) for number, own in rounds.items()} if is_line else {}
-        slopes = [(of_baseline[one][0], lines[one][0]) for one in of_baseline if one in lines]
-        of_baseline = of_baseline if curves else lines
+        lines = {number: fit(values, row) for number, row in rounds.items()} if is_line else {}
+        slopes = [(baseline[number][0], lines[number][0]) for number in baseline if number in lines]
+        baseline = baseline if curves else lines
         curves.append(
             Curve(
                 label=label,
@@ -105,12 +99,12 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
 
 
 def _means(records: Mapping[float, Record], label: str, metric: Metric) -> dict[float, Estimate]:
-    """Of each value at which anything was measured."""
-    runs = {
-        value: [run.metrics[metric.key] for run in record.of(label) if metric.key in run.metrics]
-        for value, record in records.items()
-    }
-    return {value: mean(found) for value, found in runs.items() if found}
+    means = {}
+    for value, record in records.items():
+        figures = [it.metrics[metric.key] for it in record.of(label) if metric.key in it.metrics]
+        if figures:
+            means[value] = mean(figures)
+    return means
 
 
 def _mean(values: Sequence[float], least: float = -math.inf) -> Estimate | None:
@@ -118,38 +112,34 @@ def _mean(values: Sequence[float], least: float = -math.inf) -> Estimate | None:
 
 
 def fit(values: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
-    """The slope and the constant of the line through some costs, by relative errors.
-
-    No worker costs less than nothing: a line that would is the best one through the origin.
-    """
-    # Here, not above: no error message should wait for it.
+    """The slope and the constant, at least 0, of the line with the least relative errors."""
     import numpy as np
 
     weights = 1 / np.maximum(costs, _LEAST)
     slope, constant = np.polyfit(values, costs, 1, w=weights)
     if constant < 0:
-        scaled, wanted = np.array(values) * weights, np.array(costs) * weights
-        slope, constant = scaled @ wanted / (scaled @ scaled), 0.0
+        x, y = np.array(values) * weights, np.array(costs) * weights
+        slope, constant = x @ y / (x @ x), 0.0
     return float(slope), float(constant)
 
 
 def off_line(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> float | None:
-    """The value whose mean is farthest off a line, if it is certainly off by ``TOLERANCE``.
+    """The value whose mean is farthest off the line, if it is certainly off by ``TOLERANCE``.
 
-    Certainly: with all but the error of a 95 % interval for all values together (Bonferroni). Of
-    one round the error is not known, and the tolerance is doubled.
+    The 95 % intervals are simultaneous for all values (Bonferroni). A single round has no error
+    estimate, and twice the tolerance.
     """
     import numpy as np
 
     costs = np.array(rounds)
     means = costs.mean(axis=0)
-    # A line may go below zero where it does not fit.
+    # A bad fit may be negative at some values.
     least = np.maximum(means / 4, _LEAST)
     fitted = np.maximum(np.polyval(fit(values, means), values), least)
     off = np.where(means > 0, abs(means / fitted - 1), 0.0)
     allowed = 2 * TOLERANCE
     if len(rounds) > 1:
-        # Rounds differ as wholes: the level of each is taken out.
+        # Removes the level of each round.
         shares = costs / np.maximum(means, _LEAST) - 1
         shares -= shares.mean(axis=1, keepdims=True)
         freedom = (len(rounds) - 1) * (len(values) - 1)

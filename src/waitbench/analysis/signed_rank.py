@@ -1,4 +1,4 @@
-"""Where a sample lies: an estimate, and exact bounds that hold for any symmetric distribution."""
+"""The location of a sample, with exact bounds for any symmetric distribution."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _DIGITS = 12
-"""Of logarithms, so that values that are equal but for rounding are ties."""
+"""Digits of logarithms, so that values that differ by rounding are ties."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A location and its one-sided bounds; infinite where so few values allow none."""
+    """A location and its one-sided bounds, which are infinite for too few values."""
 
     centre: float
     low: float
@@ -27,14 +27,14 @@ class Interval:
 
 
 def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
-    """The median of all means of two values, and the bounds that invert the signed-rank test.
+    """The median of all means of two values, with bounds that invert the signed-rank test.
 
     The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
     1945), the inversion J. Hodges' and E. Lehmann's ("Estimates of location based on rank tests",
-    Annals of Mathematical Statistics 34, 1963): verdict and table cannot disagree.
+    Annals of Mathematical Statistics 34, 1963), so that bounds and test agree.
 
-    The truth lies below ``low`` with a chance of at most ``error_low``, above ``high`` of
-    ``error_high``, if values are symmetric about it. Takes one value at least, in any shape.
+    For values that are symmetric about the truth, it lies below ``low`` with a chance of at most
+    ``error_low``, above ``high`` of ``error_high``. Takes at least one value, in any shape.
     """
     import numpy as np
 
@@ -51,10 +51,10 @@ def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Inter
 
 @lru_cache(maxsize=1000)
 def _beyond(count: int, error: float) -> int:
-    """How many means of two values lie beyond a bound that errs with this chance.
+    """The number of means of two values beyond a bound with this error.
 
-    So many are above a location as the ranks of the values above it add up to (J. Tukey). If that
-    is the truth, a fair coin takes or leaves each rank: how ties are broken changes no mean.
+    The number of means above a location is the sum of the ranks of the values above it (J. Tukey).
+    At the truth a fair coin decides about each rank; breaking ties changes no mean.
     """
     import numpy as np
 

@@ -1,18 +1,17 @@
-"""Measurements -> a Comparison: means and paired ratios with intervals, and what they mean.
+"""Measurements -> a Comparison: means and paired ratios, with intervals and verdicts.
 
 The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the
-Hodges-Lehmann estimate of the ratios within each round, as in the gate: pairing within rounds
-removes changes of the machine that both sides met. Intervals are Student's t, for ratios on their
-logarithms: exact if those are normal, and honest about how few rounds there are.
+Hodges-Lehmann estimate of the ratios within rounds, as in the gate: pairing removes drift of the
+machine. Intervals are Student's t, for ratios on their logarithms.
 
-A verdict is what the interval of its ratio says. Of eight scenarios in which nothing changed, one
-in five comparisons would have a scenario whose 95 % interval excludes 1. So the intervals of ratios
-share an error of 5 % (Bonferroni), over all scenarios and candidates, and over all metrics that
-sentences are about. Each other metric has an error of its own.
+Verdicts follow from the intervals of ratios, which share an error of 5 % (Bonferroni) over all
+scenarios, candidates and metrics that sentences mention: with eight unchanged scenarios, 95 %
+intervals of their own would exclude 1 somewhere in a third of comparisons. Each other metric has
+an error of its own.
 """
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -22,7 +21,7 @@ from waitbench.analysis import at_once
 from waitbench.analysis.censoring import Missed, not_within
 from waitbench.analysis.limits import Limit
 from waitbench.analysis.rounds import by_round
-from waitbench.analysis.rule import Dear
+from waitbench.analysis.rule import OutlierCounts
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.metrics import BY_NAME, Metric
@@ -32,87 +31,75 @@ from waitbench.model.verdicts import Verdict
 
 CONFIDENCE = 0.95
 ERROR = 0.05
-"""The chance that words claim any change where there is none."""
 WIDEST = 1000.0
-"""The factor by which an interval reaches to either side of its ratio at most."""
+"""The largest factor by which an interval extends to either side of its ratio."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
-"""Why there is no ratio, by the outcome of a run without a measurement that is no failure."""
 BELOW_RESOLUTION = "below the resolution"
-"""Why there is no ratio: both sides lie where figures mean nothing."""
+"""Reasons for having no ratio, the former by the outcome of runs."""
 OF_DATAFLOWS = ("real", "user", "system", "cpu")
 OF_WORKERS = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
-"""The figures that come first: of dataflows, of workers that wait, of commands that end."""
+"""Headline figures of dataflows, of waiting workers, of commands that end."""
+_HEADLINES = {"window": OF_COMMANDS, "memory": OF_WORKERS}
 FIRST = (
     *OF_DATAFLOWS, "idle", "wakeups", "syscalls", "latency", "startup", "rss", "memory", "window",
     "cpu-window", "restarts", "service-cpu", "service-requests",
 )  # fmt: skip
-"""The metrics that a reader can act on, in this order; tables of everything have more."""
-SPOKEN_OF = ("cpu", "real", "system", "idle")
-"""The metrics that a sentence each is about. They share four fifths of the error."""
+"""The order of the metrics that a reader can act on; all others follow."""
+HEADLINE_METRICS = ("cpu", "real", "system", "idle")
+"""The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (
     "latency", "latency-p50", "wakeups", "syscalls", "startup", "shutdown", "rss", "memory",
 )  # fmt: skip
-"""Costs that a change may raise while it lowers others, named if they rose: the last fifth."""
+"""Costs that a change may raise while it lowers others. They share the last fifth."""
 
 
 class MetricResult(Struct, frozen=True, kw_only=True):
     """One metric of one revision, in one scenario or in several together."""
 
     scenario: str
-    """Where, for people."""
     scenarios: tuple[str, ...]
     revision: str
     metric: Metric
     before: Estimate | None = None
-    """The baseline's mean."""
     after: Estimate | None = None
     ratio: Estimate | None = None
-    """To the baseline; where there is a floor, or a limit, to the most that is allowed."""
+    """To the baseline; with a floor or a limit, to the allowed cost."""
     rounds: int = 0
     verdict: Verdict | None = None
     why_not: str = ""
-    """Why there is no ratio."""
     judged: bool = False
     """Whether the verdict on the revision rests on it."""
     headline: bool = False
-    """Whether it is among the figures that come first: see ``OF_DATAFLOWS``."""
     is_alone: bool = False
-    """Whether its revision is compared with none."""
+    """Whether there is nothing to compare its revision with."""
     waits: bool = True
-    """Whether the workers of its scenario wait."""
     is_point: bool = False
-    """Whether its scenario is one value of a scan, of which only the whole says anything."""
     criterion: str = ""
-    """The question of a gate that it answers."""
     margin: float = MARGIN
     floor: float = 0.0
     limit: Limit | None = None
-    """What the question allows instead of a rise."""
-    dear: Dear | None = None
+    dear: OutlierCounts | None = None
     by_dear_runs: bool = False
-    """Whether a question fails by the number of dear runs."""
+    """Whether a question fails by the number of outliers."""
     at_least: bool = False
-    """Whether most rounds took place at once, and what spins lacked CPUs there."""
+    """Whether most rounds were concurrent, in which spinning workers lacked CPUs."""
     missed: Missed | None = None
-    """How often a time limit passed first, where there is no ratio because of that."""
     accepted: bool = False
-    """Whether the project accepts that it fails."""
 
     @property
     def fails(self) -> bool:
-        """Whether a gate fails by it."""
         return bool(self.criterion) and self.verdict is Verdict.SLOWER and not self.accepted
 
     @property
     def is_main(self) -> bool:
-        """Whether charts of ratios have it: what is judged, real time, and lateness of waiting."""
+        """Whether charts of ratios show it."""
         is_price = self.metric.name == "latency" and self.waits
         return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
 
     @property
     def headroom(self) -> float:
-        """How far below its limit the upper bound lies, as a factor."""
+        """The factor between the upper bound and its limit."""
         most = 1.0 if self.floor else 1 + self.margin
         return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
 
@@ -123,22 +110,18 @@ class Comparison:
 
     record: Record
     figures: Mapping[str, tuple[MetricResult, ...]]
-    """Of each revision beside those of the baseline; of the baseline, which is first, its own."""
+    """By revision: the baseline's own, then those of each candidate and the baseline."""
 
     def means(self, label: str) -> dict[str, Estimate]:
-        """Those of a revision, by the metric's name."""
-        return {one.metric.name: one.after for one in self.figures[label] if one.after}
+        return {it.metric.name: it.after for it in self.figures[label] if it.after}
 
     def cost(self, label: str, name: str) -> Estimate | None:
-        """The mean of one metric as it stands beside ratios.
-
-        That of the baseline is of the rounds that it shares with the candidate that has most.
-        """
+        """The mean as shown beside ratios; the baseline's is that of the largest pairing."""
         baseline, *candidates = self.figures
         if label == baseline and candidates:
-            costs = [one for each in candidates for one in self.figures[each]]
-            sides = [one.before for one in costs if one.metric.name == name and one.before]
-            return max(sides, key=lambda side: side.count, default=None)
+            results = [it for candidate in candidates for it in self.figures[candidate]]
+            means = [it.before for it in results if it.metric.name == name and it.before]
+            return max(means, key=lambda mean: mean.count, default=None)
         return self.means(label).get(name)
 
     @property
@@ -147,14 +130,14 @@ class Comparison:
 
 
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:
-    """Compares every revision of a scenario, which is one of so many, with the first."""
+    """Compares all revisions with the first; ``scenarios`` is their number in the comparison."""
     labels = record.context.labels
     figures = {label: tuple(_figures(record, label, scenarios)) for label in labels}
     return Comparison(record=record, figures=figures)
 
 
 def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDENCE) -> Estimate:
-    """The mean with its t interval, of what cannot be less than ``least``."""
+    """The mean of values that are at least ``least``, with its t interval."""
     count = len(values)
     centre = math.fsum(values) / count
     if count < 2:
@@ -164,34 +147,27 @@ def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDE
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]], floor: float) -> list[float]:
-    """The logarithm of candidate to baseline for each pair; what is less counts as the floor."""
+    """The logarithms of candidate to baseline; lower values count as the floor."""
     return [math.log(max(ours, floor) / max(theirs, floor)) for theirs, ours in pairs]
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
-    """The geometric mean of ratios, given as logarithms, with its t interval on these.
-
-    An interval that is wider than ``WIDEST`` says nothing and is left out.
-    """
-    found = mean(logs, -math.inf, error)
-    low, high = found.low, found.high
-    if low is None or high is None or high - low > 2 * math.log(WIDEST):
-        return Estimate(math.exp(found.value), None, None, found.count)
-    return Estimate(math.exp(found.value), math.exp(low), math.exp(high), found.count)
+    """The geometric mean of ratios from their logarithms; no interval is wider than ``WIDEST``."""
+    log = mean(logs, -math.inf, error)
+    if log.low is None or log.high is None or log.high - log.low > 2 * math.log(WIDEST):
+        return Estimate(math.exp(log.value), None, None, log.count)
+    return Estimate(math.exp(log.value), math.exp(log.low), math.exp(log.high), log.count)
 
 
 def t_quantile(share: float, freedom: float) -> float:
-    """Student's t: the value below which a share lies, with so many degrees of freedom.
-
-    Out of ``scipy.special``: ``scipy.stats`` takes most of a second to import.
-    """
+    # scipy.stats takes most of a second to import.
     from scipy import special
 
     return float(special.stdtrit(freedom, share))
 
 
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
-    """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
+    """The ratio of a candidate to the baseline, given pairs of baseline and candidate."""
     import numpy as np
 
     is_little = [
@@ -209,20 +185,20 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
     baseline, *candidates = record.context.labels
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
-    sides = {name: _sides(record, label, metric) for name, metric in metrics.items()}
+    sides = {name: both_sides(record, label, metric) for name, metric in metrics.items()}
     lacking = {name: _lacking(record, label, metric) for name, metric in metrics.items()}
     known = {name for name, costs in sides.items() if any(costs) or lacking[name]}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
-    headlines = _headlines(metrics)
-    # Where a worker reports no window, its total CPU is judged.
+    headlines = next((_HEADLINES[name] for name in _HEADLINES if name in metrics), OF_DATAFLOWS)
+    # A worker that reports no window is judged by its total CPU.
     has_idle = "idle" in (compared if "cpu" in compared else known)
     judged_by = "idle" if has_idle and headlines is OF_WORKERS else "cpu"
-    reasons = {one.reason for one in record.outcomes if one.label in (baseline, label)}
+    reasons = {o.reason for o in record.outcomes if o.label in (baseline, label)}
     unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
     parts = {
         name: share / sum(it in metrics for it in group)
-        for share, group in ((0.8, SPOKEN_OF), (0.2, SIDE_EFFECTS))
+        for share, group in ((0.8, HEADLINE_METRICS), (0.2, SIDE_EFFECTS))
         for name in group
         if name in metrics
     }
@@ -262,52 +238,34 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         )
 
 
-def _headlines(metrics: Container[str]) -> Sequence[str]:
-    """The names of the figures that come first among those of a scenario."""
-    if "window" in metrics:
-        return OF_COMMANDS
-    return OF_WORKERS if "memory" in metrics else OF_DATAFLOWS
-
-
-def both_means(
-    record: Record, label: str, metric: Metric
-) -> tuple[Estimate | None, Estimate | None]:
-    """The means of the baseline and of a revision, in the rounds that both have."""
-    theirs, ours = _sides(record, label, metric)
-    return mean(theirs) if theirs else None, mean(ours) if ours else None
-
-
 def _lacking(record: Record, label: str, metric: Metric) -> str:
-    """Why there is no mean of a metric: in some runs its time limit passed first, for instance."""
+    """Why a metric has no mean: its time limit passed first in some runs, for instance."""
     baseline = record.context.labels[0]
-    for one in dict.fromkeys((label, baseline)):
-        runs = record.of(one)
+    for side in dict.fromkeys((label, baseline)):
+        runs = record.of(side)
         lacks = [lack for run in runs if (lack := run.incomplete.get(metric.key))]
         if lacks:
             limit = lacks[-1].more_than
             what = "not measured" if limit is None else not_within(limit)
             where = "" if len(lacks) == len(runs) else f" in {len(lacks)} of {len(runs)} runs"
-            return f"{'' if one == label else 'baseline '}{what}{where}"
+            return f"{'' if side == label else 'baseline '}{what}{where}"
     return ""
 
 
-def _sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:
-    """What the baseline and a revision cost in the rounds that both have, else one that has any.
+def both_sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:
+    """The costs of the baseline and of a revision, in the rounds of both if there are any.
 
-    Means of other rounds could contradict the ratio: those that lack may have been the slow ones.
-    So there is none of a side some of whose runs lack it.
+    Means of other rounds could contradict the ratio. A side with an incomplete run has no costs:
+    the missing ones may have been the slow ones.
     """
     theirs, ours = (
         {}
-        if any(metric.key in run.incomplete for run in record.of(one))
-        else by_round([(record, one)], metric)
-        for one in (record.context.labels[0], label)
+        if any(metric.key in run.incomplete for run in record.of(side))
+        else {number: cost for number, (cost,) in by_round([(record, side)], metric).items()}
+        for side in (record.context.labels[0], label)
     )
     rounds = theirs.keys() & ours.keys() or theirs.keys() or ours.keys()
     if at_once.understates(record, label, metric):
         rounds = set(rounds) & at_once.alone(record)
-
-    def costs(of: Mapping[int, tuple[float, ...]]) -> list[float]:
-        return [cost for number, (cost,) in of.items() if number in rounds]
-
-    return costs(theirs), costs(ours)
+    before, after = ([side[it] for it in side if it in rounds] for side in (theirs, ours))
+    return before, after
