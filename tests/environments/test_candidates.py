@@ -73,9 +73,9 @@ def test_releases_between_two_are_those_of_the_index_early_ones_only_if_an_end_i
 def test_a_release_on_a_branch_of_its_own_is_searched_from_where_that_left(
     upstream: Upstream,
 ) -> None:
-    found = upstream.commits(release("0.2.1"), release("0.10.0"))
-    assert upstream.subjects(found) == ["two", "three", "four"]
-    assert found.begins_at_fork
+    range_ = upstream.commits(release("0.2.1"), release("0.10.0"))
+    assert upstream.subjects(range_) == ["two", "three", "four"]
+    assert range_.begins_at_fork
     assert not upstream.commits(release("0.1.0"), release("0.10.0")).begins_at_fork
 
 
@@ -149,13 +149,13 @@ def commits(branching: Upstream, good: str = "good", bad: str = "bad") -> Search
 def test_points_are_the_commits_along_first_parents_that_change_the_package(
     branching: Upstream,
 ) -> None:
-    found = commits(branching)
-    assert branching.subjects(found) == ["good", "merge early", "merge late", "bad"]
-    measured = [point.source.identity for point in found.points]
+    range_ = commits(branching)
+    assert branching.subjects(range_) == ["good", "merge early", "merge late", "bad"]
+    measured = [point.source.identity for point in range_.points]
     assert measured == [
         branching.ids[name] for name in ("good", "merge early", "merge late", "bad")
     ]
-    merge = found.points[2].commit
+    merge = range_.points[2].commit
     assert merge is not None
     assert merge.parents == (branching.ids["merge early"], branching.ids["late three"])
     assert (merge.author, merge.date[:19]) == ("a", "2020-01-01T00:00:00")
@@ -181,8 +181,8 @@ def test_text_of_anybody_is_shown_without_what_is_not_text_whatever_git_is_set_t
     branching.git("update-index", "--add", "--cacheinfo", f"160000,{branching.ids['good']},inner")
     branching.git("commit", "--quiet", "--message", "submodule")
     branching.ids["submodule"] = branching.git("rev-parse", "HEAD")
-    found = commits(branching, "hostile", "submodule")
-    hostile = found.points[0].commit
+    range_ = commits(branching, "hostile", "submodule")
+    hostile = range_.points[0].commit
     assert hostile is not None
     assert hostile.author == "M\ufffd \ufffd[31m\tX"
     assert hostile.subject == ":100644 \ufffd]0;title\ufffd \ufffd\ufffd second\tline"
@@ -193,5 +193,5 @@ def test_text_of_anybody_is_shown_without_what_is_not_text_whatever_git_is_set_t
         "[i18n]\n\tlogOutputEncoding = UTF-16\n[core]\n\tabbrev = 5\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
-    assert commits(branching, "hostile", "submodule") == found
+    assert commits(branching, "hostile", "submodule") == range_
     assert branching.subjects(commits(branching, "root", "submodule"))[-1] == "submodule"

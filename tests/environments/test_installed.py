@@ -57,24 +57,24 @@ def test_packages_and_extras_are_installed_as_they_are_pinned_however_they_are_s
     tmp_path: Path, cache: Cache, links: Path
 ) -> None:
     wheel(links, "Fast.Loop", {"fast.py": ""})
-    asked = "Provides-Extra: standard\nRequires-Dist: fast_loop; extra == 'standard'\n"
-    path = wheel(tmp_path, "Some_Server", {"some_server/__init__.py": ""}, "1.5", asked)
+    metadata = "Provides-Extra: standard\nRequires-Dist: fast_loop; extra == 'standard'\n"
+    path = wheel(tmp_path, "Some_Server", {"some_server/__init__.py": ""}, "1.5", metadata)
     pinned = "with = ['BESIDE_it==1.0', 'some.server==1.0']\n"
-    plain = facts("Some.server", path, cache, pinned)
-    assert plain.package_version == "1.5", "of what is under test there is no other version"
-    assert plain.requirements == ("beside-it==1.0", "some-server==1.5")
+    bare = facts("Some.server", path, cache, pinned)
+    assert bare.package_version == "1.5", "of what is under test there is no other version"
+    assert bare.requirements == ("beside-it==1.0", "some-server==1.5")
     more = facts("some-server[Standard]", path, cache, pinned)
-    assert set(more.requirements) - set(plain.requirements) == {"fast-loop==1.0"}
+    assert set(more.requirements) - set(bare.requirements) == {"fast-loop==1.0"}
 
 
 def test_a_revision_that_cannot_be_installed_with_a_pin_is_an_error(
     tmp_path: Path, cache: Cache, links: Path
 ) -> None:
-    asked = "Requires-Dist: Beside.It>=1.5\n"
-    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""}, more=asked)
-    found = made("server", path, cache, "with = ['BESIDE_it==1.0']\n")
-    assert "server==1.0" in str(found)
-    assert "beside-it" in str(found)
+    metadata = "Requires-Dist: Beside.It>=1.5\n"
+    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""}, more=metadata)
+    result = made("server", path, cache, "with = ['BESIDE_it==1.0']\n")
+    assert "server==1.0" in str(result)
+    assert "beside-it" in str(result)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
         for word in engine.variants
     ]  # fmt: skip
     made = [*Maker(engine=engine, cache=cache).make_all(specs).values()]
-    found = [one for one in made if isinstance(one, Environment)]
-    assert [(one.facts.program, one.python.exists()) for one in found] == [
+    environments = [env for env in made if isinstance(env, Environment)]
+    assert [(env.facts.program, env.python.exists()) for env in environments] == [
         ("1", is_made), ("2", is_made),
     ]  # fmt: skip
-    assert len({one.facts.package_sha256 for one in found}) == 2
+    assert len({env.facts.package_sha256 for env in environments}) == 2
 
 
 @pytest.mark.parametrize(("day", "version"), [("2025-06-30", "1.0"), ("2026-06-30", "2.0")])
@@ -132,9 +132,9 @@ def test_what_nobody_pins_is_of_the_day_that_the_file_names(
     handler = functools.partial(ServingJson, directory=str(tmp_path / "pages"))
     with served(handler, monkeypatch) as server:
         more = f"exclude-newer = {day}\nwith = ['beside==3.0']\n"
-        found = facts("tool", path, cache, more)
+        alone = facts("tool", path, cache, more)
         server.shutdown()
-    assert found.requirements == ("beside==3.0", f"needed=={version}", "tool==1.0")
+    assert alone.requirements == ("beside==3.0", f"needed=={version}", "tool==1.0")
 
 
 PROGRAM = "tool-1.0.data/scripts/tool"
@@ -153,11 +153,11 @@ def test_a_package_is_what_its_installer_recorded_whatever_its_shape(
     shape: str, tmp_path: Path, cache: Cache
 ) -> None:
     name, files = SHAPES[shape]
-    found = facts(name, wheel(tmp_path / "one", name, files), cache)
-    assert (found.package_version, len(found.package_sha256)) == ("1.0", 64)
+    alone = facts(name, wheel(tmp_path / "one", name, files), cache)
+    assert (alone.package_version, len(alone.package_sha256)) == ("1.0", 64)
     changed = dict.fromkeys(files, "# more\n")
     more = facts(name, wheel(tmp_path / "two", name, changed), cache)
-    assert more.package_sha256 != found.package_sha256, "two builds, two digests"
+    assert more.package_sha256 != alone.package_sha256, "two builds, two digests"
 
 
 LOADED_FIRST = {
@@ -176,9 +176,9 @@ def test_the_modules_of_a_package_are_the_files_that_are_loaded_first(
 ) -> None:
     name, files = SHAPES[shape]
     later = {f"{Path(path).parent}/later.py": "" for path in files if path.endswith("__init__.py")}
-    found = made(name, wheel(tmp_path, name, {**files, **later}), cache)
-    assert isinstance(found, Environment), found
-    package = installed.find_all(found.folder)[name]
+    environment = made(name, wheel(tmp_path, name, {**files, **later}), cache)
+    assert isinstance(environment, Environment), environment
+    package = installed.find_all(environment.folder)[name]
     assert sorted(installed.modules_of(package)) == LOADED_FIRST[shape]
 
 
@@ -196,21 +196,21 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
         "tool-1.0.data/scripts/script": "#!python\nprint('one')\n",
         PROGRAM: b"\x7fELF, one",
     }
-    one, two, changed = (
+    first, second, changed = (
         made("tool", wheel(tmp_path / place, "tool", files), Cache(tmp_path / place / "cache"))
         for place, files in (
             ("one", parts), (f"two{'-' * 100}", parts), ("other", {**parts, PROGRAM: b"\x7fELF, 2"})
         )
     )  # fmt: skip
-    assert isinstance(one, Environment), one
-    assert isinstance(two, Environment), two
+    assert isinstance(first, Environment), first
+    assert isinstance(second, Environment), second
     assert isinstance(changed, Environment), changed
-    assert one.facts.package_sha256 == two.facts.package_sha256
-    assert one.facts.extensions == two.facts.extensions != changed.facts.extensions
-    names = {Path(name).name for name in one.facts.extensions}
+    assert first.facts.package_sha256 == second.facts.package_sha256
+    assert first.facts.extensions == second.facts.extensions != changed.facts.extensions
+    names = {Path(name).name for name in first.facts.extensions}
     assert names == {"tool", "tool.so", "liba.so.1"}
     # All modules are compiled before the first run, as far as they can be.
-    compiled = one.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
+    compiled = first.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
     assert {path.name.partition(".")[0] for path in compiled} == {"__init__", "late"}
 
 

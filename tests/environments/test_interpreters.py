@@ -45,7 +45,7 @@ def test_one_of_a_version_manager_is_found_though_it_is_not_on_path(
 ) -> None:
     assert interpreters.installed(cache) == ()
     put(bare / "versions")
-    assert [one.version for one in interpreters.installed(cache)] == [VERSION]
+    assert [python.version for python in interpreters.installed(cache)] == [VERSION]
 
 
 def test_python_is_named_by_version_or_by_path(cache: Cache) -> None:
@@ -67,9 +67,9 @@ def test_a_python_that_is_not_here_is_fetched_once_into_the_cache(
         return CompletedProcess(words, 0)
 
     monkeypatch.setattr(uv, "ask", install)
-    said: list[str] = []
-    fetched = find(VERSION, cache, said.append)
-    assert said == [f"fetching Python {VERSION} (once)"]
+    messages: list[str] = []
+    fetched = find(VERSION, cache, messages.append)
+    assert messages == [f"fetching Python {VERSION} (once)"]
     assert Path(fetched.executable).is_relative_to(cache.root)
     assert find(VERSION, cache) == fetched
 

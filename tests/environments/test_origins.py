@@ -30,7 +30,7 @@ WHEELS = {
 """Of releases on the index: the Pythons that they are for."""
 
 
-PYTHONS_OF_ARCHIVES = tuple(one.minor_text for one in PYTHONS)
+PYTHONS_OF_ARCHIVES = tuple(python.minor_text for python in PYTHONS)
 """A source archive can be built on each, perhaps."""
 
 
@@ -49,8 +49,8 @@ class Machine:
         wanted += [pin.partition("==")[2] for pin in engine.requirements]
         pythons = [WHEELS.get(version, ()) for version in wanted]
         if not spec.only_wheels and engine.takes_archives:
-            pythons = [PYTHONS_OF_ARCHIVES if of else () for of in pythons]
-        fits = all(spec.python.minor_text in of for of in pythons)
+            pythons = [PYTHONS_OF_ARCHIVES if fitting else () for fitting in pythons]
+        fits = all(spec.python.minor_text in fitting for fitting in pythons)
         return "" if fits else f"there is no version of {wanted[-1]}"
 
     def releases(self, _engine: Engine, _python: object, _within: str) -> Iterator[str]:
@@ -58,7 +58,9 @@ class Machine:
 
     def listed(self, _cache: Cache, version: str = "") -> list[Interpreter]:
         return [
-            one for one in self.pythons if f"{one.version}.".startswith(version and f"{version}.")
+            python
+            for python in self.pythons
+            if f"{python.version}.".startswith(version and f"{version}.")
         ]
 
     def fetch(self, version: str, _cache: Cache, _say: object) -> Interpreter:
@@ -162,7 +164,7 @@ def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
     ):
         engine.requirements = beside
         chosen = chooser.choose(revisions, "auto", None)
-        assert {(one.python.minor_text, one.only_wheels) for one in chosen} == {
+        assert {(spec.python.minor_text, spec.only_wheels) for spec in chosen} == {
             (python, only_wheels)
         }
 

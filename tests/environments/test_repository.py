@@ -18,21 +18,21 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
 ) -> None:
     folder = tmp_path / "upstream"
     commits = standin.write_repository(folder)
-    said: list[str] = []
+    messages: list[str] = []
 
     def repository() -> Repository:
         """That of another command."""
-        said.clear()
-        return Repository(folder.as_uri(), Cache(tmp_path / "cache"), said.append)
+        messages.clear()
+        return Repository(folder.as_uri(), Cache(tmp_path / "cache"), messages.append)
 
     first = repository()
     for _ in range(2):
         assert first.find_commit("main") == commits["two"]
-    assert [text.split()[0] for text in said] == ["cloning", "main"]
+    assert [text.split()[0] for text in messages] == ["cloning", "main"]
     fixed = repository()
     assert fixed.find_commit("release-0.0.1") == commits["one"]
     assert fixed.find_commit(commits["one"][:9]) == commits["one"]
-    assert said == []
+    assert messages == []
     standin.git(folder, "branch", "later")
     three = Upstream(folder).commit("three", "more")
     moved = repository()
@@ -43,7 +43,7 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
     folder.rename(tmp_path / "gone")
     offline = repository()
     assert offline.find_commit("main") == moved.find_commit("main")
-    assert "cannot be reached: main is taken as it was fetched last" in said[-1]
+    assert "cannot be reached: main is taken as it was fetched last" in messages[-1]
     with pytest.raises(UsageError, match="cannot be reached"):
         offline.find_commit("no-such-branch")
 
@@ -147,9 +147,9 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     sources = SourceTree(checkouts(cache), tree)
     assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
     (folder / "src" / "lib.rs").write_text("fn later() {}\n")
-    found = exported(sources, tmp_path / "copy")
-    assert {*found} == {".gitignore", "ignored", "new.rs", "src/lib.rs"}
-    assert found["src/lib.rs"] == "fn changed() {}\n"
+    copied = exported(sources, tmp_path / "copy")
+    assert {*copied} == {".gitignore", "ignored", "new.rs", "src/lib.rs"}
+    assert copied["src/lib.rs"] == "fn changed() {}\n"
     assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn changed() {}\n"
     assert read_file(sources, "new.rs") == "fn new() {}\n"
     assert snapshot(folder, cache) != tree

@@ -42,9 +42,9 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
 
 
 def test_the_same_release_may_be_given_twice_under_two_labels_only(repository: Repository) -> None:
-    found = resolve(["v0.21.1", "0.21.1", "A=0.21.1"], BYTEWAX, repository)
-    assert [one.label for one in found] == ["v0.21.1", "0.21.1", "A"]
-    assert {one.source for one in found} == {Source(Origin.WHEEL, "0.21.1")}
+    revisions = resolve(["v0.21.1", "0.21.1", "A=0.21.1"], BYTEWAX, repository)
+    assert [revision.label for revision in revisions] == ["v0.21.1", "0.21.1", "A"]
+    assert {revision.source for revision in revisions} == {Source(Origin.WHEEL, "0.21.1")}
     with pytest.raises(UsageError, match=r"A=v0\.21\.1 B=v0\.21\.1"):
         resolve(["v0.21.1", "v0.21.1"], BYTEWAX, repository)
 

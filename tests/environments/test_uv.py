@@ -29,8 +29,10 @@ def test_what_pip_is_set_to_holds_for_uv(unset: Path, monkeypatch: pytest.Monkey
     )
     monkeypatch.setenv("PIP_NO_INDEX", "0")
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "180")
-    found = uv.settings()
-    assert {name: found[name] for name in found if name.startswith(("UV_", "SSL", "ALL"))} == {
+    settings = uv.settings()
+    assert {
+        name: settings[name] for name in settings if name.startswith(("UV_", "SSL", "ALL"))
+    } == {
         "UV_DEFAULT_INDEX": "https://own",
         "UV_INDEX": "https://two https://three",
         "UV_INDEX_STRATEGY": "unsafe-best-match",

@@ -14,9 +14,9 @@ COUNT = 1000
 REQUEST, ANSWER = b"x" * 10, b"y" * 100
 
 
-def counted(*of: int) -> Connections:
+def counted(*watched: int) -> Connections:
     try:
-        return Connections(of)
+        return Connections(watched)
     except OSError as error:
         pytest.skip(f"the kernel does not count here: {error}")
 
@@ -59,32 +59,32 @@ def rise(before: Traffic, after: Traffic) -> Traffic:
 def test_each_request_of_a_connection_that_stays_is_counted(address: str) -> None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with serving(family) as port, socket.create_connection((address, port)) as client:
-        found = counted(port)
+        counter = counted(port)
         ask(client, 7)
-        before = found.reading()[port]
+        before = counter.reading()[port]
         ask(client, COUNT)
         exact = Traffic(COUNT, COUNT * (len(REQUEST) + len(ANSWER)))
-        assert rise(before, found.reading()[port]) == exact
-        assert rise(before, found.reading()[port]) == exact, "a reading is no request"
+        assert rise(before, counter.reading()[port]) == exact
+        assert rise(before, counter.reading()[port]) == exact, "a reading is no request"
 
 
 def test_each_connection_that_came_and_went_is_counted_and_none_of_another_port() -> None:
     with serving() as port, serving() as other:
-        found = counted(port)
-        before = found.reading()[port]
+        counter = counted(port)
+        before = counter.reading()[port]
         with socket.create_connection(("127.0.0.1", port)) as stays:
             ask(stays)
             for _ in range(COUNT):
                 for to in (port, other):
                     with socket.create_connection(("127.0.0.1", to)) as client:
                         ask(client)
-            after = found.reading()
+            after = counter.reading()
         assert [*after] == [port]
         # The end of a connection counts as a byte.
         segments, size = rise(before, after[port])
         assert segments == COUNT + 1
         assert 0 <= size - (COUNT + 1) * (len(REQUEST) + len(ANSWER)) <= COUNT + 1
-        assert rise(before, found.reading()[port]).segments == COUNT + 1, "when it has ended, too"
+        assert rise(before, counter.reading()[port]).segments == COUNT + 1, "when it has ended, too"
 
 
 def test_a_port_that_nobody_listens_on_has_no_figures() -> None:
@@ -96,12 +96,12 @@ def test_where_events_are_lost_there_is_no_figure_rather_than_a_low_one(
 ) -> None:
     monkeypatch.setattr(connections, "_BUFFER_BYTES", 1)
     with serving() as port:
-        found = counted(port)
-        found._events.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        counter = counted(port)
+        counter._events.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         for _ in range(COUNT):
             with socket.create_connection(("127.0.0.1", port)) as client:
                 ask(client)
         with pytest.raises(OSError, match=r"No buffer space"):
-            found.reading()
+            counter.reading()
         with pytest.raises(OSError, match=r"\S"):
-            found.reading()
+            counter.reading()

@@ -45,7 +45,7 @@ def test_a_signal_that_reaches_another_thread_ends_the_main_one_in_order(signals
 
 
 def test_what_threads_wait_for_ends_with_the_main_one() -> None:
-    no_clock = "endings._ORDERLY_S = endings._AT_LAST_S = 600"
+    no_clock = "endings._KILL_AFTER_S = endings._EXIT_AFTER_S = 600"
     sleeps = "endings.side_by_side(lambda _: subprocess.run(['sleep', '600']), (1, 2))"
     done = ended(1, f"{no_clock}; {sleeps}", "sys.exit(130)")
     assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr

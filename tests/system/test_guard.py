@@ -36,7 +36,7 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
 ) -> None:
     guard = Guard()
     for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
-        guard.clear(folder)
+        guard.remove_on_death(folder)
         folder.mkdir()
         (folder / "stdout").touch()
     marked = {**os.environ, **guard.mark()}
@@ -54,7 +54,7 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
         assert guard._process is not None
         assert guard._process.stdin is not None
         guard._process.stdin.close()
-        assert [one.wait(10) for one in (run, starting, up)] == [-9] * 3
+        assert [process.wait(10) for process in (run, starting, up)] == [-9] * 3
         until(lambda: not psutil.pid_exists(worker))
         assert list(tmp_path.iterdir()) == []
         assert other.poll() is None

@@ -42,16 +42,16 @@ def test_a_file_that_is_missing_or_says_something_else_is_named_with_what_mends_
 ) -> None:
     (path,) = tmp_path.rglob(name)
     path.unlink() if text is None else path.write_text(text)
-    found = find_instruments()
-    assert (found.tracepoint, reason in found.reason) == (None, True)
-    assert found.remedy.startswith(remedy)
+    allowed = find_instruments()
+    assert (allowed.tracepoint, reason in allowed.reason) == (None, True)
+    assert allowed.remedy.startswith(remedy)
 
 
 def test_what_is_switched_off_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_INSTRUMENTS", "off")
-    found = find_instruments()
-    assert (found.tracepoint, found.reason) == (None, "BENCH_INSTRUMENTS is off")
-    assert found.remedy == "unset BENCH_INSTRUMENTS"
+    allowed = find_instruments()
+    assert (allowed.tracepoint, allowed.reason) == (None, "BENCH_INSTRUMENTS is off")
+    assert allowed.remedy == "unset BENCH_INSTRUMENTS"
     monkeypatch.setenv("BENCH_INSTRUMENTS", "of")
     with pytest.raises(UsageError, match="BENCH_INSTRUMENTS=of: must be on or off"):
         find_instruments()
@@ -71,8 +71,8 @@ def test_a_refused_counter_names_what_refuses_it(
         raise OSError(refused, os.strerror(refused))
 
     monkeypatch.setattr(instruments, "open_event", refuse)
-    found = find_instruments()
-    assert found.tracepoint is None
-    assert found.reason.startswith("the kernel does not count for this user: ")
-    assert os.strerror(refused) in found.reason
-    assert remedy in found.remedy
+    allowed = find_instruments()
+    assert allowed.tracepoint is None
+    assert allowed.reason.startswith("the kernel does not count for this user: ")
+    assert os.strerror(refused) in allowed.reason
+    assert remedy in allowed.remedy

@@ -34,9 +34,9 @@ def test_a_module_is_found_where_it_was_imported_from_and_nowhere_else(tmp_path:
     for _ in range(2):  # compiled by the first one
         with python(IMPORTS, used) as process:
             line_of(process)
-            found = loaded.modules([process.pid], names)
+            paths = loaded.modules([process.pid], names)
             process.kill()
-        assert found == {f"{used}/tool/__init__.py"}
+        assert paths == {f"{used}/tool/__init__.py"}
     assert (unused / "tool").exists()
     assert loaded.modules([process.pid], names) == set(), "it is gone"
 
@@ -51,12 +51,12 @@ def test_files_are_what_runs_is_read_or_named_but_no_data(tmp_path: Path) -> Non
     package(tmp_path / "used")
     with python(IMPORTS, tmp_path / "used", *names) as process:
         line_of(process)
-        found = loaded.files([process.pid], run, begun_s)
+        paths = loaded.files([process.pid], run, begun_s)
         process.kill()
-    assert str(tmp_path / "read") in found
-    assert str(Path(sys.executable).resolve()) in found
-    assert not {str(tmp_path / name) for name in ("run/own", "changed", "named")} & found
-    assert all(Path(path).is_absolute() for path in found)
+    assert str(tmp_path / "read") in paths
+    assert str(Path(sys.executable).resolve()) in paths
+    assert not {str(tmp_path / name) for name in ("run/own", "changed", "named")} & paths
+    assert all(Path(path).is_absolute() for path in paths)
 
 
 def is_real(exe: Path) -> bool:
@@ -65,16 +65,16 @@ def is_real(exe: Path) -> bool:
 
 def test_two_programs_of_one_wrapper_are_two(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        own = tmp_path / name
-        own.mkdir()
-        (own / "worker").write_text('#!/bin/sh\nexec "${0%/*}/real" 600\n')
-        (own / "worker").chmod(0o755)
-        shutil.copy(shutil.which("sleep") or "", own / "real")
-        with subprocess.Popen([own / "worker"]) as process:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "worker").write_text('#!/bin/sh\nexec "${0%/*}/real" 600\n')
+        (folder / "worker").chmod(0o755)
+        shutil.copy(shutil.which("sleep") or "", folder / "real")
+        with subprocess.Popen([folder / "worker"]) as process:
             try:
                 exe = Path(f"/proc/{process.pid}/exe")
                 until(partial(is_real, exe))
-                found = loaded.files([process.pid], tmp_path / "run", time.time() + 1)
+                paths = loaded.files([process.pid], tmp_path / "run", time.time() + 1)
             finally:
                 process.kill()
-        assert [path for path in found if path.startswith(str(tmp_path))] == [str(own / "real")]
+        assert [path for path in paths if path.startswith(str(tmp_path))] == [str(folder / "real")]

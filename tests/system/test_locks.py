@@ -47,18 +47,18 @@ def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
-    path, said = tmp_path / "one.lock", list[str]()
+    path, messages = tmp_path / "one.lock", list[str]()
     with python(HOLDS, path) as holder:
         assert line_of(holder) == "held"
 
         def heard(text: str) -> None:
-            said.append(text)
+            messages.append(text)
             assert holder.stdin is not None
             holder.stdin.close()
 
         with locks.locked(path, heard):
             assert holder.wait() == 0
-    assert said == ["waiting for another process, which sets up the same"]
+    assert messages == ["waiting for another process, which sets up the same"]
 
 
 def is_held_up(process: subprocess.Popen[str]) -> bool:

@@ -12,23 +12,23 @@ from waitbench.system import installation
 from waitbench.system.places import PACKAGE, ROOT
 
 
-def found(**variables: str) -> list[str]:
+def folders(**variables: str) -> list[str]:
     """Where a process with these variables keeps its cache and its results."""
     code = "from waitbench.system.places import *; print(Cache().root); print(RESULTS)"
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("BENCH", "XDG"))}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("BENCH", "XDG"))}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/",
-        env={**kept, "PYTHONPATH": str(PACKAGE.parent), **variables},
+        env={**inherited, "PYTHONPATH": str(PACKAGE.parent), **variables},
     )  # fmt: skip
     return done.stdout.splitlines()
 
 
 def test_a_clone_keeps_everything_in_itself_and_a_variable_names_another_folder() -> None:
-    own = [str(ROOT / ".bench"), str(ROOT / "results")]
-    assert found(XDG_CACHE_HOME="/tmp/x") == own
-    assert found(BENCH_HOME="/tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
-    assert found(BENCH_HOME="tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
-    assert found(BENCH_HOME="~/x", HOME="/tmp") == ["/tmp/x/cache", "/tmp/x/results"]
+    in_clone = [str(ROOT / ".bench"), str(ROOT / "results")]
+    assert folders(XDG_CACHE_HOME="/tmp/x") == in_clone
+    assert folders(BENCH_HOME="/tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
+    assert folders(BENCH_HOME="tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
+    assert folders(BENCH_HOME="~/x", HOME="/tmp") == ["/tmp/x/cache", "/tmp/x/results"]
 
 
 @pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
@@ -57,7 +57,7 @@ def test_a_command_is_named_as_users_type_it_where_they_are(
 ) -> None:
     monkeypatch.setattr(installation, "IS_INSTALLED", installed)
     monkeypatch.setattr(sys, "prefix", prefix)
-    assert [installation.called(one) for one in ("compare", "plot", "doctor")] == expected
+    assert [installation.called(command) for command in ("compare", "plot", "doctor")] == expected
     written = "./compare.sh a b   # or ./plot.sh\n./waitbench doctor"
     assert installation.as_called(written) == (
         f"{expected[0]} a b   # or {expected[1]}\n{expected[2]}"

@@ -27,8 +27,8 @@ def test_the_end_of_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
         file.truncate(10**9)  # a hole: nothing is on the disk
         file.seek(0, 2)
         file.write(b"\n" + b"x" * 5000 + b"\nlast\xff\n")
-    one, last = processes.tail(log, 2).splitlines()
-    assert (len(one), last) == (1000, "last\ufffd")
+    first, last = processes.tail(log, 2).splitlines()
+    assert (len(first), last) == (1000, "last\ufffd")
     assert processes.tail(tmp_path / "none") == ""
 
 
@@ -43,7 +43,7 @@ UV = "error: Failed to copy\n  cause: while it wrote\n  cause: No space left\n\n
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "expected"),
     [
         (BUILD, "toolchain '1.86.0' is not installed"),
         (f"print({UV!r}); raise SystemExit(2)", "error: Failed to copy: No space left"),
@@ -51,19 +51,19 @@ UV = "error: Failed to copy\n  cause: while it wrote\n  cause: No space left\n\n
     ],
 )
 def test_the_first_line_has_the_first_complaint_or_else_the_end_of_the_log(
-    program: str, said: str, tmp_path: Path
+    program: str, expected: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
     log.write_text("error: of yesterday\n")
     message = fail(program, log)
     # An outcome keeps the first line only.
     first, *end, last = message.splitlines()
-    assert said in first
+    assert expected in first
     assert last == f"The log is {log}."
     assert "yesterday" not in message
     assert len(end) <= 15
 
 
 def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:
-    said = fail("import time; time.sleep(600)", tmp_path / "log", time_limit_s=0.5)
-    assert "still running after 0.5 s" in said
+    message = fail("import time; time.sleep(600)", tmp_path / "log", time_limit_s=0.5)
+    assert "still running after 0.5 s" in message

@@ -56,8 +56,8 @@ def adopting(program: str, folder: Path) -> list[Finished]:
 
 def confined(program: str, folder: Path) -> Finished:
     """How a Python program ended that runs alone."""
-    (found,) = adopting(f"found.append(carry_out({textwrap.dedent(program)!r}))", folder)
-    return found
+    (finished,) = adopting(f"found.append(carry_out({textwrap.dedent(program)!r}))", folder)
+    return finished
 
 
 FORKS = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
@@ -69,9 +69,9 @@ FORKS = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
 def test_what_leaves_its_session_is_found_and_ended_with_all_that_it_started(
     then: str, most: int, tmp_path: Path
 ) -> None:
-    found = confined(STRAY.format(then=then), tmp_path)
-    assert found.returncode == 0
-    assert min(most, 1) <= found.leftovers <= most
+    finished = confined(STRAY.format(then=then), tmp_path)
+    assert finished.returncode == 0
+    assert min(most, 1) <= finished.leftovers <= most
 
 
 @pytest.mark.parametrize("own_group", ["", "os.setpgid(0, 0)"])
@@ -89,8 +89,8 @@ def test_who_forks_and_goes_at_once_is_caught(own_group: str, tmp_path: Path) ->
 
 def test_a_program_that_stays_leaves_nothing_and_may_close_its_output(tmp_path: Path) -> None:
     program = "import os\nprint('said', flush=True)\nos.close(1)\nos.close(2)"
-    found = confined(program, tmp_path)
-    assert (found.returncode, found.leftovers, found.wrote_too_much) == (0, 0, False)
+    finished = confined(program, tmp_path)
+    assert (finished.returncode, finished.leftovers, finished.wrote_too_much) == (0, 0, False)
     assert (tmp_path / "MainThread.out").read_text() == "said\n"
 
 
@@ -117,5 +117,5 @@ open("over", "w").close()
 thread.join()
 found.append(one)
 """
-    found = [(one.returncode, one.leftovers) for one in adopting(program, tmp_path)]
-    assert found == [(3, 0), (0, 1)]
+    ends = [(end.returncode, end.leftovers) for end in adopting(program, tmp_path)]
+    assert ends == [(3, 0), (0, 1)]

@@ -90,19 +90,19 @@ def target(program: str, folder: Path) -> Iterator[Target]:
     path = folder / "count"
     path.touch()
     with python(COUNTING + program, path) as process:
-        one = Target(process, path)
+        sleeper = Target(process, path)
         try:
-            until(lambda: one.count)
-            yield one
+            until(lambda: sleeper.count)
+            yield sleeper
         finally:
             trees.kill(lambda: [process.pid, *trees.below(process.pid)])
 
 
-def observed(one: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
+def observed(sleeper: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
     """Its cost, how often it has slept at the least, and what is said."""
-    before = one.count
-    _, cost, notes = running.observe(running.find(str(one.process.pid)), seconds)
-    return cost, one.count - before, [*notes]
+    before = sleeper.count
+    _, cost, notes = running.observe(running.find(str(sleeper.process.pid)), seconds)
+    return cost, sleeper.count - before, [*notes]
 
 
 def wakeups(cost: running.Cost, seconds: float = 0.5) -> float:
@@ -111,14 +111,14 @@ def wakeups(cost: running.Cost, seconds: float = 0.5) -> float:
 
 @pytest.mark.parametrize("program", [ALONE, THREADED])
 def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_path: Path) -> None:
-    with target(program, tmp_path) as one:
-        cost, slept, _ = observed(one)
+    with target(program, tmp_path) as sleeper:
+        cost, slept, _ = observed(sleeper)
         (process,) = cost.parts
         assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
-        assert process.id == one.process.pid
+        assert process.id == sleeper.process.pid
         assert len(process.parts) == (2 if program == THREADED else 1)
-        own = sum(thread.wakeups_per_s for thread in process.parts)
-        assert own == pytest.approx(process.wakeups_per_s, rel=0.2)
+        of_threads = sum(thread.wakeups_per_s for thread in process.parts)
+        assert of_threads == pytest.approx(process.wakeups_per_s, rel=0.2)
         assert 0 < cost.cores < 1
         assert (cost.memory_bytes or 0) > 2**20
         assert cost.memory_bytes == process.memory_bytes
@@ -126,11 +126,11 @@ def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_p
 
 @needs_events
 def test_children_that_are_born_and_end_meanwhile_are_counted(tmp_path: Path) -> None:
-    with target(CHILDREN, tmp_path) as one:
-        cost, slept, _ = observed(one, 2.0)
+    with target(CHILDREN, tmp_path) as sleeper:
+        cost, slept, _ = observed(sleeper, 2.0)
         # What it sleeps by itself is a few for each child.
         assert wakeups(cost, 2.0) > 0.5 * slept > 50
-        (process, *_) = (part for part in cost.parts if part.id == one.process.pid)
+        (process, *_) = (part for part in cost.parts if part.id == sleeper.process.pid)
         assert process.cores > sum(thread.cores for thread in process.parts)
 
 
@@ -138,10 +138,10 @@ def test_children_that_are_born_and_end_meanwhile_are_counted(tmp_path: Path) ->
 def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
     tmp_path: Path,
 ) -> None:
-    with target(UNWAITED, tmp_path) as one:
-        count, clock_s = one.count, trees.clock_s(one.process.pid)
-        seconds, cost, _ = running.observe({one.process.pid}, 2.0)
-        used_s = trees.clock_s(one.process.pid) - clock_s + 0.003 * (one.count - count)
+    with target(UNWAITED, tmp_path) as sleeper:
+        count, clock_s = sleeper.count, trees.clock_s(sleeper.process.pid)
+        seconds, cost, _ = running.observe({sleeper.process.pid}, 2.0)
+        used_s = trees.clock_s(sleeper.process.pid) - clock_s + 0.003 * (sleeper.count - count)
     assert cost.cores * seconds > 0.93 * used_s
 
 
@@ -152,15 +152,15 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
     outlast = running._outlast
 
     def begin_and_outlast(*given: Any) -> None:
-        assert one.process.stdin is not None
-        one.process.stdin.write("\n")
-        one.process.stdin.flush()
-        until(lambda: one.count == 2)
+        assert sleeper.process.stdin is not None
+        sleeper.process.stdin.write("\n")
+        sleeper.process.stdin.flush()
+        until(lambda: sleeper.count == 2)
         outlast(*given)
 
     monkeypatch.setattr(running, "_outlast", begin_and_outlast)
-    with target(DAEMON, tmp_path) as one:
-        pids = {one.process.pid, *trees.below(one.process.pid)}
+    with target(DAEMON, tmp_path) as sleeper:
+        pids = {sleeper.process.pid, *trees.below(sleeper.process.pid)}
         assert len(pids) == 2
         seconds, cost, _ = running.observe(pids, 0.1)
     assert 0.27 < cost.cores * seconds < 0.5
@@ -173,12 +173,12 @@ def test_one_that_ends_is_counted_until_then(
     outlast = running._outlast
 
     def end_and_outlast(*given: Any) -> None:
-        one.process.communicate()
+        sleeper.process.communicate()
         outlast(*given)
 
     monkeypatch.setattr(running, "_outlast", end_and_outlast)
-    with target(ENDS, tmp_path) as one:
-        seconds, cost, notes = running.observe({one.process.pid}, 600.0)
+    with target(ENDS, tmp_path) as sleeper:
+        seconds, cost, notes = running.observe({sleeper.process.pid}, 600.0)
     assert seconds < 600
     assert cost.cores > 0, "it ends its interpreter"
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
@@ -193,8 +193,8 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
 
     monkeypatch.setattr(running, "TreeCounters", refuse)
     monkeypatch.setattr(trees, "memory", lambda _: None)
-    with target(ALONE, tmp_path) as one:
-        cost, slept, notes = observed(one)
+    with target(ALONE, tmp_path) as sleeper:
+        cost, slept, notes = observed(sleeper)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
     assert cost.cores > 0
     assert cost.syscalls_per_s is cost.memory_bytes is None
@@ -206,9 +206,9 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
 def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
-    with target(ALONE, tmp_path) as one, target(ALONE, below) as other:
-        pids = {one.process.pid, other.process.pid}
-        for folder, each in ((tmp_path, one), (below, other)):
+    with target(ALONE, tmp_path) as sleeper, target(ALONE, below) as other:
+        pids = {sleeper.process.pid, other.process.pid}
+        for folder, each in ((tmp_path, sleeper), (below, other)):
             # 0 is a process outside of the namespace.
             (folder / "cgroup.procs").write_text(f"{each.process.pid}\n0\n{os.getpid()}\n")
         assert running.find(str(tmp_path)) == pids
@@ -217,12 +217,12 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
 
 
 def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
-    with target(PARENT, tmp_path) as one:
-        until(lambda: trees.below(one.process.pid))
-        _, cost, _ = running.observe({one.process.pid}, 0.3)
-        assert [part.id for part in cost.parts] == [one.process.pid]
+    with target(PARENT, tmp_path) as sleeper:
+        until(lambda: trees.below(sleeper.process.pid))
+        _, cost, _ = running.observe({sleeper.process.pid}, 0.3)
+        assert [part.id for part in cost.parts] == [sleeper.process.pid]
         (process,) = cost.parts
-        of_both = trees.memory([one.process.pid, *trees.below(one.process.pid)])
+        of_both = trees.memory([sleeper.process.pid, *trees.below(sleeper.process.pid)])
         assert of_both is not None
         assert (process.memory_bytes or 0) < of_both.proportional
 
@@ -237,8 +237,8 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
         running.find(str(tmp_path))
-    with target(ALONE, tmp_path) as one:
-        pid = str(one.process.pid)
+    with target(ALONE, tmp_path) as sleeper:
+        pid = str(sleeper.process.pid)
         with monkeypatch.context() as patch:
             patch.setattr(trees, "is_kernel_thread", lambda _: True)
             with pytest.raises(UsageError, match="but threads of the kernel"):

@@ -113,7 +113,9 @@ def test_a_program_without_python_has_its_functions_where_it_has_symbols(
         until(lambda: tasks.call(process.pid, poller) not in (None, tasks.RUNNING))
         os.kill(process.pid, signal.SIGSTOP)
         until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
-        names = {tid: [one.name for one in seen] for tid, seen in stacks.read(process.pid).items()}
+        names = {
+            tid: [frame.name for frame in seen] for tid, seen in stacks.read(process.pid).items()
+        }
         until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
         process.kill()
     if strips:
@@ -151,9 +153,9 @@ def test_of_a_stripped_library_no_function_gets_anothers_name(tmp_path: Path, st
         time.sleep(0.1)
         frames = stacks.read(pid)[pid]
     # The exported ``needle`` keeps its name; what it calls is not taken for ``other``.
-    names = [one.name for one in frames]
+    names = [frame.name for frame in frames]
     assert names[-2:] == ["needle", "[libown.so]" if strips else "hidden"]
     # Functions of Python stand where the interpreter runs them, also behind one of C.
-    assert [one for one in names if one in ("outer", "inner", "needle")] == [
+    assert [frame for frame in names if frame in ("outer", "inner", "needle")] == [
         "outer", "inner", "needle",
     ]  # fmt: skip

@@ -29,22 +29,22 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
     with python(PROGRAM) as process:
         child, grandchild, ended = map(int, line_of(process).split())
         try:
-            found = trees.below(process.pid)
-            assert found[0] == child
-            assert set(found[1:]) == {grandchild, ended}
-            running = [psutil.Process(one) for one in (child, grandchild)]
+            pids = trees.below(process.pid)
+            assert pids[0] == child
+            assert set(pids[1:]) == {grandchild, ended}
+            running = [psutil.Process(pid) for pid in (child, grandchild)]
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
-            assert {one for one, _ in trees.identities(found)} == {child, grandchild}
-            assert trees.threads(found).keys() >= {child, grandchild}
-            memory = trees.memory(found)
+            assert {pid for pid, _ in trees.identities(pids)} == {child, grandchild}
+            assert trees.threads(pids).keys() >= {child, grandchild}
+            memory = trees.memory(pids)
             assert memory is not None
-            of_psutil = sum(one.memory_full_info().pss for one in running)
+            of_psutil = sum(process.memory_full_info().pss for process in running)
             assert abs(memory.proportional - of_psutil) < 2**20
             assert 26 * 2**20 < memory.allocated < memory.proportional, "two of three have it"
             assert 0 < trees.cpu_s([process.pid]) < 60
         finally:
-            for one in (grandchild, child):
-                os.kill(one, 9)
+            for pid in (grandchild, child):
+                os.kill(pid, 9)
     assert trees.below(process.pid) == []
     assert trees.identities([process.pid]) == set()
     assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)

@@ -1,1 +1,1 @@
-"""Text -> Revision -> Environment: what was named, resolved, built and installed."""
+"""Text -> Revision -> Environment: revisions are resolved, built and installed."""

@@ -1,4 +1,4 @@
-"""Two revisions -> what lies between them: releases, or the commits that change the package."""
+"""Two revisions -> the releases, or the commits that change the package, between them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,73 +19,65 @@ _LOG = (
     "log", "-z", "--reverse", "--topo-order", "--first-parent", "--no-show-signature",
     f"--format={'%x00'.join(_FIELDS)}", "--encoding=UTF-8",
 )  # fmt: skip
-"""Whatever the user has set for reading."""
 _UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_FOLDER"
 _SHOWN_DIGITS = 12
 
 
 def releases(engine: Engine, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
-    """The releases from one to another that have a wheel for a Python, by version.
-
-    Pre-releases only if an end is one. Raises ``UsageError``.
-    """
+    """The releases between two with a wheel for a Python, oldest first. Raises ``UsageError``."""
     _require_order(good, bad)
-    ends = [Version(one.source.identity) for one in (good, bad)]
-    # Not "> and <": these leave out post-releases of the one, and pre-releases of the other.
-    between = f">={ends[0]},!={ends[0]},<={ends[1]},!={ends[1]}"
-    early = any(one.is_prerelease for one in ends)
-    found = index.releases(engine, python, between, prereleases=early)
-    inside = [Source(Origin.WHEEL, version) for version in found][::-1]
-    return SearchRange(
-        points=tuple(Point(source=one) for one in (good.source, *inside, bad.source))
-    )
+    first, last = (Version(end.source.identity) for end in (good, bad))
+    # ">" and "<" would exclude post-releases of the first, and pre-releases of the last.
+    between = f">={first},!={first},<={last},!={last}"
+    early = first.is_prerelease or last.is_prerelease
+    versions = [*index.releases(engine, python, between, prereleases=early)][::-1]
+    inside = (Source(Origin.WHEEL, version) for version in versions)
+    sources = (good.source, *inside, bad.source)
+    return SearchRange(points=tuple(Point(source=source) for source in sources))
 
 
 def commits(
     engine: Engine, repository: Repository | None, good: Revision, bad: Revision
 ) -> SearchRange:
-    """The commits from one revision to another that change what the package is built from.
+    """The commits between two revisions, along first parents, that change the package's sources.
 
-    They are along first parents: each is what became of the one before by one commit, or by one
-    merge. A release is where its tag is, which may be a branch of its own; the range then
-    begins where the two histories part. Raises ``UsageError``.
+    Begins at the fork if a release's tag is on a branch of its own. Raises ``UsageError``.
     """
     _require_order(good, bad)
-    ends = [tree_of(end, engine, repository) for end in (good, bad)]
-    folder, one, other = ends[0].repository, ends[0].tree, ends[1].tree
+    begin, end = (tree_of(revision, engine, repository) for revision in (good, bad))
+    folder = begin.repository
     if is_shallow(folder):
         raise UsageError(f"{folder} may lack commits between the ends, {SHALLOW_HINT}")
-    start = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
+    start = (git(folder, "merge-base", begin.tree, end.tree) or "").partition("\n")[0]
     if not start:
         raise UsageError(
             f"{good.label} and {bad.label} have no commit in common: there is no history "
             "between them to search."
         )
-    if start == other:
+    if start == end.tree:
         raise _not_before(good, bad)
-    if start != one and good.source.origin is not Origin.WHEEL:
+    if start != begin.tree and good.source.origin is not Origin.WHEEL:
         shown = start[:_SHOWN_DIGITS]
         raise UsageError(
             f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
             f"Name {shown} as the good end, if it is as good as {good.label}."
         )
-    # What does not descend from the good end was not made of it. With --ancestry-path and
-    # --first-parent at once, git finds too little.
-    ancestry = ("rev-list", "--ancestry-path", f"{start}..{other}")
+    # Excludes commits that do not descend from the good end. A single git command with both
+    # --ancestry-path and --first-parent finds too few.
+    ancestry = ("rev-list", "--ancestry-path", f"{start}..{end.tree}")
     descends = {*require_git(_UNREADABLE, folder, *ancestry).split()}
     first = next(_log(folder, "--no-walk", start))
-    logged = _log(folder, f"{start}..{other}", "--", *engine.build_paths)
-    later = (one for one in logged if one.commit in descends)
+    logged = _log(folder, f"{start}..{end.tree}", "--", *engine.build_paths)
+    later = (commit for commit in logged if commit.commit in descends)
     return SearchRange(
         points=tuple(
             Point(source=Source(Origin.SOURCE, c.commit), commit=c) for c in (first, *later)
         ),
-        begins_at_fork=start != one,
+        begins_at_fork=start != begin.tree,
     )
 
 
 def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
-    """The commits that ``git log`` lists, oldest first."""
     tokens = iter(require_git(_UNREADABLE, folder, *_LOG, *arguments).split("\0"))
     for commit in filter(None, tokens):
         parents, date, author, subject = (next(tokens) for _ in _FIELDS[1:])
@@ -99,7 +91,6 @@ def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
 
 
 def _shown(text: str) -> str:
-    """Anybody's text without anything that would not show, or show as something else."""
     return printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""What the package index has for an engine, as uv says."""
+"""Queries to the package index, by uv."""
 
 import re
 import sys
@@ -13,17 +13,13 @@ from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Origin
 from waitbench.system.locks import temporary_folder
-from waitbench.system.processes import Answer
+from waitbench.system.processes import CommandOutput
 
 _ALL = ":all:"
-"""uv's name of all packages."""
 
 
 def required(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str]:
-    """What an environment has installed: the revision, by its ``wheel`` if it has one, and more.
-
-    Of a package that is under test there is no other version.
-    """
+    """The revision, from its ``wheel`` if any, and the pins of other packages."""
     package, source = engine.package, spec.revision.source
     pins = [pin for pin in engine.requirements if canonicalize_name(_name(pin)) != package]
     if spec.origin is Origin.VARIANT or (spec.origin is not Origin.WHEEL and not wheel):
@@ -33,29 +29,28 @@ def required(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str
 
 
 def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
-    """uv's options for an environment: what may be built, and from when on nothing counts.
+    """uv's options for an environment: packages that must be wheels, and the newest upload date.
 
-    What a wheel of our own requires is not known before it is built, so only pins have to be wheels
-    there. A package that somebody has named by its version may be of any day.
+    The date does not hold for packages that are requested by version.
     """
     pins = list(map(_name, engine.requirements))
     wheels = [] if engine.takes_archives else [engine.package]
     if spec.only_wheels:
+        # The dependencies of a source build are not known before it.
         wheels += [_ALL] if spec.origin in (Origin.WHEEL, Origin.VARIANT) else pins
-    found = [word for name in wheels for word in ("--only-binary", name)]
+    words = [word for name in wheels for word in ("--only-binary", name)]
     if engine.exclude_newer:
-        found += ["--exclude-newer", engine.exclude_newer]
+        words += ["--exclude-newer", engine.exclude_newer]
         for name in filter(None, [engine.package, *pins]):
-            found += ["--exclude-newer-package", f"{name}=false"]
-    return found
+            words += ["--exclude-newer-package", f"{name}=false"]
+    return words
 
 
 def obstacle(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-    """Why an environment cannot have what it requires; empty if it can, or requires nothing.
+    """Why requirements cannot be met, by uv's cache if ``offline``; empty if they can.
 
-    Its Python need not be here. What is required indirectly counts where all is to be wheels: else
-    it is not known without a build. ``offline`` asks what uv keeps of the index. Raises
-    ``HarnessError`` where that does not answer.
+    Considers dependencies only where all must be wheels: else they need a build to be known. Raises
+    ``HarnessError`` where the index does not answer.
     """
     requirements = required(engine, spec)
     if not requirements:
@@ -74,30 +69,28 @@ def releases(
     engine: Engine, python: Interpreter, within: str = "", *, prereleases: bool = False
 ) -> Iterator[str]:
     """The releases for a Python that are not yanked, newest first. Raises ``HarnessError``."""
-    more = ("--prerelease", "allow" if prereleases else "disallow")
-    found = _newest(engine, within, python, *more)
-    while found is not None:
-        yield found
-        below = ",".join(filter(None, (within, f"<={found}", f"!={found}")))
-        found = _newest(engine, below, python, *more)
+    more = ["--no-deps", "--prerelease", "allow" if prereleases else "disallow"]
+    if not engine.takes_archives:
+        more += ["--only-binary", engine.package]
+    below = within
+    while True:
+        answer = _compile([f"{engine.package}{below}"], python, *more)
+        version = answer.stdout.strip().partition("==")[2]
+        if not version:
+            return
+        yield version
+        below = ",".join(filter(None, (within, f"<={version}", f"!={version}")))
 
 
-def _newest(engine: Engine, specifier: str, python: Interpreter, *more: str) -> str | None:
-    """The newest version that a specifier allows and a Python can have."""
-    wheels = () if engine.takes_archives else ("--only-binary", engine.package)
-    answer = _compile([f"{engine.package}{specifier}"], python, "--no-deps", *wheels, *more)
-    return answer.stdout.strip().partition("==")[2] or None
-
-
-def _compile(requirements: Sequence[str], python: Interpreter, *more: str) -> Answer:
-    """uv's answer to what a Python would have installed. Raises ``HarnessError``."""
+def _compile(requirements: Sequence[str], python: Interpreter, *more: str) -> CommandOutput:
+    """Resolves requirements for a Python. Raises ``HarnessError``."""
     which = ("--python", sys.executable, "--python-version", python.minor_text)
     quiet = ("--no-header", "--no-annotate", "--quiet")
     with temporary_folder() as folder:
-        wanted = folder / "requirements.in"
-        wanted.write_text("".join(f"{line}\n" for line in requirements))
-        answer = uv.ask("pip", "compile", *which, *quiet, *more, str(wanted))
-    # Whom an index refuses is told that it has none, with a hint.
+        file = folder / "requirements.in"
+        file.write_text("".join(f"{line}\n" for line in requirements))
+        answer = uv.ask("pip", "compile", *which, *quiet, *more, str(file))
+    # uv reports a refused request as a missing package, with a hint.
     if answer.returncode not in (0, 1) or "\nhint: An index" in answer.stderr:
         raise HarnessError(
             f"The package index does not answer for {', '.join(requirements)}: "

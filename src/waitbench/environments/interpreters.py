@@ -1,4 +1,4 @@
-"""The Pythons of this machine, and those that uv fetches."""
+"""Interpreters of this machine, and fetching others with uv."""
 
 import json
 import os
@@ -15,11 +15,11 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
 OLDEST, NEWEST = (3, 9), (3, 14)
-"""Those that an environment can be made for; newer ones, if they are here."""
+"""The range of versions to fetch; a newer Python is used if it is installed."""
 
 
 def installed(cache: Cache) -> tuple[Interpreter, ...]:
-    """Every CPython here that an environment can be made for, newest first, one a minor version."""
+    """The newest CPython of each supported minor version, newest first."""
     newest: dict[tuple[int, int], Interpreter] = {}
     for python in _listed(cache):
         newest.setdefault(python.minor, python)
@@ -27,14 +27,10 @@ def installed(cache: Cache) -> tuple[Interpreter, ...]:
 
 
 def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
-    """The interpreter that ``--python`` names, by version or path; a version may be fetched.
-
-    Raises ``UsageError`` for what is neither, or too old.
-    """
+    """Finds, or fetches, the Python of ``--python``: a version or a path. Raises ``UsageError``."""
     is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
-    found = _listed(cache, request if is_version else str(Path(request).absolute()))
-    if found:
-        return found[0]
+    if pythons := _listed(cache, request if is_version else str(Path(request).absolute())):
+        return pythons[0]
     if is_version and tuple(map(int, request.split(".")[:2])) >= OLDEST:
         return fetch(request, cache, say)
     oldest = ".".join(map(str, OLDEST))
@@ -45,14 +41,13 @@ def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
 
 
 def fetch(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
-    """Has uv fetch a Python, for waitbench alone. Raises ``UsageError`` where it cannot be had."""
+    """Fetches a Python into the cache. Raises ``UsageError``."""
     say(f"fetching Python {version} (once)")
     answer = uv.ask(
         "python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=str(_fetched(cache))
     )
-    found = _listed(cache, version) if answer.returncode == 0 else []
-    if found:
-        return found[0]
+    if answer.returncode == 0 and (pythons := _listed(cache, version)):
+        return pythons[0]
     raise UsageError(
         f"There is no Python {version} here, and it cannot be fetched: install it (uv python "
         f"install {version}, or pyenv install {version}), or name another one with --python.\n"
@@ -61,25 +56,26 @@ def fetch(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter
 
 
 def _listed(cache: Cache, *request: str) -> list[Interpreter]:
-    """The CPythons here, newest first; or the one of a path."""
+    """The supported CPythons here, newest first, of a version or path if requested."""
     listing = ("--only-installed", "--output-format", "json")
     path = _search_path(cache)
     answer = uv.ask("python", "list", *listing, *request, UV_PYTHON_SEARCH_PATH=path)
     if answer.returncode != 0 and not request:
         raise HarnessError(f"The Pythons here cannot be listed: {uv.reason(answer)}.")
     pythons = [
-        Interpreter(one["path"], one["version"])
-        for one in json.loads(answer.stdout or "[]")
-        if (one["implementation"], one["variant"]) == ("cpython", "default")
+        Interpreter(entry["path"], entry["version"])
+        for entry in json.loads(answer.stdout or "[]")
+        if (entry["implementation"], entry["variant"]) == ("cpython", "default")
     ]
-    usable = (one for one in pythons if one.minor >= OLDEST)
-    return sorted(usable, key=lambda one: Version(one.version), reverse=True)
+    usable = (python for python in pythons if python.minor >= OLDEST)
+    return sorted(usable, key=lambda python: Version(python.version), reverse=True)
 
 
 def _search_path(cache: Cache) -> str:
-    """Where uv looks besides its own folder: pyenv's shims may lead nowhere."""
+    """``PATH`` with all Pythons of pyenv, whose shims may lead nowhere, and with fetched ones."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if "shims" not in one]
+    paths = os.environ.get("PATH", "").split(os.pathsep)
+    folders = [folder for folder in paths if "shims" not in folder]
     for root in (pyenv / "versions", _fetched(cache)):
         with suppress(OSError):  # another user's
             folders += sorted(map(str, root.glob("*/bin")))
@@ -87,5 +83,4 @@ def _search_path(cache: Cache) -> str:
 
 
 def _fetched(cache: Cache) -> Path:
-    """Where the Pythons are that were fetched."""
     return cache.root / "pythons"

@@ -1,10 +1,9 @@
-"""Revisions -> EnvironmentSpecs: one interpreter and one origin for all.
+"""Revisions -> EnvironmentSpecs: one interpreter and one origin for all (rules 1 and 2).
 
-These are rules 1 and 2. A wheel of the package index and a build made here come from different
-compilers and settings, so a comparison across the two says nothing about the code. Wheels are used
-when every revision has one for a common Python; else all are built here. An older Python for which
-all that is installed has wheels comes before a newer one for which some of it is to be built. A
-Python that all can have, and that is not here, is fetched.
+Wheels of the package index and local builds come from different compilers and settings, so a
+comparison across the two says nothing about the code. Wheels are used when every revision has one
+for a common Python; else all are built here. An older Python for which all packages have wheels is
+preferred to a newer one that needs builds. A missing Python is fetched.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,25 +29,25 @@ _UNKNOWN = Interpreter("", "")
 
 @dataclass(frozen=True)
 class Chooser:
-    """What a choice is made from."""
+    """Chooses the interpreter and the origins of a comparison."""
 
     engine: Engine
     repository: Repository | None
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
     offline: bool = False
-    """Whether the index does not answer: what it said before is asked for then."""
+    """Whether to use uv's cache of the index, which does not answer."""
 
     def choose(
         self, revisions: Sequence[Revision], choice: OriginChoice, python_request: str | None
     ) -> tuple[EnvironmentSpec, ...]:
-        """Decides interpreter and origin of each. Raises ``UsageError`` if none is valid."""
+        """Raises ``UsageError`` if no choice is valid."""
         pythons = self._pythons(python_request)
         specs = self._specs(revisions, choice)
         fitting = self._fitting(specs, pythons)
-        are_wheels = all(one.origin is Origin.WHEEL for one in specs)
+        are_wheels = all(spec.origin is Origin.WHEEL for spec in specs)
         if fitting is None and choice == "auto" and are_wheels and self.repository:
-            specs = tuple(self._spec(one, from_source=True) for one in revisions)
+            specs = tuple(self._spec(revision, from_source=True) for revision in revisions)
             fitting = self._fitting(specs, pythons)
         if fitting is None:
             raise UsageError(self._why_no_python(specs, pythons))
@@ -58,21 +57,19 @@ class Chooser:
         return tuple(replace(spec, python=python) for spec in fitting)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
-        """Those that may be chosen, the best first; one to be fetched has no executable yet."""
+        """The candidates, the best first; those to be fetched have no executable yet."""
         if request is not None:
             return (interpreters.find(request, self.cache, self.say),)
         here = interpreters.installed(self.cache)
         newest, oldest = interpreters.NEWEST[1], interpreters.OLDEST[1]
-        others = {(3, minor) for minor in range(oldest, newest + 1)} - {one.minor for one in here}
-        return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in sorted(others)[::-1]))
+        all_minors = {(3, minor) for minor in range(oldest, newest + 1)}
+        others = sorted(all_minors - {python.minor for python in here}, reverse=True)
+        return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in others))
 
     def _fitting(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
     ) -> tuple[EnvironmentSpec, ...] | None:
-        """The same for the first Python that fits all; by wheels alone if any does.
-
-        Raises ``HarnessError`` where the index cannot say.
-        """
+        """Completes specs with the first Python that fits all. Raises ``HarnessError``."""
         try:
             with ThreadPoolExecutor(max_workers=8) as pool:
                 for only_wheels, python in product((True, False), pythons):
@@ -83,19 +80,20 @@ class Chooser:
                         return tried
             return None
         except HarnessError:
-            found = None if self.offline else replace(self, offline=True)._fitting(specs, pythons)
-            if found is None:
-                raise
-            return found
+            if not self.offline:
+                fitting = replace(self, offline=True)._fitting(specs, pythons)
+                if fitting is not None:
+                    return fitting
+            raise
 
     def _specs(
         self, revisions: Sequence[Revision], choice: OriginChoice
     ) -> tuple[EnvironmentSpec, ...]:
-        """The origin that is asked for; the Python is not known yet. Raises ``UsageError``."""
+        """Specs of the requested origin, without a Python yet. Raises ``UsageError``."""
 
         def first(*origins: Origin) -> str | None:
-            found = (one.label for one in revisions if one.source.origin in origins)
-            return next(found, None)
+            labels = (item.label for item in revisions if item.source.origin in origins)
+            return next(labels, None)
 
         file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
         finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT)
@@ -112,7 +110,7 @@ class Chooser:
                 "them the figures. To compare them all the same, add --origin mixed."
             )
         from_source = choice == "source" or (choice == "auto" and unreleased is not None)
-        return tuple(self._spec(one, from_source=from_source) for one in revisions)
+        return tuple(self._spec(revision, from_source=from_source) for revision in revisions)
 
     def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:
         source = revision.source
@@ -135,7 +133,7 @@ class Chooser:
         )
 
     def _obstacle(self, spec: EnvironmentSpec) -> str:
-        """Why a revision, with its origin, does not run on its Python; empty if it does."""
+        """Why a spec's Python does not fit; empty if it does."""
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return f"the worker takes Python {self.engine.pythons}"
@@ -152,7 +150,7 @@ class Chooser:
         lines = []
         for spec in specs:
             tried = (replace(spec, python=python, only_wheels=False) for python in pythons)
-            obstacles = {one.python.minor_text: self._obstacle(one) for one in tried}
+            obstacles = {trial.python.minor_text: self._obstacle(trial) for trial in tried}
             fits = ", ".join(name for name, why in obstacles.items() if not why)
             if not fits:
                 fits = f"none, as {obstacles[pythons[0].minor_text]}"
@@ -166,14 +164,15 @@ class Chooser:
         )
 
     def _newest_before(self, spec: EnvironmentSpec, pythons: Sequence[Interpreter]) -> str:
-        """The newest release before a release that one of the Pythons can have, if there is one."""
-        version = spec.revision.source.identity
+        """The newest release before a spec's with a wheel for any of the Pythons, or ``""``."""
         if spec.origin is not Origin.WHEEL:
             return ""
-        below = (index.releases(self.engine, one, f"<={version},!={version}") for one in pythons)
+        version = spec.revision.source.identity
+        within = f"<={version},!={version}"
+        below = (index.releases(self.engine, python, within) for python in pythons)
         return next(chain.from_iterable(below), "")
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
-    """Whether a comparison mixes code of different compilers."""
-    return len({"here" if one.sources else one.origin.value for one in specs}) > 1
+    """Whether specs mix code of different compilers."""
+    return len({"here" if spec.sources else spec.origin.value for spec in specs}) > 1

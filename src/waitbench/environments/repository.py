@@ -1,4 +1,4 @@
-"""An engine's git repository: a folder, used as it is, or a URL, cloned once, fetched as needed."""
+"""An engine's git repository: a folder, used as it is, or a URL, cloned and fetched as needed."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
 from waitbench.system.locks import locked, temporary_folder
 from waitbench.system.places import Cache
-from waitbench.system.processes import Answer, ask
+from waitbench.system.processes import CommandOutput, ask
 
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s-][^\s]*|[\w.-]+@[\w.-]+:[^\s-][^\s]*")
 _GIT_TIME_LIMIT_S = 1800
@@ -22,25 +22,24 @@ SHALLOW_HINT = (
     "and is a shallow clone, whose history ends early. Check it out with fetch-depth: 0 "
     "(actions/checkout), or fetch the rest with git fetch --unshallow --tags."
 )
-"""What follows what is missing in such a clone."""
 
 _SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
-"""How git lists a submodule in an index."""
+"""A submodule in ``git ls-files --stage``."""
 
 
 @dataclass(frozen=True)
 class Repository:
-    """Where commits, branches and tags are looked up."""
+    """Looks up commits, branches and tags."""
 
     location: str
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
     _fetched: set[str] = field(default_factory=set, compare=False)
-    """Names that have been looked for in the original."""
+    """Names already fetched by this process."""
 
     @property
     def shown(self) -> str:
-        """The location as it may be said: without a password or token."""
+        """The location without a password or token."""
         return masked(self.location)
 
     def __post_init__(self) -> None:
@@ -51,30 +50,27 @@ class Repository:
             )
 
     def find_commit(self, name: str) -> str:
-        """The full id of what a tag, branch or 7 or more hex digits name.
-
-        What may have moved since, as branches do, is fetched anew. Raises ``UsageError``.
-        """
+        """The full id of a tag, branch or short id, up to date. Raises ``UsageError``."""
         folder = self.folder()
-        found = _find(folder, name)
-        is_fixed = self._is_local() or (found is not None and not _moves(folder, name))
+        commit = _find(folder, name)
+        is_fixed = self._is_local() or (commit is not None and not _moves(folder, name))
         if not is_fixed and name not in self._fetched:
-            why = "may have moved" if found else "is not"
+            why = "may have moved" if commit else "is not"
             self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
             try:
                 self._fetch(folder, name)
-                found = _find(folder, name)
+                commit = _find(folder, name)
             except UsageError:
-                if found is None:
+                if commit is None:
                     raise
                 self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
             self._fetched.add(name)
-        if found is None:
+        if commit is None:
             raise UsageError(f"{self.location} has no commit, branch or tag {name!r}{self._hint()}")
-        return found
+        return commit
 
     def _hint(self) -> str:
-        """What may bring what is missing; follows what that is."""
+        """A remedy for a missing commit, to end a sentence."""
         if not self._is_local():
             return (
                 ". If it is in a fork, name the fork with --repo URL; of a pull request, the full "
@@ -85,7 +81,7 @@ class Repository:
         return ". A folder is used as it is: git fetch --tags gets what its origin has."
 
     def folder(self) -> Path:
-        """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
+        """The folder of the repository or of its local copy. Raises ``UsageError``."""
         if self._is_local():
             what = f"--repo {self.location!r} is not a git repository that can be read"
             require_git(what, Path(self.location), "rev-parse", "--git-dir")
@@ -95,7 +91,7 @@ class Repository:
         with locked(self.cache.lock_file(f"repository-{key}"), self.say):
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
-                # Not by git clone, which writes the URL down, token and all.
+                # git clone would store the URL with its token.
                 half = folder.with_name(f"{key}.part-{os.getpid()}")
                 _init(half)
                 self._fetch(half)
@@ -106,60 +102,53 @@ class Repository:
         return files.is_folder(self.location)
 
     def _fetch(self, folder: Path, name: str = "") -> None:
-        """Brings a copy's branches and tags, its ``HEAD``, and what has a name up to date."""
+        """Updates a copy's branches, tags and ``HEAD``, and fetches a commit by its full id."""
         base, _ = _split_ancestry(name)
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
         fetch = ("fetch", "--quiet", "--", self.location)
         what = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
         require_git(what, folder, *fetch, *refs)
-        said = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
-        head = re.match(r"ref: (refs/heads/\S+)\tHEAD", said)
-        if head:
+        listed = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
+        if head := re.match(r"ref: (refs/heads/\S+)\tHEAD", listed):
             git(folder, "symbolic-ref", "HEAD", head[1])
         if re.fullmatch(r"[0-9a-f]{40}", base) and _find(folder, name) is None:
-            # A commit in no branch can still be had from most hosts by its full id.
+            # Most hosts serve a commit in no branch by its full id.
             git(folder, *fetch, base)
 
 
 def read_file(sources: SourceTree, path: str) -> str | None:
-    """The text of one file; ``None`` where there is no such file."""
     done = _run(sources.repository, "show", f"{sources.tree}:{path}")
     return done.stdout if done.returncode == 0 else None
 
 
 def export(sources: SourceTree, target: Path) -> None:
-    """Writes files into an empty folder, with the time of now. Raises ``HarnessError``.
-
-    Never a commit's time, which would hide a change from cargo.
-    """
-    # Not by git archive, which leaves out what .gitattributes says is not for archives.
+    """Writes a tree into an empty folder, with the current time. Raises ``HarnessError``."""
+    # git archive would omit files that .gitattributes excludes from archives.
     what = f"{sources.tree} cannot be read from {sources.repository}"
-    with temporary_folder() as own:
-        # An index of our own, and no hooks: the folder may be where somebody works.
+    with temporary_folder() as temporary:
+        # A separate index, and no hooks: the folder may be somebody's checkout.
         options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
-        index = {"GIT_INDEX_FILE": str(own / "index")}
+        index = {"GIT_INDEX_FILE": str(temporary / "index")}
         run = partial(require_git, what, sources.repository, *options, **index)
         run("read-tree", sources.tree)
         submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
         if submodule:
             raise HarnessError(f"Commit {sources.tree} {_without(submodule[1])}")
+        # A commit's time instead of the current one would hide changes from cargo.
         run("checkout-index", "--all")
 
 
 def checkouts(cache: Cache) -> Path:
-    """A repository of ours: what files of checkouts were when they were looked at."""
+    """The repository of snapshots, created if missing."""
     folder = cache.root / "checkouts"
-    with locked(cache.lock_file("checkouts"), lambda _who: None):
+    with locked(cache.lock_file("checkouts"), lambda _message: None):
         if not (folder / "HEAD").exists():
             _init(folder)
     return folder
 
 
 def snapshot(folder: Path, cache: Cache) -> str:
-    """The tree of a checkout's files as they are now: all that git does not ignore.
-
-    It is stored in ``checkouts``. Raises ``UsageError``.
-    """
+    """Stores a checkout's files in ``checkouts``; returns their tree. Raises ``UsageError``."""
     what = f"git cannot read the files of {folder}"
     options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
     run = partial(require_git, what, folder, *options)
@@ -176,36 +165,34 @@ def snapshot(folder: Path, cache: Cache) -> str:
                 "commit, or copy what it leads to into the checkout."
             )
     objects = checkouts(cache) / "objects"
-    with temporary_folder() as own:
-        # An index of our own: that of the checkout stays as it is.
-        env = {"GIT_INDEX_FILE": str(own / "index"), "GIT_OBJECT_DIRECTORY": str(objects)}
-        (own / "names").write_bytes(os.fsencode("\0".join(names)))
-        from_file = (f"--pathspec-from-file={own / 'names'}", "--pathspec-file-nul")
+    with temporary_folder() as temporary:
+        # A separate index leaves the checkout's unchanged.
+        env = {"GIT_INDEX_FILE": str(temporary / "index"), "GIT_OBJECT_DIRECTORY": str(objects)}
+        (temporary / "names").write_bytes(os.fsencode("\0".join(names)))
+        from_file = (f"--pathspec-from-file={temporary / 'names'}", "--pathspec-file-nul")
         run("add", "--force", *from_file, **env)
         prefix = run("rev-parse", "--show-prefix").removesuffix("\n")
         return run("write-tree", f"--prefix={prefix}", **env).strip()
 
 
 def _is_submodule(path: Path) -> bool:
-    """Whether what git lists among files is another repository, or where one would be."""
-    is_listed_for_itself = path.is_dir() and not path.is_symlink()
-    return is_listed_for_itself and ((path / ".git").exists() or not any(path.iterdir()))
+    """Whether a path that git lists is a submodule, checked out or not."""
+    is_folder = path.is_dir() and not path.is_symlink()
+    return is_folder and ((path / ".git").exists() or not any(path.iterdir()))
 
 
 def _find(folder: Path, name: str) -> str | None:
     base, ancestry = _split_ancestry(name)
-    # A copy of ours has the branches of its origin as its own; a clone may have them only there.
-    candidates = (base, f"origin/{base}", base.removeprefix("origin/"))
-    for ref in candidates:
-        commit = f"{ref}{ancestry}^{{commit}}"
-        found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
-        if found:
-            return found
+    # Our copy has its origin's branches as its own; a clone may have them only under origin/.
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    for ref in (base, f"origin/{base}", base.removeprefix("origin/")):
+        if commit := git(folder, *verify, f"{ref}{ancestry}^{{commit}}"):
+            return commit
     return None
 
 
 def _moves(folder: Path, name: str) -> bool:
-    """Whether a name may mean another commit tomorrow: not a tag, nor a commit's own digits."""
+    """Whether a name is neither a tag nor a commit's id, and so may move."""
     base, _ = _split_ancestry(name)
     if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
         return False
@@ -213,7 +200,7 @@ def _moves(folder: Path, name: str) -> bool:
 
 
 def _split_ancestry(name: str) -> tuple[str, str]:
-    """``main~3^2`` as ``main`` and ``~3^2``."""
+    """``main~3^2`` -> ``main``, ``~3^2``."""
     base = re.split(r"[~^]", name, maxsplit=1)[0]
     return base, name[len(base) :]
 
@@ -226,21 +213,17 @@ def _without(submodule: str) -> str:
 
 
 def is_shallow(folder: Path) -> bool:
-    """Whether a repository's history was cut off when it was cloned."""
     return git(folder, "rev-parse", "--is-shallow-repository") == "true"
 
 
 def git(folder: Path, *arguments: str) -> str | None:
-    """What a git command prints, stripped; ``None`` where it fails."""
+    """The stripped output of a git command; ``None`` if it fails."""
     done = _run(folder, *arguments)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def require_git(what: str, folder: Path, *arguments: str, **more: str) -> str:
-    """What a git command prints. Where it fails, raises a ``UsageError`` that begins with ``what``.
-
-    ``more`` are environment variables.
-    """
+    """The output of a git command with variables ``more``; else raises ``UsageError``."""
     done = _run(folder, *arguments, **more)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines() or ["git failed"]
@@ -248,9 +231,9 @@ def require_git(what: str, folder: Path, *arguments: str, **more: str) -> str:
     return done.stdout
 
 
-def _run(folder: Path, *arguments: str, **more: str) -> Answer:
+def _run(folder: Path, *arguments: str, **more: str) -> CommandOutput:
     """Raises ``HarnessError`` where there is no git, or it does not end."""
-    # GIT_DIR and its like, which any git hook has, would name another repository.
+    # Without GIT_DIR and similar variables, set in git hooks: they name another repository.
     env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **more}
     command = ["git", "-C", str(folder), *arguments]
     try:

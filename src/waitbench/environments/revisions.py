@@ -1,4 +1,4 @@
-"""What the user named -> a Revision that can be installed."""
+"""The user's text -> a Revision that can be installed."""
 
 import os
 import re
@@ -19,15 +19,12 @@ from waitbench.system import files
 from waitbench.system.installation import called
 
 _DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
-
-
 _NAME = re.compile(
     r"(?!.{201}|.*(?:\.\.|//)|.*(?:\.lock|[/.])\Z)"
     r"[A-Za-z0-9_][A-Za-z0-9_./+-]*([~^][0-9]*)*"
 )
-"""A name as git users write it, with its ancestors (``main~3``)."""
-_MOST_OF_NAME = 200
-"""Longer ones name nothing in git, whose references are files, and no release."""
+"""A git reference or id, with ancestors (``main~3``)."""
+_MAX_NAME_CHARS = 200
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
@@ -35,10 +32,7 @@ _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 def resolve(
     texts: Sequence[str], engine: Engine, repository: Repository | None
 ) -> tuple[Revision, ...]:
-    """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be.
-
-    ``repository`` is where commits, branches and tags are looked up, if the engine has any.
-    """
+    """Resolves revisions in order. Raises ``UsageError`` at the first failure."""
     if not texts:
         raise UsageError(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
@@ -63,32 +57,32 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Revisi
         raise UsageError(f"{name!r} is not a revision: it starts with a dash.")
     path = Path(name)
     if engine.variants:
-        own_label, source = name, _variant(name, engine)
+        default_label, source = name, _variant(name, engine)
     elif engine.is_program:
-        own_label, source = path.name, _program(name, engine.install)
+        default_label, source = path.name, _program(name, engine.install)
     elif name.endswith(".whl"):
-        own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
+        default_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
-        own_label, source = path.resolve().name, _checkout(path, engine, repository)
+        default_label, source = path.resolve().name, _checkout(path, engine, repository)
     else:
-        own_label, source = name, _release_or_commit(name, engine, repository)
-    label = label or own_label
-    if not label.isprintable():  # a file's name may hold anything
+        default_label, source = name, _release_or_commit(name, engine, repository)
+    label = label or default_label
+    if not label.isprintable():  # a file's name may contain anything
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
     return Revision(label=label, text=name, engine=engine.name, source=source)
 
 
 def tree_of(revision: Revision, engine: Engine, repository: Repository | None) -> SourceTree:
     """The sources of a commit, or of a release by its tag. Raises ``UsageError``."""
-    known = _require_repository(engine, repository, revision.label)
-    source = revision.source
-    if source.origin is Origin.SOURCE:
-        return SourceTree(known.folder(), source.identity)
-    return SourceTree(known.folder(), known.find_commit(engine.tag_of(source.identity)))
+    repository = _require_repository(engine, repository, revision.label)
+    commit = revision.source.identity
+    if revision.source.origin is not Origin.SOURCE:
+        commit = repository.find_commit(engine.tag_of(commit))
+    return SourceTree(repository.folder(), commit)
 
 
 def _require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
-    """Raises ``UsageError`` where an engine has no repository, naming what needs it."""
+    """Raises ``UsageError`` where an engine has no repository; ``named`` is the revision."""
     if repository is None:
         raise UsageError(
             f"{named!r}: no repository of {engine.name} is known, so only its releases and "
@@ -98,10 +92,7 @@ def _require_repository(engine: Engine, repository: Repository | None, named: st
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
-    """What names a revision with its label; by a wheel of it, if one is given.
-
-    Raises ``UsageError`` where its label cannot be typed.
-    """
+    """The text of a revision or its wheel, labelled if necessary. Raises ``UsageError``."""
     text = wheel or revision.text
     if text == revision.label:
         return text
@@ -111,7 +102,7 @@ def typed(revision: Revision, wheel: str | None = None) -> str:
 
 
 def without_label(text: str) -> str:
-    """What a text names. Raises ``UsageError`` for what is no label."""
+    """Removes a label. Raises ``UsageError`` for an invalid one."""
     return _split_label(text)[1]
 
 
@@ -133,18 +124,17 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
     if version is not None:
         _require_new_enough(version, engine)
         return Source(Origin.WHEEL, version)
-    repository = _require_repository(engine, repository, name[:_MOST_OF_NAME])
+    repository = _require_repository(engine, repository, name[:_MAX_NAME_CHARS])
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
-            "more hex digits), a branch, a tag, an ancestor of these (main~3), a folder with a "
+            f"{name[:_MAX_NAME_CHARS]!r} is not a revision. Name a release (v0.16.1), a commit (7 "
+            "or more hex digits), a branch, a tag, an ancestor of these (main~3), a folder with a "
             f"checkout of {engine.name}, or a wheel file."
         )
     return Source(Origin.SOURCE, repository.find_commit(name))
 
 
 def _require_new_enough(version: str, engine: Engine) -> None:
-    """Raises ``UsageError`` for a version from before those that can be measured."""
     if engine.oldest is not None and Version(version).release < Version(engine.oldest).release:
         raise UsageError(
             f"{engine.name} {version} is too old: {engine.oldest} is the oldest that can be "
@@ -162,16 +152,16 @@ def _variant(name: str, engine: Engine) -> Source:
 
 def _program(name: str, install: str) -> Source:
     """A program by its path, or by its name on ``PATH``. Raises ``UsageError``."""
-    found = shutil.which(name)
-    if found is None or not files.is_file(Path(found)):
+    executable = shutil.which(name)
+    if executable is None or not files.is_file(executable):
         remedy = f" This would install it: {install}" if install and os.sep not in name else ""
         raise UsageError(
             f"{name!r} is not a program here: name a file that can be executed, or a program on "
             "PATH. The worker file has no package, so a revision is a program."
             f"{remedy}"
         )
-    # Not where a link leads: some programs do what the name says by which they are called.
-    path = Path(found).absolute()
+    # Does not resolve links: some programs act by the name they are called by.
+    path = Path(executable).absolute()
     return Source(Origin.PROGRAM, files.sha256(path), path)
 
 

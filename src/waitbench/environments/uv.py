@@ -1,8 +1,4 @@
-"""Calls uv, which finds Pythons, resolves requirements and installs them.
-
-The package index is the one that pip is set to, by its variables and its files; uv's own variables
-win over these.
-"""
+"""Calls to uv, with the package index of pip's settings unless uv has its own."""
 
 import os
 import sys
@@ -16,7 +12,7 @@ from uv import find_uv_bin
 from waitbench.model.errors import UsageError
 from waitbench.system import processes, variables
 from waitbench.system.places import Cache
-from waitbench.system.processes import Answer
+from waitbench.system.processes import CommandOutput
 
 _FROM_PIP = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -30,12 +26,10 @@ _FROM_PIP = {
     "default-timeout": "UV_HTTP_TIMEOUT",
     "retries": "UV_HTTP_RETRIES",
 }
-_SEPARATORS = {"UV_FIND_LINKS": ","}
-"""Of lists; elsewhere a space, as in pip."""
 _ALWAYS = {
-    # Environments that share files share memory, too, and one could damage another.
+    # Environments with shared files would share memory, and could damage each other.
     "UV_LINK_MODE": "copy",
-    # Else the first run of a revision compiles what it imports.
+    # Otherwise the first run of a revision compiles its imports.
     "UV_COMPILE_BYTECODE": "1",
     "UV_NO_PROGRESS": "1",
     "UV_NO_WRAP": "1",
@@ -45,56 +39,51 @@ _TIME_LIMIT_S = 300
 
 
 def command(*arguments: str) -> list[str]:
-    """What calls uv; in a folder where no project's settings hold."""
+    """The arguments of a call, in a folder without a project's settings."""
     return [find_uv_bin(), "--directory", "/", *arguments]
 
 
-def ask(*arguments: str, time_limit_s: float = _TIME_LIMIT_S, **more_variables: str) -> Answer:
-    """Calls uv for what it says."""
+def ask(*arguments: str, **more_variables: str) -> CommandOutput:
     env = {**variables.of_setup(), **settings(), **more_variables}
-    return processes.ask(command(*arguments), time_limit_s=time_limit_s, env=env)
+    return processes.ask(command(*arguments), time_limit_s=_TIME_LIMIT_S, env=env)
 
 
-def reason(answer: Answer) -> str:
-    """Why uv failed, in one line."""
+def reason(answer: CommandOutput) -> str:
     if answer.returncode is None:
         return "uv did not end in time"
     lines = (line.strip().removeprefix("error: ") for line in answer.stderr.splitlines())
-    said = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
-    return ": ".join(line.removeprefix("cause: ").rstrip(".") for line in said)[:500]
+    reasons = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
+    return ": ".join(line.removeprefix("cause: ").rstrip(".") for line in reasons)[:500]
 
 
 def settings() -> Mapping[str, str]:
-    """uv's variables: what pip is set to, where the user has not set uv."""
-    # Not in the user's home, which may not be there, or read-only.
-    found = {"UV_CACHE_DIR": str(Cache().root / "uv")}
-    for option, value in _of_pip().items():
+    """uv's variables: pip's settings, except where the user has set uv."""
+    # Not in the user's home, which may be missing or read-only.
+    env = {"UV_CACHE_DIR": str(Cache().root / "uv")}
+    for option, value in _pip_options().items():
         name, words = _FROM_PIP.get(option), value.split()
         if name and words:
-            found[name] = _SEPARATORS.get(name, " ").join(words)
-    if "UV_INDEX" in found:
-        # pip takes the best of all indexes, and uv that of the first which has the package.
-        found["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    own = {name: value for name, value in found.items() if name not in os.environ}
-    return {**own, **_ALWAYS}
+            env[name] = ("," if name == "UV_FIND_LINKS" else " ").join(words)
+    if "UV_INDEX" in env:
+        # pip takes the best of all indexes, uv by default that of the first with the package.
+        env["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return {name: value for name, value in env.items() if name not in os.environ} | _ALWAYS
 
 
-def _of_pip() -> Mapping[str, str]:
-    """pip's settings by the names of its options; those of variables win over those of files."""
-    named = os.environ.get("PIP_CONFIG_FILE", "")
-    files = RawConfigParser(strict=False)
-    if named != os.devnull:
-        users, of_all = platformdirs.user_config_path("pip"), platformdirs.site_config_path("pip")
-        folders = [of_all, Path("/etc"), Path.home() / ".pip", users, Path(sys.prefix)]
+def _pip_options() -> Mapping[str, str]:
+    """pip's settings by option; variables override files. Raises ``UsageError``."""
+    config = os.environ.get("PIP_CONFIG_FILE", "")
+    parser = RawConfigParser(strict=False)
+    if config != os.devnull:
+        user, site = platformdirs.user_config_path("pip"), platformdirs.site_config_path("pip")
+        folders = [site, Path("/etc"), Path.home() / ".pip", user, Path(sys.prefix)]
         try:
-            files.read([*(folder / "pip.conf" for folder in folders), named])
+            parser.read([*(folder / "pip.conf" for folder in folders), config])
         except Error as error:
             raise UsageError(f"pip's settings cannot be read: {error}") from error
-    found: dict[str, str] = {}
-    for section in ("global", "install"):
-        if files.has_section(section):
-            found |= {name.replace("_", "-"): value for name, value in files.items(section)}
-    for name, value in os.environ.items():
-        if name.startswith("PIP_"):
-            found[name.removeprefix("PIP_").lower().replace("_", "-")] = value
-    return found
+    sections = [dict(parser[name]) for name in ("global", "install") if name in parser]
+    environ = os.environ.items()
+    sections += [{k.removeprefix("PIP_").lower(): v for k, v in environ if k.startswith("PIP_")}]
+    return {
+        name.replace("_", "-"): value for options in sections for name, value in options.items()
+    }

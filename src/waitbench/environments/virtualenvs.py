@@ -1,4 +1,4 @@
-"""EnvironmentSpecs -> Environments: virtualenvs, each with one revision and pinned packages."""
+"""EnvironmentSpecs -> Environments: virtualenvs with a revision and pinned packages."""
 
 import hashlib
 import json
@@ -15,12 +15,7 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import index, installed, uv, wheels
 from waitbench.environments.repository import export
-from waitbench.model.environment import (
-    Environment,
-    EnvironmentSpec,
-    Facts,
-    Toolchain,
-)
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Origin
 from waitbench.system import endings, files
@@ -29,26 +24,25 @@ from waitbench.system.places import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "8"
-"""The layout of ``environment.json``; with another one, environments of before are unknown."""
+"""The version of the layout: a change invalidates all environments."""
 
 _FACTS = "environment.json"
-"""Written last: where it is, the environment is whole."""
+"""Written last: marks a complete environment."""
 
 Made = Mapping[str, Environment | HarnessError]
-"""An environment, or the reason why there is none, by label."""
+"""By label."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Maker:
-    """Makes the environments of an engine's revisions, of wheels that it builds where it must."""
+    """Makes the environments of an engine's revisions, and builds wheels for them if necessary."""
 
     engine: Engine
     cache: Cache
-    say: Callable[[str, str], None] = lambda _label, _what: None
-    """Told of each step: the label, and what is being done."""
+    say: Callable[[str, str], None] = lambda _label, _step: None
 
     def make_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
-        """Makes what is missing. Installations run side by side, compilations in turn."""
+        """Makes missing environments; installs concurrently, and compiles one by one."""
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
@@ -61,26 +55,20 @@ class Maker:
         return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
-        """The same specs, each with its wheel where that is built here, and with its compiler.
-
-        Raises ``HarnessError`` where one cannot be built.
-        """
+        """Adds wheels and compilers to specs with sources. Raises ``HarnessError``."""
         toolchain = self._chosen_toolchain(specs)
         return tuple(self._with_wheel(spec, toolchain) for spec in specs)
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
-        """What builds those that are to be built."""
         is_built = any(spec.sources and spec.wheel is None for spec in specs)
-        # One for all of them: two compilers would be two things that differ.
+        # The same for all: compilers must not differ between revisions.
         return cargo.choose() if is_built and self.engine.uses_cargo else Toolchain(cargo.NONE, "")
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
-        """The same with a wheel, built now or before, where it is built here at all.
+        """Adds the wheel, built now or before, to a spec with sources.
 
-        All builds of one Python and one compiler take place in one folder, one after the other: the
-        sources always at the same path, and what builds share beside them. So dependencies compile
-        once, and equal sources give equal binaries; that unequal ones never do is the business of
-        engines/cargo.py.
+        Builds run one by one, always at the same path: dependencies compile once, and equal sources
+        give equal binaries. engines/cargo.py ensures that different sources never do.
         """
         if spec.wheel is not None or spec.sources is None:
             return spec
@@ -88,22 +76,22 @@ class Maker:
         key = f"{python.tag}-{_digest(python.executable, python.version, repr(toolchain))[:8]}"
         folder = self.cache.folder(f"builds/{key}")
         source, output, venv = (folder / name for name in ("source", "output", "venv"))
-        kept = self.cache.folder("wheels") / f"{key}-{tree}"
+        stored = self.cache.folder("wheels") / f"{key}-{tree}"
         with locked(self.cache.lock_file(f"build-{key}"), partial(self.say, label)):
-            wheel = wheels.find(kept)
+            wheel = wheels.find(stored)
             if wheel is not None:
                 return replace(spec, wheel=wheel, compiler=toolchain.compiler)
             self.say(
                 label, "building from source" + "; the first takes minutes" * (not output.exists())
             )
             log = self._new_log(f"{key}-{tree}")
-            for old in (source, output, kept):
+            for old in (source, output, stored):
                 files.remove(old)
             source.mkdir()
             export(spec.sources, source)
             if self.engine.uses_cargo:
                 cargo.before(source, folder)
-            # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
+            # PyO3 recompiles when the path of its Python changes, so all revisions share it.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             run_logged(make, log, time_limit_s=INSTALL_S)
             build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
@@ -120,8 +108,8 @@ class Maker:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
             if self.engine.uses_cargo:
                 cargo.require_compiled(source, log)
-            kept.mkdir()
-            wheel = wheel.replace(kept / wheel.name)
+            stored.mkdir()
+            wheel = wheel.replace(stored / wheel.name)
         return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
@@ -132,20 +120,19 @@ class Maker:
         else:
             folder, facts = self._whole(spec)
         if spec.origin is Origin.VARIANT:
-            # One environment for all. A variant is not what another is, whatever is installed.
+            # Variants share an environment, and their digests must differ.
             sha256 = _digest(source.identity, *facts.requirements)
             facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
         return Environment(folder, facts)
 
     def _whole(self, spec: EnvironmentSpec) -> tuple[Path, Facts]:
-        """The folder of a virtualenv, made anew where it is not whole, and what is known of it."""
+        """The folder and facts of a virtualenv, made again unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
         with locked(self.cache.lock_file(f"environment-{key}"), say):
-            facts = self._kept_facts(spec, folder)
+            facts = self._valid_facts(spec, folder)
             if facts is None:
-                # Never begun, interrupted half-way, or damaged since.
                 files.remove(folder)
                 say("installing")
                 self._install(spec, folder, self._new_log(key))
@@ -154,7 +141,7 @@ class Maker:
         return folder, facts
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
-        """Makes a virtualenv with what is required, and tries to import that."""
+        """Makes a virtualenv, installs the requirements, and runs the smoke test."""
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
         wheel = spec.wheel.resolve().as_uri() if spec.wheel else ""
@@ -180,16 +167,16 @@ class Maker:
 
     def _key(self, spec: EnvironmentSpec) -> str:
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""
-        what = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
-        what += [spec.python.executable, spec.python.version]
-        what += sorted(index.required(self.engine, spec, wheel))
-        what += index.options(self.engine, spec)
-        return f"{spec.python.tag}-{_digest(*what)[:16]}"
+        parts = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
+        parts += [spec.python.executable, spec.python.version]
+        parts += sorted(index.required(self.engine, spec, wheel))
+        parts += index.options(self.engine, spec)
+        return f"{spec.python.tag}-{_digest(*parts)[:16]}"
 
     def _facts(self, spec: EnvironmentSpec, folder: Path) -> Facts:
         """Raises ``HarnessError`` where the package is not installed."""
         packages = installed.find_all(folder)
-        requirements = tuple(f"{name}=={one.version}" for name, one in sorted(packages.items()))
+        requirements = tuple(f"{name}=={dist.version}" for name, dist in sorted(packages.items()))
         facts = Facts(python=spec.python.version, requirements=requirements, compiler=spec.compiler)
         if spec.origin is Origin.VARIANT:
             return facts
@@ -199,23 +186,23 @@ class Maker:
                 f"{spec.revision.label} did not install a package {self.engine.package}."
             )
         sha256, compiled = installed.read_contents(package)
-        place = Path(str(package.locate_file(self.engine.module)))
+        module = Path(str(package.locate_file(self.engine.module)))
         return msgspec.structs.replace(
             facts,
             package_version=package.version,
             extensions=compiled,
             package_sha256=sha256,
-            capabilities=self.engine.capabilities(place),
+            capabilities=self.engine.capabilities(module),
         )
 
-    def _kept_facts(self, spec: EnvironmentSpec, folder: Path) -> Facts | None:
-        """What is known of an environment; ``None`` where it is not, or no more, what it was."""
+    def _valid_facts(self, spec: EnvironmentSpec, folder: Path) -> Facts | None:
+        """The facts of a complete environment; ``None`` if it is missing, incomplete or damaged."""
         try:
             facts = self._facts(spec, folder)
             is_whole = (folder / _FACTS).read_text("utf-8") == _as_text(facts)
         except (HarnessError, OSError, ValueError, TypeError):
             return None
-        # Its interpreter is a link to one that may be gone.
+        # Its interpreter is a link, which may be dangling.
         return facts if is_whole and (folder / "bin" / "python").exists() else None
 
 

@@ -11,12 +11,10 @@ from waitbench.model.environment import Interpreter
 
 
 def find(folder: Path) -> Path | None:
-    """The wheel that a folder has, if it is whole."""
     return next(filter(is_whole, folder.glob("*.whl")), None)
 
 
 def is_whole(wheel: Path) -> bool:
-    """Whether all of a wheel's files can be read."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             names = archive.namelist()
@@ -27,7 +25,6 @@ def is_whole(wheel: Path) -> bool:
 
 
 def fits(wheel: Path, python: Interpreter) -> bool:
-    """Whether a wheel is for a Python, by its name."""
     _, _, _, tags = parse_wheel_filename(wheel.name)
     abis = [python.tag, "abi3", "none"]
     usable = {*cpython_tags(python.minor, abis), *compatible_tags(python.minor, python.tag)}

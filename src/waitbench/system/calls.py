@@ -1,4 +1,4 @@
-"""The names of system calls."""
+"""Names of system calls."""
 
 from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
 
@@ -6,7 +6,6 @@ _names = syscalls()
 
 
 def name_of(call: int) -> str:
-    """The name of a system call by its number on this machine."""
     try:
         return str(_names.get_name(call))
     except NoSuchSystemCall:

@@ -1,4 +1,4 @@
-"""What nobody foresaw -> one sentence, and the details where they can be found."""
+"""Unforeseen exceptions -> one sentence, with the details in a log."""
 
 import errno
 import os
@@ -17,11 +17,10 @@ _REFUSALS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
     errno.EMFILE, errno.ENFILE, errno.EAGAIN,
 }  # fmt: skip
-"""What the system says when it is not the program that is at fault."""
 
 
 def explain(error: Exception) -> str:
-    """Writes the traceback to a log, unless the system refuses something; what to tell the user."""
+    """Returns a message for the user; logs the traceback unless the system refused something."""
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         what = f"{error.filename}: " if error.filename else ""
         return masked(f"the system reports an error: {what}{error.strerror}.")
@@ -29,22 +28,22 @@ def explain(error: Exception) -> str:
         return f"{error}. In a clone, remove .bench/venv: the next start installs it again."
     text = masked("".join(traceback.format_exception(error)))
     what = masked(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
-    said = f"an unexpected error: {what}."
+    message = f"an unexpected error: {what}."
     path = Cache().root / "logs" / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{' '.join(map(masked, sys.argv))}\n{text}", "utf-8", "replace")
     except OSError:
-        return f"{said} Please report it:\n{text}"
-    return f"{said} The details are in {path}; please report it with them."
+        return f"{message} Please report it:\n{text}"
+    return f"{message} The details are in {path}; please report it with them."
 
 
 def end(_type: type[BaseException], error: BaseException, _where: TracebackType | None) -> None:
-    """Ends this process for what nobody caught: Python's own exit code is that of a regression."""
-    said = f"{type(error).__name__}: {error}"
+    """Ends this process: Python's own exit code for uncaught exceptions means a regression here."""
+    message = f"{type(error).__name__}: {error}"
     with suppress(OSError):
         if isinstance(error, Exception):
-            said = explain(error)
+            message = explain(error)
     with suppress(OSError):
-        print(printable(f"{program_name()}: {said}"), file=sys.stderr, flush=True)
+        print(printable(f"{program_name()}: {message}"), file=sys.stderr, flush=True)
     os._exit(ExitCode.FAILED)

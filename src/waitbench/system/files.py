@@ -1,8 +1,8 @@
-"""Files that others may write or have written, and writing so that nobody meets half of one.
+"""Safe reading of untrusted files, and atomic writing.
 
-Code under test can put a link, a pipe or a device in the place of what it is to write, and so can
-whoever made a folder of results. Nothing here follows such a link, waits for the other end of such
-a pipe, or reads without end; but where the user has named a file, it may be any of these.
+Code under test, or the author of a results folder, can put a link, a pipe or a device in place of a
+file. Nothing here follows such a link, waits for the other end of such a pipe, or reads without
+end; but a file named by the user may be any of these.
 """
 
 import errno
@@ -17,32 +17,29 @@ from typing import IO, Any
 from waitbench.model.errors import HarnessError, UsageError
 
 HALF = ".part"
-"""How the name of a file ends that is being written."""
+"""Suffix of a file that is being written."""
 MOST_BYTES = 2**28
-"""What is read of a file at the most."""
-_STRANGE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PART_BYTES = 2**20
 
 
 def is_there(path: str | Path) -> bool:
-    """Whether there is anything; ``False``, too, where it cannot be known (a name too long, …)."""
+    """Like ``Path.exists``, but ``False`` where that raises (a name too long, …)."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether this is a file, or a link to one; see ``is_there``."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether this is a folder, or a link to one; see ``is_there``."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Opens a file to read it. Raises ``OSError``, too, for what is none, such as a link."""
+    """Opens a file for reading. Raises ``OSError`` also for a link, or anything but a file."""
     try:
-        file = os.fdopen(os.open(path, os.O_RDONLY | _STRANGE), "rb")
+        file = os.fdopen(os.open(path, os.O_RDONLY | _SAFE_FLAGS), "rb")
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
@@ -54,7 +51,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def sha256(path: Path) -> str:
-    """The digest of a file's content; empty where it cannot be read, or is no file."""
+    """Returns the digest of a file's content, or an empty string if it cannot be read."""
     digest = hashlib.sha256()
     if not is_file(path):
         return ""
@@ -68,10 +65,7 @@ def sha256(path: Path) -> str:
 
 
 def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
-    """The content of a file. Raises ``OSError``, too, where it has more than so many bytes.
-
-    ``named``: by the user, so it may be a link or a pipe.
-    """
+    """Reads a file, or also a link or pipe if ``named`` by the user. Raises ``OSError``."""
     with path.open("rb") if named else open_file(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -80,10 +74,9 @@ def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
 
 
 def write_text(path: Path, text: str, *, named: bool = False) -> None:
-    """Writes a file under another name, then renames it. Raises ``HarnessError``.
+    """Replaces a file atomically. Raises ``HarnessError``.
 
-    ``named``: by the user. Then a link stays one, and what it leads to is written; so is a device
-    or a pipe, which cannot be replaced.
+    ``named``: by the user. Then a link is followed, and a device or a pipe is written in place.
     """
     if not named:
         write_with(path, lambda partial: _write_durably(partial, text))
@@ -97,8 +90,8 @@ def write_text(path: Path, text: str, *, named: bool = False) -> None:
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:
-    """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``."""
-    # A name that nobody can have put a link at; threads may write the same file, too.
+    """Replaces a file atomically by what ``write`` writes. Raises ``HarnessError``."""
+    # A random name: nobody can have put a link there, and threads may write the same file.
     partial = path.with_name(f".{os.urandom(8).hex()}{HALF}")
     try:
         write(partial)
@@ -120,18 +113,15 @@ def require_writable(path: Path) -> None:
         raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
     if not is_folder(target.parent):
         raise UsageError(f"{str(path)!r}: there is no folder {str(target.parent)!r}.")
-    # The file is replaced, so it is the folder that counts.
+    # Replacing the file needs write access to the folder alone.
     if not os.access(target.parent, os.W_OK):
         raise UsageError(f"{str(path)!r} cannot be written: {str(target.parent)!r} is read-only.")
 
 
 def append_line(path: Path, line: str) -> None:
-    """Adds a line to a file, on the disk when this returns.
-
-    Raises ``HarnessError`` when the disk refuses; no part of the line is there then.
-    """
+    """Appends a line and syncs it to disk. Raises ``HarnessError``; no partial line is left."""
     try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _STRANGE
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE_FLAGS
         with os.fdopen(os.open(path, flags, 0o666), "wb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             left = memoryview(f"{line}\n".encode("utf-8", "replace"))
@@ -148,33 +138,30 @@ def append_line(path: Path, line: str) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes as much of a folder as this user may, however deep it is and whatever its modes are.
-
-    Each folder in it is first moved to its top: no path gets too long, and nothing recurses.
-    """
+    """Removes as much of a folder as permitted, at any depth and with any modes."""
     top = os.fspath(folder)
     if folder.is_symlink():
         folder.unlink()
         return
     folders = [top]
-    for place in folders:  # which grows meanwhile
+    for path in folders:  # grows in the loop
         with suppress(OSError):
-            os.chmod(place, 0o700)  # noqa: PTH101
-            for entry in [*os.scandir(place)]:
+            os.chmod(path, 0o700)  # noqa: PTH101
+            for entry in [*os.scandir(path)]:
                 with suppress(OSError):
                     if not entry.is_dir(follow_symlinks=False):
                         os.unlink(entry.path)  # noqa: PTH108
                         continue
-                    os.chmod(entry.path, 0o700)  # noqa: PTH101  # else it may not be moved
+                    os.chmod(entry.path, 0o700)  # noqa: PTH101  # needed to move it
+                    # Moved to the top, so that no path gets too long.
                     folders.append(f"{top}/{os.urandom(8).hex()}")
                     os.rename(entry.path, folders[-1])  # noqa: PTH104
-    for place in reversed(folders):
+    for path in reversed(folders):
         with suppress(OSError):
-            os.rmdir(place)  # noqa: PTH106
+            os.rmdir(path)  # noqa: PTH106
 
 
 def _is_device(path: Path) -> bool:
-    """Whether this is neither a file nor a folder, but there: a device, a pipe, a terminal."""
     return is_there(path) and not is_file(path) and not is_folder(path)
 
 

@@ -1,10 +1,9 @@
-"""Ends what is in flight if the harness dies without a chance to (kill -9).
+"""Cleans up after a harness that was killed (``kill -9``).
 
-Else a spinning worker would burn a core for ever, and an installation go on writing. Whatever the
-harness starts has a mark in its environment. A small program of its own is blocked in ``read`` on a
-pipe from the harness, so it costs nothing while it waits; what it reads are folders of runs. The
-end of the pipe means that the harness is gone. Then whatever has the mark is killed, with all that
-it has started, whatever session or variables that has, and the folders are removed.
+Otherwise a spinning worker would burn a core for ever, and an installation go on writing. Every
+process that the harness starts has a mark in its environment. A small program blocks in ``read`` on
+a pipe from the harness, at no cost, and receives the folders of runs through it. At EOF the harness
+is gone: the program kills all marked processes and their descendants, and removes the folders.
 """
 
 import os
@@ -17,34 +16,31 @@ from contextlib import suppress
 from pathlib import Path
 
 _MARK = "WAITBENCH_MARK"
-"""The environment variable that has the mark."""
-_LOOKS, _LOOKS_EVERY_S = 5, 0.05
-"""How often it is looked: a program that has just been started has no mark yet."""
+_SWEEPS, _SWEEP_EVERY_S = 5, 0.05
+"""Repeated because a program that has just been forked has no mark yet."""
 
 
 class Guard:
-    """The harness's end of the pipe. The program starts when there is something to guard."""
+    """The harness's end of the pipe; starts the program when there is something to guard."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        # Of one length: how large an environment is can change how fast a program runs.
+        # Of fixed length: the size of the environment can change the speed of a program.
         self._mark = secrets.token_hex(8)
 
     @property
     def number(self) -> int | None:
-        """The program's process, if it runs."""
         return self._process.pid if self._process else None
 
     def mark(self) -> dict[str, str]:
-        """The environment variable of what is to end with the harness."""
+        """Returns the environment variable that marks a process."""
         with self._lock:
             self._started()
         return {_MARK: self._mark}
 
-    def clear(self, folder: Path) -> None:
-        """Says which folder is to go with the harness."""
-        # The program may have been killed with everything else that the harness started.
+    def remove_on_death(self, folder: Path) -> None:
+        # The program may have been killed with the other children of the harness.
         with self._lock, suppress(OSError):
             pipe = self._started().stdin
             assert pipe is not None, "opened with a pipe"
@@ -62,7 +58,6 @@ class Guard:
 
 
 GUARD = Guard()
-"""That of this process."""
 
 
 def _main() -> None:
@@ -73,16 +68,16 @@ def _main() -> None:
     folders = sys.stdin.buffer.read().split(b"\0")[:-1]
 
     def marked() -> set[int]:
-        found = set[int]()
-        for one in trees.all_processes():
+        pids = set[int]()
+        for pid in trees.all_processes():
             with suppress(OSError):
-                if mark in Path(f"/proc/{one}/environ").read_bytes():
-                    found.add(one)
-        return found.union(trees.below(*found))
+                if mark in Path(f"/proc/{pid}/environ").read_bytes():
+                    pids.add(pid)
+        return pids.union(trees.below(*pids))
 
-    for _ in range(_LOOKS):
+    for _ in range(_SWEEPS):
         trees.kill(marked, spared=group_of_harness)
-        time.sleep(_LOOKS_EVERY_S)
+        time.sleep(_SWEEP_EVERY_S)
     for folder in folders:
         files.remove(Path(os.fsdecode(folder)))
 

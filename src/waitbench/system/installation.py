@@ -1,4 +1,4 @@
-"""This installation of waitbench: how it is told from another, how it is called and started."""
+"""Identity of this installation of waitbench, and the names of its commands."""
 
 import hashlib
 import os
@@ -9,58 +9,51 @@ from pathlib import Path
 from waitbench.system.places import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
 VERSION = "0.1.0"
-"""Of this package; what pyproject.toml and result files have."""
 _SHOWN_DIGITS = 10
 _SUFFIXES = (".py", ".txt", ".toml", ".rs", ".lock", ".json")
 _SCRIPTS = {"compare": "./compare.sh", "plot": "./plot.sh"}
-"""The commands that have a script of their own in a clone."""
-_OF_UVX = "archive-v0"
-"""A part of the path of an environment that uvx makes for one call."""
+_UVX_FOLDER = "archive-v0"
 
 
 @cache
 def version() -> str:
-    """The version as it was when this process first asked."""
+    """The version at this process's first call."""
     return version_now()
 
 
 def version_now() -> str:
-    """The version, and a digest of all that measures: two checkouts may have one version."""
+    """The version with a digest of the sources: checkouts may share a version."""
     requirements = ROOT / "requirements.txt"
     return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:_SHOWN_DIGITS]}"
 
 
-def digest(*places: Path) -> str:
-    """SHA-256 of sources of ours, by their names and contents; places are folders or files.
-
-    What a wheel bundles beside the package is no part of it: a clone has that elsewhere.
-    """
-    whole = hashlib.sha256()
-    for place in places:
-        for path in sorted((place, *place.rglob("*"))):
-            if ROOT in path.parents and ROOT not in (place, *place.parents):
+def digest(*roots: Path) -> str:
+    """SHA-256 over names and contents of our sources, without a wheel's bundled files."""
+    total = hashlib.sha256()
+    for root in roots:
+        for path in sorted((root, *root.rglob("*"))):
+            if ROOT in path.parents and ROOT not in (root, *root.parents):
                 continue
             if path.suffix in _SUFFIXES and path.is_file():
                 content = path.read_bytes()
-                whole.update(f"{path.relative_to(place.parent)}\0{len(content)}\0".encode())
-                whole.update(content)
-    return whole.hexdigest()
+                total.update(f"{path.relative_to(root.parent)}\0{len(content)}\0".encode())
+                total.update(content)
+    return total.hexdigest()
 
 
 def program_name() -> str:
-    """What the user has called, for messages of this process."""
     return os.environ.get("BENCH_PROGRAM") or ("waitbench" if IS_INSTALLED else "runner.py")
 
 
 def called(command: str) -> str:
-    """How users type a command where they are: ``./compare.sh`` or ``waitbench compare``."""
+    """The command as users type it here: ``./compare.sh`` or ``waitbench compare``."""
     if IS_INSTALLED:
         return f"{_installed_name()} {command}"
     return _SCRIPTS.get(command, f"./waitbench {command}")
 
 
 def as_called(text: str) -> str:
-    """Command lines that are written as in a clone, as users type them where they are."""
+    """Replaces a clone's command lines in a text by those of this installation."""
     if not IS_INSTALLED:
         return text
     for command, script in _SCRIPTS.items():
@@ -69,4 +62,4 @@ def as_called(text: str) -> str:
 
 
 def _installed_name() -> str:
-    return "uvx waitbench" if _OF_UVX in Path(sys.prefix).parts else "waitbench"
+    return "uvx waitbench" if _UVX_FOLDER in Path(sys.prefix).parts else "waitbench"

@@ -1,4 +1,4 @@
-"""Which instruments this machine allows, and what would mend it where it does not."""
+"""Detection of the kernel's counters, with a remedy where they are not available."""
 
 import errno
 import os
@@ -9,7 +9,6 @@ from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event
 
 SETTING = "BENCH_INSTRUMENTS"
-"""The environment variable that is ``off`` where no system call is to be counted."""
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
 _CONTAINER = (
@@ -20,10 +19,7 @@ _LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
 
 
 def find_instruments() -> Instruments:
-    """What this machine allows, tried on this process.
-
-    Raises ``UsageError`` where the setting is neither on nor off.
-    """
+    """Tries the counters on this process. Raises ``UsageError`` for an invalid setting."""
     setting = os.environ.get(SETTING) or "on"
     if setting not in ("on", "off"):
         raise UsageError(f"{SETTING}={setting}: must be on or off.")
@@ -43,14 +39,13 @@ def find_instruments() -> Instruments:
         os.close(open_event(*hits_of(tracepoint), INHERIT))
     except OSError as error:
         reason = f"the kernel does not count for this user: {error.strerror}"
-        # Another answer than that of the kernel's own level is a container's.
+        # The paranoia level answers EACCES; EPERM comes from a container's filter.
         allowed = _CONTAINER if error.errno == errno.EPERM else _LEVEL
         return Instruments(reason=reason, remedy=allowed)
     return Instruments(tracepoint=tracepoint)
 
 
 def _tracing_folder() -> Path | None:
-    """Where the tracing file system is mounted."""
     try:
         mounts = [line.split() for line in _MOUNTS.read_text("utf-8", "replace").splitlines()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Locks that say that they wait, and folders that are their owner's as long as it lives."""
+"""File locks that report waiting, and folders that live as long as their owner."""
 
 import fcntl
 import os
@@ -15,21 +15,19 @@ from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 
 PATIENCE_S = 1.0
-"""Who waits no longer than this says nothing."""
+"""Shorter waits are not reported."""
 _AGAIN_S = 0.02
 _LOCK = ".lock"
-"""The file in a run's folder that its owner holds."""
 
 
 @contextmanager
 def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Holds the lock of a file for the time of the block.
+    """Holds the lock of a file within the block; yields its descriptor. Raises ``HarnessError``.
 
-    ``say`` is told where another process holds it for more than a moment. Gives the descriptor of
-    the lock: it is held until all who have one are gone. Raises ``HarnessError``.
+    A process that inherits the descriptor keeps the lock. Reports a long wait with ``say``.
     """
     try:
-        # Not somebody else's file, which a link might lead to.
+        # Without following a link to somebody else's file.
         flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
@@ -48,7 +46,7 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Takes the lock of an open file or folder, unless somebody else has it; says whether."""
+    """Tries to lock an open file or folder; returns whether it did."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -57,26 +55,24 @@ def try_lock(descriptor: int) -> bool:
 
 
 def measuring() -> AbstractContextManager[int]:
-    """No other worker measures on this host for the time of the block."""
+    """Excludes other measurements on this host within the block."""
     path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
-    return locked(path, lambda _who: None)
+    return locked(path, lambda _message: None)
 
 
 @contextmanager
 def own_folder(parent: Path) -> Iterator[Path]:
-    """An empty folder, for the time of the block; clears away those whose owners are gone.
+    """Yields a new folder, removed after the block; removes folders whose owners are gone.
 
-    A process number does not tell owners apart: two containers may share one checkout. So the name
-    is random, and its owner holds a lock in it. Whoever comes later clears away what nobody holds,
-    if the guard of a process that was killed did not.
+    PIDs do not identify owners: two containers may share a checkout. So the owner holds a lock.
     """
     clear_folders(parent)
     folder = parent / f"{os.getpid()}-{secrets.token_hex(4)}"
-    GUARD.clear(folder)
+    GUARD.remove_on_death(folder)
     folder.mkdir()
     with (folder / "new").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Whoever sees the lock finds it held.
+        # The rename makes the lock visible only once it is held.
         (folder / "new").rename(folder / _LOCK)
         try:
             yield folder
@@ -86,10 +82,7 @@ def own_folder(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """An empty folder for the time of the block, which a process that is killed leaves to nobody.
-
-    What lies in the system's folder of such would stay there.
-    """
+    """Yields a folder in the cache: unlike the system's, it goes even if this process is killed."""
     with own_folder(Cache().folder("temporary")) as folder:
         yield folder
 

@@ -1,4 +1,4 @@
-"""What a comparison ran on, so that it can be repeated and its figures judged."""
+"""Description of the machine."""
 
 import gzip
 import hashlib
@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def describe() -> dict[str, object]:
-    """The machine and its kernel, for the result files."""
     return {
         "fingerprint": fingerprint(),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -24,14 +23,13 @@ def describe() -> dict[str, object]:
 
 
 def fingerprint() -> str:
-    """Tells machines apart without naming them: 12 hex digits, the same in every sitting on one."""
+    """12 hex digits that identify a machine across sessions, without its name."""
     identity = _read(Path("/etc/machine-id")) or platform.node()
-    what = (identity, platform.machine(), _cpu_model(), str(cpus()))
-    return hashlib.sha256("\0".join(what).encode()).hexdigest()[:12]
+    features = (identity, platform.machine(), _cpu_model(), str(cpus()))
+    return hashlib.sha256("\0".join(features).encode()).hexdigest()[:12]
 
 
 def cpus() -> int:
-    """CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -41,7 +39,7 @@ def _cpu_model() -> str:
 
 
 def _cpu_accounting() -> str | None:
-    """How the kernel splits CPU time into user and system: ``tick`` means by samples."""
+    """Whether the kernel splits CPU time exactly, or by samples at each tick."""
     try:
         config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
     except (OSError, gzip.BadGzipFile):

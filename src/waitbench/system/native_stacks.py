@@ -1,8 +1,4 @@
-"""The stacks of a program without Python: its functions, by the symbols of its files.
-
-elfutils reads them (libdwfl.h), in the copy that pystack is linked with. A thread stands still
-while its stack is read.
-"""
+"""Stacks of programs without Python, read by elfutils (libdwfl.h), in pystack's copy."""
 
 import ctypes
 from typing import Any, NamedTuple
@@ -10,7 +6,7 @@ from typing import Any, NamedTuple
 _POINTER, _INT, _BOOL, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.c_char_p
 _ADDRESS = ctypes.c_uint64
 _Each = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER)
-"""A function that is called with each thread, or frame, until it returns another value than 0."""
+"""A callback for each thread or frame; a return value other than 0 ends the iteration."""
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "dwfl_begin": (_POINTER, _POINTER),
     "dwfl_end": (None, _POINTER),
@@ -28,11 +24,11 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "__cxa_demangle": (_POINTER, _TEXT, *[_POINTER] * 3),
     "free": (None, _POINTER),
 }
-"""What each returns, and what it takes."""
+"""Types of the result and of the arguments."""
 
 
 class Call(NamedTuple):
-    """A frame, as pystack has it: what is not known begins with ``?``."""
+    """A frame like pystack's: unknown values begin with ``?``."""
 
     symbol: str
     library: str
@@ -41,10 +37,7 @@ class Call(NamedTuple):
 
 
 def read(pid: int) -> dict[int, list[Call]]:
-    """The frames of each thread, the innermost first. Raises ``OSError``.
-
-    Code that lies in no file, as it was made at run time, is left out.
-    """
+    """The frames in files of each thread, the innermost first. Raises ``OSError``."""
     from pystack import _pystack
 
     library = ctypes.CDLL(_pystack.__file__)
@@ -64,10 +57,10 @@ def read(pid: int) -> dict[int, list[Call]]:
             address, is_exact = _ADDRESS(), _BOOL()
             if not dw["dwfl_frame_pc"](state, address, is_exact):
                 return 1
-            # Where a call returns to may be another function's.
-            at = address.value - (not is_exact.value)
-            if module := dw["dwfl_addrmodule"](session, at):
-                calls.append(_call(dw, module, at))
+            # The return address of a function's last call is after the function.
+            call_address = address.value - (not is_exact.value)
+            if module := dw["dwfl_addrmodule"](session, call_address):
+                calls.append(_call(dw, module, call_address))
             return 0
 
         dw["dwfl_thread_getframes"](thread, _Each(add_frame), None)
@@ -87,8 +80,8 @@ def read(pid: int) -> dict[int, list[Call]]:
     return threads
 
 
-def _call(dw: dict[str, Any], module: int, at: int) -> Call:
-    symbol = dw["dwfl_module_addrname"](module, at)
+def _call(dw: dict[str, Any], module: int, address: int) -> Call:
+    symbol = dw["dwfl_module_addrname"](module, address)
     if readable := dw["__cxa_demangle"](symbol, None, None, None):
         symbol = ctypes.string_at(readable)
         dw["free"](readable)

@@ -1,8 +1,6 @@
-"""Where things are kept. The only module that knows the folders' names.
+"""Folders of the project, the cache and the results: in a clone, or else the user's.
 
-A clone keeps everything in its own folder. Installed as a package, waitbench has what it needs
-beside its modules, and writes to the user's folders. ``BENCH_HOME`` names another folder for both,
-and ``BENCH_CACHE`` one for the cache alone.
+``BENCH_HOME`` names another folder for both, and ``BENCH_CACHE`` one for the cache alone.
 """
 
 import os
@@ -12,33 +10,28 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _BUNDLED = PACKAGE / "bundled"
-"""What a wheel has of a clone besides the package."""
+"""A wheel's copy of files that a clone has outside of the package."""
 IS_INSTALLED = _BUNDLED.is_dir()
-"""Whether this is an installed package, and not the sources of a clone."""
 ROOT = _BUNDLED if IS_INSTALLED else PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
 WORKERS = ROOT / "workers"
-"""Worker files, in a folder for each subject."""
 
 if os.path.expanduser("~") == "~":  # noqa: PTH111
-    # A user without an entry in passwd, as in a container: libraries must not ask who that is.
+    # Libraries fail to look up a user without an entry in passwd, as in a container.
     os.environ["HOME"] = "/nonexistent"
 
 
 def _folder(text: str) -> Path:
-    """The folder that a variable names; ``~nobody`` stays what it is, as in a shell."""
+    """Expands a variable's path; an unknown ``~user`` stays as it is, like in a shell."""
     folder = Path(os.path.expanduser(text))  # noqa: PTH111
-    with suppress(OSError):  # The current folder is gone: nothing can be made in there, either.
+    with suppress(OSError):  # the current folder is gone
         folder = folder.absolute()
     return folder
 
 
 def _folders() -> tuple[Path, Path]:
-    """Where caches go, and results."""
-    home = os.environ.get("BENCH_HOME")
-    if home:
-        own = _folder(home)
-        return own / "cache", own / "results"
+    if home := os.environ.get("BENCH_HOME"):
+        return _folder(home) / "cache", _folder(home) / "results"
     if IS_INSTALLED:
         import platformdirs
 
@@ -53,7 +46,7 @@ if os.environ.get("BENCH_CACHE"):
 
 
 def shown(folder: Path) -> str:
-    """A folder of ours, for people: relative to the clone, or to the home directory."""
+    """Shortens a path for display: relative to the clone, or to the home directory."""
     for parent, prefix in ((ROOT, ""), (Path.home(), "~/")):
         if folder.is_relative_to(parent):
             return f"{prefix}{folder.relative_to(parent)}"
@@ -62,16 +55,15 @@ def shown(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Cache:
-    """The folder of environments, wheels, tools and logs. Safe to delete at rest."""
+    """The folder of environments, wheels, tools and logs; safe to delete when nothing runs."""
 
     root: Path = _CACHE
 
     def folder(self, name: str) -> Path:
-        """The folder ``name`` of the cache, created if it is not there."""
+        """Returns a subfolder, created if missing."""
         path = self.root / name
         path.mkdir(parents=True, exist_ok=True)
         return path
 
     def lock_file(self, name: str) -> Path:
-        """The lock file that guards ``name``."""
         return self.folder("locks") / f"{name}.lock"

@@ -1,4 +1,4 @@
-"""Starting programs and steps: argument lists, time limits, logs, and nothing left behind."""
+"""Programs, run to their end: argument lists, time limits, logs, and no process left behind."""
 
 import os
 import re
@@ -17,27 +17,26 @@ from waitbench.system.guard import GUARD
 from waitbench.system.streams import printable
 
 MOST_OUTPUT = 16 * 2**20
-"""What a program that runs alone may write to each of its outputs, in bytes."""
+"""Limit of each output of ``run_alone``, in bytes."""
 _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
 _begun: set[int] = set()
-"""The programs that run, each with a process group of its own."""
+"""The running programs, each the leader of a process group."""
 _begins = threading.Lock()
-"""Held while one is started, so that it is in ``_begun`` as soon as anybody can see it."""
+"""Held during a start: a program is in ``_begun`` before another thread can find it."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended."""
+    """The end of a program."""
 
     returncode: int | None
-    """``None`` when its time limit passed and it was killed."""
+    """``None`` if it was killed at its time limit."""
     leftovers: int
-    """Processes that were still alive after it, and were killed."""
+    """Number of its processes that survived it, and were killed."""
     wrote_too_much: bool = False
-    """Whether it was killed because there was no end to its output."""
 
     @property
     def timed_out(self) -> bool:
@@ -55,13 +54,10 @@ def run(
     on_start: Callable[[int], None] = lambda _group: None,
     find_left: Callable[[int], Sequence[int]] = trees.in_group,
 ) -> Finished:
-    """Runs a program to its end or its time limit; then its whole process group is gone.
+    """Runs a program to its end or its time limit, then kills the processes of ``find_left``.
 
-    The caller's thread blocks without polling, so that nothing of the harness runs meanwhile. Any
-    exception (Ctrl-C among them) kills the group before it travels on. ``on_start`` is told the
-    group as soon as there is one. ``find_left`` finds what else is of a group. Raises
-    ``HarnessError`` once the harness is to end: a thread that does not know of that must not begin
-    the next step.
+    Blocks without polling, so that the harness uses no CPU meanwhile. Raises ``HarnessError`` in a
+    shutdown, so that no thread begins another step.
     """
     if endings.was_ended():
         raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
@@ -100,12 +96,11 @@ def run_alone(
     cwd: Path,
     on_start: Callable[[int], None],
 ) -> Finished:
-    """What ``run`` does, for code that may do anything. Meanwhile only others of it may be started.
+    """Like ``run``, for untrusted code: limits the output, and kills all descendants.
 
-    What it has started is gone afterwards, whatever group it moved to, where this process adopts
-    orphans. Its output has an end.
+    Only other ``run_alone`` calls may be concurrent.
     """
-    GUARD.mark()  # starts the guard, which is none of the program's
+    GUARD.mark()  # starts the guard now: it does not belong to the program
     before = {*trees.below(os.getpid())}
     group: list[int] = []
     too_much = threading.Event()
@@ -119,41 +114,38 @@ def run_alone(
         trees.kill(left)
 
     def left(_group: int = 0) -> list[int]:
-        # Whoever else runs has what that leaves below it, as its launcher adopts orphans, too.
+        # Concurrent programs keep their orphans below them, as their launchers adopt them.
         with _begins:
             return trees.below(os.getpid(), without=before | _begun.difference(group))
 
     with ExitStack() as stack:
-        out, errors = (stack.enter_context(_limited(one, stop)) for one in (stdout, stderr))
         finished = run(
             arguments,
-            stdout=out,
-            stderr=errors,
+            stdout=stack.enter_context(_limited(stdout, stop)),
+            stderr=stack.enter_context(_limited(stderr, stop)),
             time_limit_s=time_limit_s,
             env=env,
             cwd=cwd,
             on_start=started,
             find_left=left,
         )
-    for one in left():  # that nobody has waited for
+    for pid in left():  # zombies
         with suppress(ChildProcessError):
-            os.waitpid(one, os.WNOHANG)
+            os.waitpid(pid, os.WNOHANG)
     return replace(finished, wrote_too_much=too_much.is_set())
 
 
 @contextmanager
 def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
-    """Where a program may write; what it writes goes to ``target``, up to a limit.
-
-    A thread blocks until there is something to copy: a silent program costs nothing.
-    """
+    """Yields a descriptor whose data a thread copies to ``target``, up to a limit."""
     reading, writing = os.pipe()
 
+    # The thread blocks until there is data: a silent program costs nothing.
     def copy() -> None:
         left = MOST_OUTPUT
         while left > 0 and (data := os.read(reading, 1 << 16)):
             left -= len(data)
-            with suppress(OSError):  # a full disk: what is lost is output, no figure
+            with suppress(OSError):  # a full disk loses output, but no figures
                 target.write(data)
                 target.flush()
         if left <= 0:
@@ -172,36 +164,30 @@ def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What a program said."""
+class CommandOutput:
+    """Exit status and output of a program."""
 
     returncode: int | None
-    """``None`` when its time limit passed and it was killed."""
+    """``None`` if it was killed at its time limit."""
     stdout: str
     stderr: str
 
 
 def ask(
-    arguments: Sequence[str],
-    *,
-    time_limit_s: float,
-    env: Mapping[str, str] | None = None,
-) -> Answer:
-    """Runs a program as ``run`` does, for what it says. Raises ``OSError`` if it is not there."""
+    arguments: Sequence[str], *, time_limit_s: float, env: Mapping[str, str] | None = None
+) -> CommandOutput:
+    """Runs a program for its output. Raises ``OSError`` if there is no such program."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         finished = run(arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env)
-        said = []
+        texts = []
         for file in (stdout, stderr):
             file.seek(0)
-            said.append(file.read().decode("utf-8", "surrogateescape"))
-    return Answer(returncode=finished.returncode, stdout=said[0], stderr=said[1])
+            texts.append(file.read().decode("utf-8", "surrogateescape"))
+    return CommandOutput(returncode=finished.returncode, stdout=texts[0], stderr=texts[1])
 
 
 def tail(path: Path, lines: int = 15, since: int = 0) -> str:
-    """The last lines of a log, or an empty string where there is no file; from a byte on.
-
-    Read from the end: a log may be larger than memory, and a line longer than a page.
-    """
+    """The last lines of a log behind the byte ``since``; empty where there is no file."""
     try:
         with files.open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
@@ -213,7 +199,6 @@ def tail(path: Path, lines: int = 15, since: int = 0) -> str:
 
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
-"""What an import, an installation and a build may take at the most."""
 
 _COMPLAINT = re.compile(
     r"\b(error|fatal|panicked|not found|not installed|no such file|cannot|could not)\b", re.I
@@ -229,10 +214,9 @@ def run_logged(
     more_variables: Mapping[str, str] | None = None,
     cwd: Path = Path("/"),
 ) -> None:
-    """Runs one step of setting something up, its output appended to a log.
+    """Runs a step of a set-up and appends its output to a log. Raises ``HarnessError``.
 
-    By default not in the current folder, from where Python, among others, would import modules.
-    Raises ``HarnessError`` with what it complained of first, and where the log is.
+    Not in the current folder by default: Python would import modules from there.
     """
     with log.open("ab") as file:
         begun = file.tell()
@@ -241,7 +225,7 @@ def run_logged(
             stdout=file,
             stderr=file,
             time_limit_s=time_limit_s,
-            # Not what the harness itself has: some of these steps run the code under test.
+            # Without the harness's other variables: some steps run the code under test.
             env={**variables.of_setup(), **(more_variables or {})},
             cwd=cwd,
         )
@@ -253,19 +237,19 @@ def run_logged(
             f"{program} was still running after {time_limit_s:g} s, and was killed.\n"
             f"The end of {log}:\n{tail(log)}"
         )
-    # The first line is what an outcome says: it is whole, and names no place of this machine.
+    # The first line is stored as the reason, so it is complete and without paths of this machine.
     end = tail(log, since=begun)
     first = _complaint(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
-    said = "\n".join((first, end, f"The log is {log}."))
-    raise HarnessError(f"{program} failed (exit {finished.returncode}): {said}")
+    details = "\n".join((first, end, f"The log is {log}."))
+    raise HarnessError(f"{program} failed (exit {finished.returncode}): {details}")
 
 
 def _complaint(log: Path, begun: int) -> str:
-    """The first line that says what is wrong: later ones only say that something was."""
+    """The first error message: later ones are consequences."""
     with log.open("rb") as file:
         file.seek(begun)
         text = file.read(_MOST_READ).decode("utf-8", "replace")
-    # uv has the reason of an error in the last of the lines that follow it.
+    # The last of uv's ``cause`` lines is the reason.
     text = re.sub(r"\n +cause: (?:.*\n +cause: )*", ": ", text)
     lines = (line for line in text.splitlines() if _COMPLAINT.search(line))
     return printable(next(lines, "").strip()[:_LINE_LENGTH])

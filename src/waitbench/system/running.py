@@ -1,8 +1,8 @@
-"""What processes that run already use, counted from outside for a while (Linux).
+"""Costs of running processes, counted by the kernel from outside for a while (Linux).
 
-The kernel's counters are opened on each thread, and count what it starts from then on, too,
-wherever that moves to. A second one is of the thread by itself: by so much as it is behind the
-scheduler's clock, the first one is, too, as in execution/counted_tree.
+Opens two of the kernel's counters on each thread: of the thread with all its future descendants,
+and of the thread alone. Both lag behind the scheduler's clock, by the same time, as in
+execution/counted_tree.
 """
 
 import os
@@ -18,52 +18,43 @@ from pathlib import Path
 
 from waitbench.model.errors import UsageError
 from waitbench.system import tasks, trees
-from waitbench.system.counters import (
-    CONTEXT_SWITCHES,
-    INHERIT,
-    TASK_CLOCK,
-    TreeCounters,
-    hits_of,
-)
+from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.instruments import find_instruments
 
 _PROCESSES = "cgroup.procs"
-_PRICE_S = 5e-5
-"""What a wake-up counts for beside CPU, where the busiest comes first."""
+_WAKEUP_COST_S = 5e-5
+"""Weight of a wake-up against CPU time in the order of costs."""
 _Key = tuple[int, int]
-"""The process and the thread."""
+"""PID and TID."""
 _Counters = dict[_Key, tuple[TreeCounters, TreeCounters]]
-"""Of a thread with all that it starts, and of the thread alone."""
+"""Of a thread with its descendants, and of the thread alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a thread uses, a process with what it has started meanwhile, or all of them."""
+    """Cost of a thread, of a process with the children it started meanwhile, or of all."""
 
     id: int
     name: str
-    """Of a process its command line."""
+    """A process's command line."""
     cores: float
     wakeups_per_s: float
     syscalls_per_s: float | None = None
-    """``None`` where they are not counted; of a thread with those of what it has started."""
+    """Including children that the thread started; ``None`` where not counted."""
     memory_bytes: int | None = None
-    """PSS; ``None`` of threads, of what has ended, and where it may not be read."""
+    """PSS; ``None`` for threads and ended processes, and where it may not be read."""
     parts: Sequence["Cost"] = ()
-    """The processes, or the threads; the busiest first."""
+    """Processes or threads, the busiest first."""
 
 
 def total(parts: Collection[Cost]) -> Cost:
-    """What some use together."""
-    calls, memory = (
-        [value for one in parts if (value := getattr(one, key)) is not None]
-        for key in ("syscalls_per_s", "memory_bytes")
-    )
+    calls = [part.syscalls_per_s for part in parts if part.syscalls_per_s is not None]
+    memory = [part.memory_bytes for part in parts if part.memory_bytes is not None]
     return Cost(
         id=0,
         name="in all",
-        cores=sum(one.cores for one in parts),
-        wakeups_per_s=sum(one.wakeups_per_s for one in parts),
+        cores=sum(part.cores for part in parts),
+        wakeups_per_s=sum(part.wakeups_per_s for part in parts),
         syscalls_per_s=sum(calls) if calls else None,
         memory_bytes=sum(memory) if len(memory) == len(parts) else None,
         parts=_busiest_first(parts),
@@ -71,49 +62,46 @@ def total(parts: Collection[Cost]) -> Cost:
 
 
 def _busiest_first(costs: Collection[Cost]) -> list[Cost]:
-    return sorted(costs, key=lambda one: -max(one.cores, one.wakeups_per_s * _PRICE_S))
+    return sorted(costs, key=lambda cost: -max(cost.cores, cost.wakeups_per_s * _WAKEUP_COST_S))
 
 
 def find(target: str) -> set[int]:
-    """The processes of a PID, which is with those below it, or of a cgroup's folder.
-
-    Raises ``UsageError`` where there are none, or one is another user's.
-    """
+    """The processes of a cgroup's folder, or a PID with its descendants. Raises ``UsageError``."""
     if not tasks.is_possible():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
     if target.isdecimal():
         pid = int(target)
         if pid not in trees.all_processes():
             raise UsageError(f"There is no process {pid} that this user may see.")
-        found = {pid, *trees.below(pid)}
+        pids = {pid, *trees.below(pid)}
     elif (Path(target) / _PROCESSES).is_file():
         texts = []
         for path in Path(target).rglob(_PROCESSES):
-            with suppress(OSError):  # it is gone; or has threads only, of processes above it
+            with suppress(OSError):  # it is gone, or a threaded cgroup
                 texts.append(path.read_text())
-        found = {int(pid) for text in texts for pid in text.split()}
+        pids = {int(pid) for text in texts for pid in text.split()}
     else:
         raise UsageError(f"{target!r} is neither a PID nor a cgroup's folder with {_PROCESSES}.")
-    found = {one for one, _ in trees.identities(found) if not trees.is_kernel_thread(one)}
-    found -= {os.getpid()}
-    if not found:
+    pids = {pid for pid, _ in trees.identities(pids) if not trees.is_kernel_thread(pid)}
+    pids -= {os.getpid()}
+    if not pids:
         raise UsageError(f"{target}: nothing runs there but threads of the kernel and waitbench.")
-    for pid in found:
+    for pid in pids:
         try:
             os.kill(pid, 0)
         except PermissionError as error:
             raise UsageError(f"Process {pid} is another user's: call this as root.") from error
         except ProcessLookupError:
             pass  # it has ended just now
-    return found
+    return pids
 
 
 def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]:
-    """Sleeps for so long, or until all have ended: how long, their cost, and sentences."""
+    """Observes processes for a time or until all have ended: seconds, total cost, notes."""
     with ExitStack() as stack:
         counters, notes = _count(pids, stack)
         running = trees.identities(pids)
-        # A child may be in another cgroup.
+        # Children in another cgroup are not ours.
         others = pids.union(trees.below(*pids))
         before = _Reading(pids, counters)
         names = {pid: _name(pid) for pid in pids}
@@ -124,10 +112,10 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]
         after.add(alive | begun)
         costs, living = [], []
         for pid in pids:
-            own = begun and begun.intersection(trees.below(pid, without=others))
-            own |= {pid} & alive
-            costs.append(_cost(pid, names[pid], own, before, after))
-            living += costs[-1:] if own else []
+            children = begun and begun.intersection(trees.below(pid, without=others))
+            tree = children | ({pid} & alive)
+            costs.append(_cost(pid, names[pid], tree, before, after))
+            living += costs[-1:] if tree else []
     if len(alive) < len(pids):
         until = ", counted until then" if counters else ""
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
@@ -138,9 +126,9 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]
 
 
 def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
-    """Counters of the threads of processes, and a sentence on what is not counted."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    """Opens counters of all threads; returns them with notes on missing counts."""
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
     allowed = find_instruments()
     events, notes = {"cpu": TASK_CLOCK, "switches": CONTEXT_SWITCHES}, []
     if allowed.tracepoint is None:
@@ -165,8 +153,6 @@ def _threads(pids: Collection[int]) -> set[_Key]:
 
 
 class _Reading:
-    """What was counted so far, and what processes and threads have used that run."""
-
     def __init__(self, pids: Collection[int], counters: _Counters) -> None:
         self.time_s = time.monotonic()
         self.counted = {
@@ -178,7 +164,6 @@ class _Reading:
         self.add(pids)
 
     def add(self, pids: Collection[int]) -> None:
-        """Reads some more."""
         for pid in pids:
             with suppress(OSError):
                 self.cpu_s[pid] = trees.clock_s(pid)
@@ -188,11 +173,10 @@ class _Reading:
 
 
 def _outlast(pids: Collection[int], seconds: float) -> None:
-    """Sleeps for so long, or until all have ended."""
     end_s = time.monotonic() + seconds
     for pid in pids:
         with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", 0) as ending:
-            poll = select.poll()  # select takes no number above 1023
+            poll = select.poll()  # select takes no descriptor above 1023
             poll.register(ending, select.POLLIN)
             poll.poll(max(0.0, 1000 * (end_s - time.monotonic())))
 
@@ -202,46 +186,48 @@ def _name(pid: int) -> str:
     return shlex.join(words) if any(words) else tasks.name(pid, pid)
 
 
-def _cost(pid: int, name: str, own: set[int], before: _Reading, after: _Reading) -> Cost:
-    """Of a process with those that it has begun; ``own`` are those of them that run."""
+def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading) -> Cost:
+    """The cost of a process with its new children; ``tree`` are those of them that still run."""
     seconds = after.time_s - before.time_s
-    counted = {key: of - before.counted[key] for key, of in after.counted.items() if key[0] == pid}
-    has_calls = any("calls" in of for of in after.counted.values())
-    whole = sum(counted.values(), Counter[str]())
+    counted = {
+        key: counts - before.counted[key] for key, counts in after.counted.items() if key[0] == pid
+    }
+    has_calls = any("calls" in counts for counts in after.counted.values())
+    sums = sum(counted.values(), Counter[str]())
     used = {
         key: now.since(before.used.get(key, tasks.Used(0, 0)))
         for key, now in after.used.items()
-        if key[0] in own
+        if key[0] in tree
     }
-    wakeups = sum(one.wakeups for one in used.values())
+    wakeups = sum(thread.wakeups for thread in used.values())
     if before.counted:
-        wakeups = max(0, whole["switches"] - sum(one.preempted for one in used.values()))
-    # What it has begun is in the counters of whoever began it, and may be below another one now.
-    clocks = {pid} & own if before.counted else own
-    own_s = sum(after.cpu_s.get(one, 0.0) - before.cpu_s.get(one, 0.0) for one in clocks)
+        wakeups = max(0, sums["switches"] - sum(thread.preempted for thread in used.values()))
+    # Counters of a process include its children, which another one may have adopted meanwhile.
+    clocks = {pid} & tree if before.counted else tree
+    cpu_s = sum(after.cpu_s.get(member, 0.0) - before.cpu_s.get(member, 0.0) for member in clocks)
     lag_ns = sum(
-        max(0, used[key].cpu_ns - of["alone"]) for key, of in counted.items() if key in used
+        max(0, used[key].cpu_ns - counts["alone"]) for key, counts in counted.items() if key in used
     )
     threads = [
         Cost(
             id=key[1],
             name="main thread" if key == (pid, pid) else tasks.name(*key),
-            cores=one.cpu_ns / 1e9 / seconds,
-            wakeups_per_s=one.wakeups / seconds,
+            cores=thread.cpu_ns / 1e9 / seconds,
+            wakeups_per_s=thread.wakeups / seconds,
             syscalls_per_s=counted[key]["calls"] / seconds
             if has_calls and key in counted
             else None,
         )
-        for key, one in used.items()
+        for key, thread in used.items()
         if key[0] == pid
     ]
-    memory = trees.memory(own)
+    memory = trees.memory(tree)
     return Cost(
         id=pid,
         name=name,
-        cores=max(own_s, (whole["cpu"] + lag_ns) / 1e9) / seconds,
+        cores=max(cpu_s, (sums["cpu"] + lag_ns) / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
-        syscalls_per_s=whole["calls"] / seconds if has_calls else None,
+        syscalls_per_s=sums["calls"] / seconds if has_calls else None,
         memory_bytes=None if memory is None else memory.proportional,
         parts=_busiest_first(threads),
     )

@@ -1,4 +1,4 @@
-"""The stacks of a process: functions of Python and compiled ones, put together by pystack."""
+"""Stacks of a process, of Python and compiled functions, merged by pystack."""
 
 import logging
 import re
@@ -11,22 +11,18 @@ from waitbench.model.why import PYTHON, Frame
 from waitbench.system import native_stacks
 
 if TYPE_CHECKING:
-    from pystack.types import NativeFrame, PyFrame, PyThread
-
+    from pystack.types import NativeFrame, PyThread
 
 _NO_PYTHON = "Could not determine python version"
 
 
 class NotSeen(Exception):
-    """Why stacks could not be read, to end a sentence."""
+    """Stacks could not be read; the message completes a sentence."""
 
 
 def read(pid: int) -> dict[int, tuple[Frame, ...]]:
-    """The functions of each thread that tell where it is, the outermost first.
-
-    The process may be stopped already, and stays so. Raises ``NotSeen``.
-    """
-    # Here, not above: it is used when all is measured.
+    """The informative frames of each thread, the outermost first. Raises ``NotSeen``."""
+    # Not imported during measurements.
     from pystack.engine import NativeReportingMode, get_process_threads
     from pystack.errors import PystackError
 
@@ -42,10 +38,9 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
 
 
 def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
-    """The same of a program without Python."""
     try:
         threads = native_stacks.read(pid)
-    except (OSError, AttributeError) as error:  # pystack may be linked in another way
+    except (OSError, AttributeError) as error:  # pystack may be linked differently
         raise NotSeen(f"its functions cannot be read ({error})") from error
     return {
         tid: _telling(frame for call in calls[::-1] for frame in _of_compiled(call))
@@ -54,40 +49,34 @@ def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
 
 
 def _merged(thread: "PyThread") -> Iterator[Frame]:
-    """Compiled functions, and those of Python where the interpreter runs them.
-
-    Those of Python alone where the interpreter's own cannot be told.
-    """
+    """Compiled frames, with Python's in place of the evaluation loop if that is recognised."""
     from pystack.types import NativeFrame, frame_type
 
     groups: list[list[Frame]] = []
     for function in thread.frames:
-        # The interpreter is called anew for it.
+        # Each entry frame has an evaluation loop of its own.
         if function.is_entry or not groups:
             groups.append([])
-        groups[-1].append(_of_python(function))
-    kinds = [frame_type(one, thread.python_version) for one in thread.native_frames]
+        code = function.code
+        file, line = _short(code.filename), max(code.location.lineno, 0)
+        groups[-1].append(Frame(code.scope, PYTHON, file, line))
+    kinds = [frame_type(frame, thread.python_version) for frame in thread.native_frames]
     if kinds.count(NativeFrame.FrameType.EVAL) < len(groups):
         yield from (frame for group in groups for frame in group)
         return
     for kind, native in zip(kinds, thread.native_frames, strict=True):
         if kind == NativeFrame.FrameType.EVAL:
-            # Of a function that only begins there is none yet.
+            # A function that is just being called has no Python frame yet.
             yield from groups.pop(0) if groups else ()
         elif kind == NativeFrame.FrameType.OTHER:
             yield from _of_compiled(native)
-
-
-def _of_python(frame: "PyFrame") -> Frame:
-    code = frame.code
-    return Frame(code.scope, PYTHON, _short(code.filename), max(code.location.lineno, 0))
 
 
 _RUNTIME = re.compile(
     r"(^|/)(python[\d.]*|libpython[^/]*|libc[.-][^/]*|libpthread[^/]*|libm[.-][^/]*|ld-[^/]*"
     r"|libgcc_s[^/]*|libstdc\+\+[^/]*|linux-vdso[^/]*)$|^\[vdso|/lib-dynload/"
 )
-"""Libraries whose functions say nothing that the system call and Python's own do not."""
+"""Libraries whose functions add nothing to the system call and the Python frames."""
 
 
 def _of_compiled(frame: "NativeFrame | native_stacks.Call") -> Iterator[Frame]:
@@ -104,7 +93,7 @@ _BEGINS = {
     "runpy.py": None, "<frozen runpy>": None,
     "threading.py": ("_bootstrap", "_bootstrap_inner", "run"),
 }  # fmt: skip
-"""Files of Python whose functions only begin others; ``None`` for all of them."""
+"""Start-up functions by file of the standard library; ``None`` for all of a file."""
 _RUST = re.compile(
     r"^(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
     r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|^(__)?rust_|^_?Py[A-Z_]|FnOnce|^_start$"
@@ -112,9 +101,9 @@ _RUST = re.compile(
 
 
 def _telling(frames: Iterator[Frame]) -> tuple[Frame, ...]:
-    """Those that tell one place from another; what repeats itself only once."""
-    found = [frame for frame, _ in groupby(frames)]
-    return tuple(frame for frame in found if not _is_plumbing(frame)) or tuple(found)
+    """Drops repetitions and, if anything is left then, plumbing."""
+    distinct = [frame for frame, _ in groupby(frames)]
+    return tuple(frame for frame in distinct if not _is_plumbing(frame)) or tuple(distinct)
 
 
 def _is_plumbing(frame: Frame) -> bool:
@@ -126,7 +115,7 @@ def _is_plumbing(frame: Frame) -> bool:
 
 _MANGLED = re.compile(r"_(ZN|R)(?=.*\d)(.*?)(?:\.llvm\.\d+)?")
 _TOKEN = re.compile(r"(C)?[sB][0-9A-Za-z]*?_|(\d+)")
-"""A reference of Rust's mangling, to a crate where it begins with ``C``; or a name's length."""
+"""In a mangled name: a back reference, to a crate if it begins with ``C``, or a length."""
 _ESCAPED = re.compile(r"\$(?:u([0-9a-f]{2})|([A-Z]{1,2}))\$")
 _ESCAPES = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ",", "LP": "(", "RP": ")"}
 _ADDED = re.compile(
@@ -134,41 +123,37 @@ _ADDED = re.compile(
     r"|::\{\{closure\}\}|::\{closure#\d+\}|(?<=\{impl)#\d+| \(inlined\)$|@.*$|\.abi0$"
     r"|(?<=[\w}>])\([^{}]*\)( const)?( \[clone .*\])?$"
 )
-_ARGUMENTS_OF_TYPES = re.compile(r"(?<!operator)<(?:[-=]>|[^<>])*>")
+_TYPE_ARGUMENTS = re.compile(r"(?<!operator)<(?:[-=]>|[^<>])*>")
 _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 
 
 def _readable(name: str) -> str:
-    """A function's name without what a compiler adds to it."""
-    if mangled := _MANGLED.fullmatch(name):  # by Rust, which pystack does not know
+    """Demangles a function's name and removes compiler suffixes and type arguments."""
+    if mangled := _MANGLED.fullmatch(name):  # by Rust; pystack demangles only C++
         name = "::".join(_names(*mangled.groups()))
     if "$" in name:
-        name = _ESCAPED.sub(lambda one: _ESCAPES.get(one[2]) or chr(int(one[1] or "20", 16)), name)
+        name = _ESCAPED.sub(lambda hit: _ESCAPES.get(hit[2]) or chr(int(hit[1] or "20", 16)), name)
         name = re.sub(r"(^|::)_(?=[<{])", r"\1", name.replace("..", "::"))
     name = _ADDED.sub("", name)
-    plain, longer = _TRAIT.sub(r"\1", name), ""
-    while plain != longer:
-        plain, longer = _ARGUMENTS_OF_TYPES.sub("", plain), plain
-    return plain.replace("::::", "::").strip(": ") or name
+    short, longer = _TRAIT.sub(r"\1", name), ""
+    while short != longer:
+        short, longer = _TYPE_ARGUMENTS.sub("", short), short
+    return short.replace("::::", "::").strip(": ") or name
 
 
 def _names(form: str, mangled: str) -> Iterator[str]:
-    """The names in a mangled one, in order; not that of the crate that uses it, at the end.
-
-    Of types that a function is made for, there are the names too.
-    """
-    at, of_crate = 0, False
-    while token := _TOKEN.search(mangled, at):
-        at = token.end()
+    """Yields the identifiers of a mangled name, except the instantiating crate at its end."""
+    end, is_crate = 0, False
+    while token := _TOKEN.search(mangled, end):
+        end = token.end()
         if token[2]:
-            # Of the newer form, what begins with a digit or a _ has one more before it.
-            begin = at + (form == "R" and mangled.startswith("_", at))
-            at = begin + int(token[2])
-            if not of_crate or at < len(mangled):
-                yield mangled[begin:at]
-        of_crate = bool(token[1])
+            # In the v0 form, a _ separates the length from a leading digit or _.
+            begin = end + (form == "R" and mangled.startswith("_", end))
+            end = begin + int(token[2])
+            if not is_crate or end < len(mangled):
+                yield mangled[begin:end]
+        is_crate = bool(token[1])
 
 
 def _short(path: str) -> str:
-    """The last two parts of a path."""
     return "/".join(Path(path).parts[-2:]) if not path.startswith("<") else path

@@ -1,19 +1,16 @@
-"""The standard streams: those that the caller closed, and what may be printed to them."""
+"""Standard streams: replacing closed ones, and sanitising text."""
 
 import os
 import sys
 
 
 def open_closed() -> None:
-    """Gives this process a null device for each standard stream that its caller closed.
-
-    The next file that is opened would have its number, and what is printed would get into it.
-    """
+    """Opens closed standard streams: else printed text would end up in the next file opened."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free.
+            # ``open`` takes the lowest free number.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -22,10 +19,7 @@ def open_closed() -> None:
 
 
 def printable(text: str) -> str:
-    """A text without what would command a terminal, reorder its letters or break a file.
-
-    Tabs and line breaks stay; each other character that cannot be seen becomes ``�``.
-    """
+    """Replaces characters that could command a terminal or reorder text by ``�``."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in "\t\n" else "\ufffd" for one in text)
+    return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in text)

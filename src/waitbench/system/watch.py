@@ -1,9 +1,7 @@
-"""What else the machine did during a run. Read before and after it: watching costs the run nothing.
+"""Load of the machine by other programs during a run, read before and after it, at no cost to it.
 
-CPU of others is what ``/proc/stat`` counted as busy, less what the run itself used: both are in
-ticks (10 ms), so short runs are given a tolerance. Steal is what a hypervisor took. It grows with
-the CPU that the run itself wants, so it is recorded but never judged: a worker that spins would
-excuse itself.
+Both busy time and the run's CPU are in ticks (10 ms), so short runs have a tolerance. Steal grows
+with the CPU that a run wants, so it is recorded but never judged.
 """
 
 import os
@@ -17,14 +15,13 @@ TICKS_TOLERATED = 4
 
 @dataclass(frozen=True)
 class Reading:
-    """The machine's counters at one moment, in seconds since its start."""
+    """The machine's counters, in seconds since its start."""
 
     busy_s: float
     steal_s: float
 
     @classmethod
     def now(cls) -> "Reading":
-        """What ``/proc/stat`` says (Linux)."""
         fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
         tick = os.sysconf("SC_CLK_TCK")
         # user, nice, system, idle, iowait, irq, softirq, steal; guest time is within user.
@@ -35,7 +32,6 @@ class Reading:
 
 
 def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, float]:
-    """What the machine did between two readings, by key."""
     return {
         "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
         "machine_steal": max(0.0, after.steal_s - before.steal_s),
@@ -43,16 +39,11 @@ def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, flo
 
 
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
-    """Whether others used so much CPU that a round is made again, or cannot pass.
+    """Whether foreign CPU was so high that a round is repeated, or cannot pass; it can still fail.
 
-    Nothing else repeats a round, or keeps it from passing, but for the first rounds at once of a
-    worker file (``execution.session``); and nothing keeps it from failing. It takes the metrics of
-    the baseline's run only: a candidate that has others work for it, such as the kernel or a
-    broker, would else repeat and mute its own rounds. As runs alternate, what goes on for longer
-    than a run is in some run of the baseline, too; and what others use beside the candidate is
-    asked of it (``foreign-cpu``). What a candidate leaves behind is in the baseline's run after it:
-    such a round is not made again (``execution.session``). Steal does not count: a hypervisor takes
-    from those that want CPU.
+    Reads the baseline's run only: a candidate whose work is done by the kernel or a broker would
+    otherwise mute its own rounds. As runs alternate, a longer disturbance reaches the baseline too,
+    and a question (``foreign-cpu``) covers the candidate's runs. See also ``execution.session``.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign_s = baseline.get("machine_foreign_cpu", 0.0)
@@ -60,6 +51,6 @@ def is_disturbed(baseline: Mapping[str, float]) -> bool:
 
 
 def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
-    """How many cores others used on the average of a round's runs."""
+    """Mean number of cores that other programs used during a round's runs."""
     real_s = sum(metrics["time_wall_clock"] for metrics in runs)
     return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
