@@ -7,7 +7,7 @@ import pytest
 
 from tests.running import line_of, python
 from tests.waiting import until
-from waitbench.system import trees
+from waitbench.system import tasks, trees
 
 PROGRAM = """
 import os, sys, time
@@ -57,7 +57,7 @@ def test_memory_is_unknown_where_there_is_none_to_read_or_a_child_is_hidden(
     assert trees.memory([os.getpid()]) is not None
     # As where /proc is mounted with hidepid, and a child has become another user.
     monkeypatch.setattr(trees, "_children", lambda _process: [1])
-    monkeypatch.setattr(trees, "_stat", lambda _process: [])
+    monkeypatch.setattr(tasks, "stat", lambda _process: [])
 
     def refuse(*_: object) -> None:
         raise PermissionError
