@@ -23,14 +23,14 @@ def test_fingerprints_of_the_crate_are_removed_and_those_of_its_dependencies_sta
     tmp_path: Path,
 ) -> None:
     source = write_crate(tmp_path, "stream")
-    kept, gone = (
+    directory, gone = (
         tmp_path / "target" / "release" / ".fingerprint" / name for name in ("tokio-1", "stream-1")
     )
     cross = tmp_path / "target" / "x86_64" / "release" / ".fingerprint" / "stream-2"
-    for folder in (kept, gone, cross):
+    for folder in (directory, gone, cross):
         folder.mkdir(parents=True)
     cargo.before(source, tmp_path)
-    assert (kept.exists(), gone.exists(), cross.exists()) == (True, False, False)
+    assert (directory.exists(), gone.exists(), cross.exists()) == (True, False, False)
 
 
 def test_a_build_that_compiled_nothing_of_the_crate_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.engines import SCENARIOS, selection, users_dataflow
+from waitbench.engines import SCENARIOS, selection, user_dataflow
 from waitbench.engines.bytewax.scenarios import OwnDataflow
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
@@ -60,9 +60,9 @@ def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what
 
 
 def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
-    (plain,) = selection.select(["partitioned-burst"], [])
+    (burst,) = selection.select(["partitioned-burst"], [])
     (scheduled,) = selection.select(["partitioned-burst"], ["scheduled=true"])
-    assert (plain.needs, scheduled.needs) == (frozenset(), frozenset({NEXT_AWAKE}))
+    assert (burst.needs, scheduled.needs) == (frozenset(), frozenset({NEXT_AWAKE}))
     settings = ["scheduled=false", "interval=0.5"]
     (unscheduled,) = selection.select(["partitioned-scheduled"], settings)
     assert unscheduled.needs == frozenset()
@@ -71,8 +71,8 @@ def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
 def test_expected_items_follow_the_topology() -> None:
     partitioned, dynamic = selection.select(["partitioned", "dynamic"], [])
     assert partitioned.expected_items(Topology("launcher", 4)) == 320
-    found = [dynamic.expected_items(Topology("launcher", count)) for count in (1, 4, 16, 20)]
-    assert found == [20, 80, 320, 320]
+    counts = [dynamic.expected_items(Topology("launcher", count)) for count in (1, 4, 16, 20)]
+    assert counts == [20, 80, 320, 320]
     # Of partitions that are all silent none is expected.
     for silent in (5, 6):
         settings = [f"silent={silent}", "partitions=5"]
@@ -93,7 +93,7 @@ def test_expected_items_follow_the_topology() -> None:
 def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(code)
-    scenario = users_dataflow(f"{path}{call}")
+    scenario = user_dataflow(f"{path}{call}")
     assert (scenario.name, scenario.is_own) == ("mine", False)
     assert scenario.import_string == f"{path}:{call.removeprefix(':') or 'flow'}"
     assert scenario.expected_items(Topology("single")) is None
@@ -102,19 +102,19 @@ def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_pat
 def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def flow(n): ...\n")
-    one, other = (users_dataflow(f"{path}:flow({n})") for n in (1, 100_000))
-    assert dict(one.parameters) != dict(other.parameters)
+    first, other = (user_dataflow(f"{path}:flow({n})") for n in (1, 100_000))
+    assert dict(first.parameters) != dict(other.parameters)
     path.write_text("def flow(n): return n\n")
-    assert dict(users_dataflow(f"{path}:flow(1)").parameters) != dict(one.parameters)
+    assert dict(user_dataflow(f"{path}:flow(1)").parameters) != dict(first.parameters)
 
 
 def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Path) -> None:
     path = tmp_path / "partitioned.py"
     path.write_text("flow = 1\n")
-    assert users_dataflow(f"{path}").name == "partitioned-of-yours"
+    assert user_dataflow(f"{path}").name == "partitioned-of-yours"
     path.write_text("from support import probe\nflow = 1\n")
     with pytest.raises(UsageError, match="also the name of a file of waitbench's"):
-        users_dataflow(f"{path}")
+        user_dataflow(f"{path}")
 
 
 @pytest.mark.parametrize(
@@ -132,14 +132,14 @@ def test_a_dataflow_that_imports_our_probe_finds_it_and_is_observed(
 ) -> None:
     path = tmp_path / "mine.py"
     path.write_text(f"{code}\nflow = 1\n")
-    assert users_dataflow(f"{path}").is_observed
+    assert user_dataflow(f"{path}").is_observed
     path.write_text('flow = """\nimport waitbench_probe\n"""')
-    assert not users_dataflow(f"{path}").is_observed
+    assert not user_dataflow(f"{path}").is_observed
 
 
 def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() -> None:
     silence, launcher = (
-        one for one in selection.select([], [], for_gate=True) if one.large_changes_only
+        it for it in selection.select([], [], for_gate=True) if it.large_changes_only
     )
     assert (silence.name, launcher.name) == ("partitioned-silence", "partitioned-launcher")
     assert len(selection.select([], [], for_gate=True)) == 10
@@ -155,20 +155,20 @@ def test_a_scan_makes_a_scenario_of_each_value_where_there_is_such_a_parameter(
 ) -> None:
     """Without a name, of what waits for nothing."""
     chosen = selection.scanned(names, ["idle=2"], Scan.parse("partitions=1:8"))
-    assert [one.name for one in chosen] == [
+    assert [it.name for it in chosen] == [
         f"partitioned-idle@partitions={value}" for value in (1, 2, 4, 8)
     ]
-    assert {one.parameters["idle"] for one in chosen} == {2.0}
-    assert [one.scan and one.scan.value for one in chosen] == [1, 2, 4, 8]
-    assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
+    assert {it.parameters["idle"] for it in chosen} == {2.0}
+    assert [it.scan and it.scan.value for it in chosen] == [1, 2, 4, 8]
+    assert {it.scan and it.scan.scenario for it in chosen} == {"partitioned-idle"}
     chosen = selection.scanned(names[:1], [], Scan.parse("processes=1:4"))
     assert len(chosen) == 3
-    assert len({str(one.parameters) for one in chosen}) == 1, "processes are no parameter"
+    assert len({str(it.parameters) for it in chosen}) == 1, "processes are no parameter"
 
 
-def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: Path) -> None:
+def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
     scan = Scan.parse("n=1:4")
     chosen = selection.dataflow(f"{tmp_path}/mine.py:get_flow({{n}})", scan)
-    assert [one.parameters["call"] for one in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
-    assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
+    assert [it.parameters["call"] for it in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
+    assert [it.name for it in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]

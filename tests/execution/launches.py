@@ -1,4 +1,4 @@
-"""Launches a dataflow, or a worker that is a command, and tells what came of it."""
+"""Launches a dataflow, or a worker that is a command, and returns what came of it."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 from tests.running import processes_with
 from waitbench.engines.services import services_of
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker import launched
+from waitbench.engines.worker import launch_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.bench import _LAUNCH
 from waitbench.execution.launch_report import PROBES
@@ -65,7 +65,7 @@ class Launched:
 
 def launch(
     run: Path,
-    told: Mapping[str, Any],
+    config: Mapping[str, Any],
     program: Sequence[str] = LAUNCHER,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Launched:
@@ -74,7 +74,7 @@ def launch(
     report = run / "launched.json"
     with (run / "stdout").open("wb") as stdout, (run / "stderr").open("wb") as stderr:
         done = subprocess.run(
-            [sys.executable, *program, str(report), json.dumps(told)],
+            [sys.executable, *program, str(report), json.dumps(config)],
             stdout=stdout,
             stderr=stderr,
             env={**os.environ, PROBES: str(run / "probes"), **variables},
@@ -85,15 +85,15 @@ def launch(
     assert not processes_with(str(run / "probes"))
     return Launched(
         exit_code=done.returncode,
-        failure=said_in(run / "failure"),
-        ended=said_in(run / "ended"),
+        failure=text_in(run / "failure"),
+        ended=text_in(run / "ended"),
         report=json.loads(report.read_text()) if report.exists() else {},
         output=(run / "stdout").read_text(),
         complaint=(run / "stderr").read_text(),
     )
 
 
-def said_in(path: Path) -> str:
+def text_in(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
@@ -108,12 +108,12 @@ def dataflow(
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Launched:
     """Runs a program of Python as an engine's processes."""
-    told = {
+    config = {
         "arguments": [python, "-c", code, INDEX, ADDRESSES],
         "processes": processes,
         "tracepoint": tracepoint,
     }
-    return launch(folder / "run", told, program, {"PYTHONPATH": str(DATAFLOWS), **variables})
+    return launch(folder / "run", config, program, {"PYTHONPATH": str(DATAFLOWS), **variables})
 
 
 def worker(
@@ -126,7 +126,7 @@ def worker(
     copies: int = 1,
     tracepoint: int | None = None,
     scenario: str = "mine",
-    place: Mapping[str, Any] | None = None,
+    slot: Mapping[str, Any] | None = None,
     window_s: float | None = None,
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says, with the file's services."""
@@ -135,19 +135,21 @@ def worker(
     begins = f'command = {json.dumps(command)}\nfiles = ["code.py"]\n'
     (folder / "mine.toml").write_text(begins + more)
     read = worker_file.read(folder / "mine.toml")
-    (parameters,) = (one.parameters for one in scenarios_of(read) if one.name == scenario)
-    own = services_of(read, parameters, Path(sys.executable))
-    with running(own, folder, Cache(folder / "cache")) as up:
-        told = launched(read, parameters, Path(sys.executable), copies)
-        told["values"]["revision"] = sys.executable
-        told |= {
+    (parameters,) = (it.parameters for it in scenarios_of(read) if it.name == scenario)
+    services_of_file = services_of(read, parameters, Path(sys.executable))
+    with running(services_of_file, folder, Cache(folder / "cache")) as up:
+        config = launch_config(read, parameters, Path(sys.executable), copies)
+        config["values"]["revision"] = sys.executable
+        config |= {
             "running": {**up.described(), **services},
             "tracepoint": tracepoint,
-            **({} if place is None else {"place": place}),
+            **({} if slot is None else {"slot": slot}),
             **({} if window_s is None else {"window_s": window_s}),
         }
-        found = launch(folder / "run", told, program)
-        assert up.ended() is None, "a phase that stops a service has not made it fail"
-    was_killed = found.exit_code < 0
-    assert was_killed or bool(found.failure or found.ended) != bool(found.report), found.complaint
-    return found
+        result = launch(folder / "run", config, program)
+        assert up.why_ended() is None, "a phase that stops a service has not made it fail"
+    was_killed = result.exit_code < 0
+    assert was_killed or bool(result.failure or result.ended) != bool(result.report), (
+        result.complaint
+    )
+    return result

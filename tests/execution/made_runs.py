@@ -49,7 +49,7 @@ class Made:
     behave: Behaviour = good
     clock: Callable[[], None] = lambda: None
     runs: list[tuple[str, int, str]] = field(default_factory=list)
-    said: list[tuple[str, Any]] = field(default_factory=list)
+    events: list[tuple[str, Any]] = field(default_factory=list)
 
     def measure(self, planned: PlannedRun) -> Result:
         made = (planned.scenario.name, planned.round, planned.label)
@@ -62,23 +62,23 @@ class Made:
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
         if at_most_s is not None:
-            self.said.append(("at most", at_most_s))
-        self.said.append(("extend", len(runs)))
+            self.events.append(("at most", at_most_s))
+        self.events.append(("extend", len(runs)))
 
     def begin(self, planned: PlannedRun) -> None:
-        self.said.append(("begin", planned.label))
+        self.events.append(("begin", planned.label))
 
     def end(self, planned: PlannedRun, _result: Result) -> None:
-        self.said.append(("end", planned.label))
+        self.events.append(("end", planned.label))
 
     def skip(self, planned: PlannedRun) -> None:
-        self.said.append(("skip", planned.label))
+        self.events.append(("skip", planned.label))
 
     def keep(self, record: Record, result: Result) -> None:
-        self.said.append(("keep", (record.scenario, result)))
+        self.events.append(("keep", (record.scenario, result)))
 
-    def told(self, what: str) -> list[Any]:
-        return [value for name, value in self.said if name == what]
+    def heard(self, what: str) -> list[Any]:
+        return [value for name, value in self.events if name == what]
 
 
 def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
@@ -100,7 +100,7 @@ def carry_out(
 
 @dataclass
 class Wishes:
-    """A guide that decides by the records so far."""
+    """A rule that decides by the records so far."""
 
     settled: Callable[[Record], bool]
     over: Callable[[], bool] = lambda: False
@@ -118,7 +118,7 @@ def run_until(
 ) -> dict[str, Record]:
     names = [name for group in groups for name in group]
     at_work, chosen, wishes.records = make_session(made, *names)
-    by_name = {one.name: one for one in chosen}
+    by_name = {it.name: it for it in chosen}
     in_groups = [[by_name[name] for name in group] for group in groups]
     at_work.carry_out_until(wishes, in_groups, ["a", "b"], most_rounds, budget_s)
     return wishes.records

@@ -29,8 +29,8 @@ def launched(**more: Any) -> dict[str, Any]:
         "end": at(5.2, 0.6, 0.12, wakeups=5040, system_calls=7000),
         "exit": at(5.5, 0.95, 0.15, wakeups=5060, system_calls=9000),
     }
-    told = {"used": used, "launcher_s": 0.02, "by_proc": False, "started_ns": 50_000_000}
-    return {**told, "marks": marks, **more}
+    report = {"used": used, "launcher_s": 0.02, "by_proc": False, "started_ns": 50_000_000}
+    return {**report, "marks": marks, **more}
 
 
 def worker(pid: int, **more: Any) -> dict[str, Any]:
@@ -85,17 +85,17 @@ def test_lateness_is_taken_over_all_workers() -> None:
     assert metrics["item_latency_p99"] == pytest.approx(0.001)
     assert metrics["item_latency_max"] == pytest.approx(0.0091)
     # Of a worker, how late its poke was done.
-    told = launched(lateness_ns=[[2_000_000, 1]], lateness_max_ns=2_000_000)
-    metrics = metrics_of(REAL_S, told, [])
+    report = launched(lateness_ns=[[2_000_000, 1]], lateness_max_ns=2_000_000)
+    metrics = metrics_of(REAL_S, report, [])
     assert metrics["item_latency_p99"] == metrics["item_latency_max"] == 0.002
     assert "items_out" not in metrics
 
 
 @pytest.mark.parametrize("mark", ["begin", "end"])
 def test_what_never_polled_to_its_end_has_no_window(mark: str) -> None:
-    plain = launched()
-    del plain["marks"][mark]
-    metrics = metrics_of(REAL_S, plain, [worker(1)])
+    incomplete_report = launched()
+    del incomplete_report["marks"][mark]
+    metrics = metrics_of(REAL_S, incomplete_report, [worker(1)])
     assert metrics["time_cpu"] == pytest.approx(0.95)
     assert not {"time_cpu_idle", "wakeups", "items_out", "time_startup"} & metrics.keys()
 

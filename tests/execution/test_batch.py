@@ -19,7 +19,7 @@ import pytest
 from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
 from waitbench.execution.accounting import metrics_of
-from waitbench.execution.batch import MEETINGS, Place
+from waitbench.execution.batch import BARRIERS, BatchSlot
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
@@ -48,24 +48,24 @@ POKE = '[poke]\ncommand = "sleep 0.1"\n'
 
 
 def batch(
-    folder: Path, codes: Sequence[str], more: str = CALM, ends_alone_s: float = math.inf
+    folder: Path, codes: Sequence[str], more: str = CALM, shutdown_turn_s: float = math.inf
 ) -> list[Launched]:
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
     together.mkdir()
-    places = [Place(str(together), one, len(codes), ends_alone_s) for one in range(len(codes))]
-    for place in places:
-        place.enter()
+    slots = [BatchSlot(str(together), it, len(codes), shutdown_turn_s) for it in range(len(codes))]
+    for slot in slots:
+        slot.enter()
 
     def run(number: int) -> Launched:
-        place = vars(places[number])
-        found = worker(
-            folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, place=place,
+        slot = vars(slots[number])
+        launched = worker(
+            folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, slot=slot,
             scenario="mine-acted" if "[[phase]]" in more else "mine",
         )  # fmt: skip
         # What the harness does when a run is over.
-        places[number].leave()
-        return found
+        slots[number].leave()
+        return launched
 
     with ThreadPoolExecutor(len(codes)) as pool:
         return list(pool.map(run, range(len(codes))))
@@ -77,23 +77,23 @@ def overlap(spans: Sequence[tuple[float, float]]) -> bool:
     return any(after[0] < before[1] for before, after in pairwise(ordered))
 
 
-def marks(found: Sequence[Launched], begin: str, end: str) -> list[tuple[float, float]]:
-    of = [one.report["marks"] for one in found]
-    return [(one[begin]["monotonic_ns"] / 1e9, one[end]["monotonic_ns"] / 1e9) for one in of]
+def marks(launches: Sequence[Launched], begin: str, end: str) -> list[tuple[float, float]]:
+    readings = [launched.report["marks"] for launched in launches]
+    return [(it[begin]["monotonic_ns"] / 1e9, it[end]["monotonic_ns"] / 1e9) for it in readings]
 
 
 def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path: Path) -> None:
-    found = batch(tmp_path, [STAMPS] * 3, f"{CALM}{POKE}")
-    assert [(one.exit_code, one.failure) for one in found] == [(0, "")] * 3
-    stamps = [[float(line) for line in one.output.split() if line != "up"] for one in found]
-    starts = [(one[0], one[1]) for one in stamps]
+    launches = batch(tmp_path, [STAMPS] * 3, f"{CALM}{POKE}")
+    assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 3
+    stamps = [[float(line) for line in it.output.split() if line != "up"] for it in launches]
+    starts = [(it[0], it[1]) for it in stamps]
     assert not overlap(starts)
-    assert not overlap([(one[2], one[3]) for one in stamps])
-    windows = marks(found, "begin", "end")
+    assert not overlap([(it[2], it[3]) for it in stamps])
+    windows = marks(launches, "begin", "end")
     assert max(begin for begin, _ in windows) < min(end for _, end in windows)
     assert max(end for _, end in starts) < min(begin for begin, _ in windows)
     # Pokes and ends come after all windows, and one run's are over before those of the next begin.
-    last = marks(found, "told", "exit")
+    last = marks(launches, "ending", "exit")
     assert not overlap(last)
     assert max(end for _, end in windows) < min(begin for begin, _ in last)
 
@@ -112,8 +112,8 @@ signal.signal(signal.SIGTERM, end)
 print("up", flush=True)
 while True: time.sleep(1)
 """
-    found = batch(tmp_path, [meets] * 3, f"{CALM}{POKE}", ends_alone_s=0.05)
-    assert [(one.exit_code, one.failure) for one in found] == [(0, "")] * 3
+    launches = batch(tmp_path, [meets] * 3, f"{CALM}{POKE}", shutdown_turn_s=0.05)
+    assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 3
 
 
 def test_phases_begin_when_all_have_settled_and_are_over_before_the_windows(
@@ -122,10 +122,10 @@ def test_phases_begin_when_all_have_settled_and_are_over_before_the_windows(
     slow = STAMPS.replace("time.sleep(0.1)", "time.sleep(1)")
     stamps = "import time; print(time.monotonic(), file=open('began', 'w'))"
     act = json.dumps([sys.executable, "-c", stamps])
-    found = batch(tmp_path, [STAMPS, slow], f'{CALM}[[phase]]\nname = "acted"\nrun = {act}\n')
-    assert [one.failure for one in found] == ["", ""]
-    ready = max(one.report["ready_ns"] for one in found) / 1e9
-    windows = marks(found, "begin", "end")
+    launches = batch(tmp_path, [STAMPS, slow], f'{CALM}[[phase]]\nname = "acted"\nrun = {act}\n')
+    assert [it.failure for it in launches] == ["", ""]
+    ready = max(it.report["ready_ns"] for it in launches) / 1e9
+    windows = marks(launches, "begin", "end")
     began = [float(path.read_text()) for path in tmp_path.rglob("began")]
     assert len(began) == 2
     assert all(ready < at < min(begin for begin, _ in windows) for at in began)
@@ -134,15 +134,15 @@ def test_phases_begin_when_all_have_settled_and_are_over_before_the_windows(
 def test_to_wait_for_others_is_in_no_time_and_its_cpu_in_none_of_the_parts(tmp_path: Path) -> None:
     burns = "import time\nprint('up', flush=True)\nwhile True: time.process_time()"
     slow = f"import time\ntime.sleep(1)\n{burns}"
-    found = batch(tmp_path, [burns, slow])
-    assert [one.failure for one in found] == ["", ""]
-    waits = found[0].report
-    assert waits["waited_s"] + found[1].report["waited_s"] > 0.5
+    launches = batch(tmp_path, [burns, slow])
+    assert [it.failure for it in launches] == ["", ""]
+    waits = launches[0].report
+    assert waits["waited_s"] + launches[1].report["waited_s"] > 0.5
     metrics = metrics_of(9.0, waits, [])
     assert metrics["time_wall_clock"] == 9.0 - waits["waited_s"]
     parts = sum(metrics[f"time_cpu_{part}"] for part in ("startup", "idle", "shutdown"))
-    at = {name: one["cpu_s"] for name, one in waits["marks"].items()}
-    waiting_s = at["begin"] - at["started"] + at["told"] - at["end"]
+    at = {name: it["cpu_s"] for name, it in waits["marks"].items()}
+    waiting_s = at["begin"] - at["started"] + at["ending"] - at["end"]
     assert waiting_s > 0
     assert abs(metrics["time_cpu"] - parts - waiting_s) < 1e-6
     assert metrics["time_cpu_startup"] == at["started"]
@@ -152,25 +152,25 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
     killed = "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)"
     later = "import os, time\nprint('up', flush=True)\ntime.sleep(0.5)\nos.kill(os.getppid(), 9)"
     quits = "print('up', flush=True)"
-    found = batch(tmp_path, [STAMPS, killed, STAMPS, later, quits])
-    assert [one.exit_code for one in found] == [0, -9, 0, -9, 1]
-    assert "ended with exit code 0" in found[4].failure
+    launches = batch(tmp_path, [STAMPS, killed, STAMPS, later, quits])
+    assert [it.exit_code for it in launches] == [0, -9, 0, -9, 1]
+    assert "ended with exit code 0" in launches[4].failure
 
 
 def test_who_leaves_on_a_full_disk_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = places = [Place(str(tmp_path), number, 2) for number in (0, 1)]
-    for place in places:
-        place.enter()
+    first, second = slots = [BatchSlot(str(tmp_path), number, 2) for number in (0, 1)]
+    for slot in slots:
+        slot.enter()
 
     def fill(*_path: object, **_options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "touch", fill)
     first.leave()
-    for where in MEETINGS:
-        second.meet(where, lambda: pytest.fail("it waits"))
+    for barrier in BARRIERS:
+        second.wait_at(barrier, lambda: pytest.fail("it waits"))
 
 
 class Service:
@@ -221,11 +221,9 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
         ],
         math.inf,
     )
-    foreign = [
-        one.metrics["machine_foreign_cpu"] for one in results if isinstance(one, Measurement)
-    ]
+    foreign = [it.metrics["machine_foreign_cpu"] for it in results if isinstance(it, Measurement)]
     assert foreign == [others_s] * len(foreign)
-    assert [type(one) for one in results] == [
+    assert [type(it) for it in results] == [
         Measurement,
         Measurement if second == "b" else Outcome,
     ]

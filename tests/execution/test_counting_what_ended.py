@@ -45,20 +45,20 @@ BOTH = [
 def test_wakeups_of_what_has_ended_are_counted(
     does: str, by: tuple[str, ...], tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, COUNTS + does, LONGER, program=by)
-    assert found.exit_code == 0, found.failure
+    result = worker(tmp_path, COUNTS + does, LONGER, program=by)
+    assert result.exit_code == 0, result.failure
     slept = (tmp_path / "run" / "work" / "slept").stat().st_size
-    alive_ns = found.report["marks"]["exit"]["monotonic_ns"] - found.report["ready_ns"]
-    share = found.rise("monotonic_ns") / alive_ns
+    alive_ns = result.report["marks"]["exit"]["monotonic_ns"] - result.report["ready_ns"]
+    share = result.rise("monotonic_ns") / alive_ns
     # It does the same all the time.
-    assert 0.6 * share * slept < metrics_of(9.0, found.report, [])["wakeups"] < 1.7 * share * slept
+    assert 0.6 * share * slept < metrics_of(9.0, result.report, [])["wakeups"] < 1.7 * share * slept
 
 
 def test_where_nobody_waits_for_children_proc_has_no_wakeups(tmp_path: Path) -> None:
     does = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: nap(1)"
-    found = worker(tmp_path, COUNTS + does, program=REFUSED)
-    assert found.exit_code == 0, found.failure
-    assert "wakeups" not in metrics_of(9.0, found.report, [])
+    result = worker(tmp_path, COUNTS + does, program=REFUSED)
+    assert result.exit_code == 0, result.failure
+    assert "wakeups" not in metrics_of(9.0, result.report, [])
 
 
 UNWAITED = """
@@ -75,10 +75,10 @@ def test_cpu_of_children_that_nobody_waits_for_adds_to_that_of_a_parent_that_wak
     tmp_path: Path,
 ) -> None:
     """The kernel's counter lacks a part of each wake-up, and the clocks lack the children."""
-    found = worker(tmp_path, COUNTS + UNWAITED, LONGER)
-    assert found.exit_code == 0, found.failure
+    result = worker(tmp_path, COUNTS + UNWAITED, LONGER)
+    assert result.exit_code == 0, result.failure
     used_s = sum(map(float, (tmp_path / "run" / "work" / "used").read_text().split()))
-    assert metrics_of(9.0, found.report, [])["time_cpu"] > 0.95 * used_s
+    assert metrics_of(9.0, result.report, [])["time_cpu"] > 0.95 * used_s
 
 
 @pytest.mark.parametrize("orphans", [False, True], ids=["its own", "adopted by the launcher"])
@@ -94,6 +94,6 @@ while True:
     os.waitpid(child, 0)
     time.sleep(0.25)
 """
-    found = worker(tmp_path, COUNTS + does, LONGER)
-    assert found.exit_code == 0, found.failure
-    assert found.report["totals"]["processes_replaced"] >= 1
+    result = worker(tmp_path, COUNTS + does, LONGER)
+    assert result.exit_code == 0, result.failure
+    assert result.report["totals"]["processes_replaced"] >= 1

@@ -27,15 +27,15 @@ while time.process_time() < end: pass
 
 @needs_events
 def test_what_is_counted_at_the_marks_is_that_of_the_window(tmp_path: Path) -> None:
-    found = dataflow(tmp_path, WAITS)
-    assert (found.exit_code, found.failure) == (0, "")
-    assert not found.report["by_proc"]
-    marks = found.report["marks"]
+    result = dataflow(tmp_path, WAITS)
+    assert (result.exit_code, result.failure) == (0, "")
+    assert not result.report["by_proc"]
+    marks = result.report["marks"]
     assert list(marks) == ["begin", "end", "exit"]
-    assert 50 <= found.rise("wakeups") < 100
-    assert 0 < found.rise("cpu_s") < marks["exit"]["cpu_s"] - marks["end"]["cpu_s"]
+    assert 50 <= result.rise("wakeups") < 100
+    assert 0 < result.rise("cpu_s") < marks["exit"]["cpu_s"] - marks["end"]["cpu_s"]
     assert marks["exit"]["cpu_s"] - marks["end"]["cpu_s"] >= 0.15
-    used = found.report["used"]
+    used = result.report["used"]
     assert used["time_user"] + used["time_system"] == pytest.approx(marks["exit"]["cpu_s"])
     assert used["memory_peak_resident"] > 50_000_000
 
@@ -59,13 +59,13 @@ def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
     program: tuple[str, ...], tmp_path: Path
 ) -> None:
     # No kernel has an event of this number.
-    found = dataflow(tmp_path, ENDS_WITH_ITS_INPUT, program=program, tracepoint=2**31)
-    assert (found.exit_code, found.failure) == (0, "")
+    result = dataflow(tmp_path, ENDS_WITH_ITS_INPUT, program=program, tracepoint=2**31)
+    assert (result.exit_code, result.failure) == (0, "")
     # Two hundred, and what it takes to take turns.
-    assert 150 <= metrics_of(9.0, found.report, [])["wakeups"] < 300
-    assert found.rise("cpu_s") > 0
-    assert "system_calls" not in found.report["marks"]["end"]
-    assert found.report["by_proc"] is (program is REFUSED or not counts_events())
+    assert 150 <= metrics_of(9.0, result.report, [])["wakeups"] < 300
+    assert result.rise("cpu_s") > 0
+    assert "system_calls" not in result.report["marks"]["end"]
+    assert result.report["by_proc"] is (program is REFUSED or not counts_events())
 
 
 PEER = """
@@ -100,11 +100,11 @@ if index == 1: time.sleep(0.5)
 if index == 1: print(time.monotonic_ns(), flush=True)
 probe.end_of_input()
 """
-    found = dataflow(tmp_path, code, 2)
-    assert (found.exit_code, found.failure) == (0, "")
-    begun_ns, ended_ns = map(int, found.output.split())
-    assert begun_ns <= found.report["marks"]["begin"]["monotonic_ns"] < ended_ns
-    assert ended_ns <= found.report["marks"]["end"]["monotonic_ns"]
+    result = dataflow(tmp_path, code, 2)
+    assert (result.exit_code, result.failure) == (0, "")
+    begun_ns, ended_ns = map(int, result.output.split())
+    assert begun_ns <= result.report["marks"]["begin"]["monotonic_ns"] < ended_ns
+    assert ended_ns <= result.report["marks"]["end"]["monotonic_ns"]
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ probe.end_of_input()
 def test_a_process_that_fails_ends_the_run_with_its_exit_code(
     code: str, processes: int, python: str, exit_code: int, complaint: str, tmp_path: Path
 ) -> None:
-    found = dataflow(tmp_path, code, processes, python=python)
-    assert (found.exit_code, found.failure, found.report) == (exit_code, "", {})
-    assert complaint in found.complaint
+    result = dataflow(tmp_path, code, processes, python=python)
+    assert (result.exit_code, result.failure, result.report) == (exit_code, "", {})
+    assert complaint in result.complaint
 
 
 LEAVES = "import os, time\nif os.fork() == 0: time.sleep(600)"
@@ -131,13 +131,13 @@ LEAVES = "import os, time\nif os.fork() == 0: time.sleep(600)"
 def test_what_a_process_leaves_behind_is_killed_and_said_unless_it_ends_soon(
     tmp_path: Path,
 ) -> None:
-    found = dataflow(tmp_path / "stays", LEAVES)
-    assert (found.exit_code, found.report) == (1, {})
-    assert found.failure.endswith("' still ran after the dataflow's end; killed")
-    assert "time.sleep(600)" in found.failure, "it is named"
-    found = dataflow(tmp_path / "ends", LEAVES.replace("(600)", "(0.1)"))
-    assert (found.exit_code, found.failure) == (0, "")
-    assert list(found.report["marks"]) == ["exit"], "without a probe"
+    result = dataflow(tmp_path / "stays", LEAVES)
+    assert (result.exit_code, result.report) == (1, {})
+    assert result.failure.endswith("' still ran after the dataflow's end; killed")
+    assert "time.sleep(600)" in result.failure, "it is named"
+    result = dataflow(tmp_path / "ends", LEAVES.replace("(600)", "(0.1)"))
+    assert (result.exit_code, result.failure) == (0, "")
+    assert list(result.report["marks"]) == ["exit"], "without a probe"
 
 
 CALLS = 3000
@@ -193,12 +193,12 @@ DAEMON = CHILD.replace(
 def test_all_that_ran_before_the_probe_is_counted_and_nothing_of_the_observer(
     program: str, tmp_path: Path
 ) -> None:
-    found = dataflow(tmp_path, WORK + program, tracepoint=COUNTER.tracepoint)
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.rise("cpu_s") > 0.09
-    assert found.rise("wakeups") >= 90
+    result = dataflow(tmp_path, WORK + program, tracepoint=COUNTER.tracepoint)
+    assert (result.exit_code, result.failure) == (0, "")
+    assert result.rise("cpu_s") > 0.09
+    assert result.rise("wakeups") >= 90
     if COUNTER.tracepoint is not None:
-        assert CALLS + 100 <= found.rise("system_calls") < CALLS + 1000
+        assert CALLS + 100 <= result.rise("system_calls") < CALLS + 1000
 
 
 def test_a_window_of_which_one_end_is_told_is_no_measurement(tmp_path: Path) -> None:
@@ -211,6 +211,6 @@ os.closerange(3, 64)
 probe.end_of_input()
 time.sleep(0.4)
 """
-    found = dataflow(tmp_path, code)
-    assert (found.exit_code, found.report) == (1, {})
-    assert found.failure.startswith("it marked the beginning or the end")
+    result = dataflow(tmp_path, code)
+    assert (result.exit_code, result.report) == (1, {})
+    assert result.failure.startswith("it marked the beginning or the end")

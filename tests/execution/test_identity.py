@@ -14,10 +14,10 @@ NAMES = ["tool/__init__.py", "tool_helper.py", "tests/__init__.py"]
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
-    found = Environment(tmp_path / "environment", facts())
+    made_environment = Environment(tmp_path / "environment", facts())
     for name in NAMES:
         made(tmp_path / "environment/lib/python3.11/site-packages", name)
-    return found
+    return made_environment
 
 
 def made(folder: Path, name: str) -> str:
@@ -27,7 +27,7 @@ def made(folder: Path, name: str) -> str:
     return str(path)
 
 
-def told(folder: Path, command: str = "", file: str = "", **variables: str) -> Any:
+def launch_config(folder: Path, command: str = "", file: str = "", **variables: str) -> Any:
     return {
         "values": {"here": str(folder)}, "command": command.split(), "environment": variables,
         "files": [file],
@@ -47,8 +47,8 @@ def test_code_of_another_folder_is_none_of_the_revision(
     given: dict[str, str], why: str, environment: Environment, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
-    found = why_foreign([made(tree, NAMES[0])], NAMES, environment, told(tree, **given))
-    assert found == (
+    reason = why_foreign([made(tree, NAMES[0])], NAMES, environment, launch_config(tree, **given))
+    assert reason == (
         f"it loads tool from {tree}, not from the environment of its revision, as {why}: name the "
         "scripts that it needs in 'files', which copies them elsewhere"
     )
@@ -58,7 +58,7 @@ def test_a_file_beside_the_worker_may_hide_the_revision(
     environment: Environment, tmp_path: Path
 ) -> None:
     loaded = [made(tmp_path / "work", "tool_helper.py")]
-    given = told(tmp_path, file=f"{tmp_path}/tool_helper.py")
+    given = launch_config(tmp_path, file=f"{tmp_path}/tool_helper.py")
     why = why_foreign(loaded, ["tool_helper.py"], environment, given)
     assert why == "it loads tool_helper.py of 'files', not of its revision: rename that file"
 
@@ -69,9 +69,9 @@ def test_what_is_loaded_from_the_environment_too_is_the_revision(
     """Such as one of several packages, however their folder is called."""
     link = tmp_path / "link"
     link.symlink_to(environment.folder)
-    own = made(link / "lib/python3.11/site-packages", NAMES[0])
-    loaded = [own, made(tmp_path / "tree", NAMES[2])]
-    assert why_foreign(loaded, NAMES, environment, told(tmp_path / "tree")) is None
+    module = made(link / "lib/python3.11/site-packages", NAMES[0])
+    loaded = [module, made(tmp_path / "tree", NAMES[2])]
+    assert why_foreign(loaded, NAMES, environment, launch_config(tmp_path / "tree")) is None
 
 
 def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
@@ -79,5 +79,5 @@ def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
 ) -> None:
     made(tmp_path / "site/kombu", "__init__.py")
     loaded = [made(tmp_path / "site/kombu", NAMES[1])]
-    assert why_foreign(loaded, NAMES, environment, told(tmp_path)) is None
-    assert why_foreign([], NAMES, environment, told(tmp_path)) is None
+    assert why_foreign(loaded, NAMES, environment, launch_config(tmp_path)) is None
+    assert why_foreign([], NAMES, environment, launch_config(tmp_path)) is None

@@ -40,16 +40,16 @@ def test_memory_that_grows_while_a_worker_waits_fails_its_gate(tmp_path: Path) -
 def test_dear_runs_are_not_repeated_away_by_what_they_leave_behind(
     share: float, tmp_path: Path
 ) -> None:
-    found = gates_of(tmp_path, Behaviour(share=share, burns_at_its_end_s=3.0, leaves_s=1.5), 5)
-    assert GateOutcome.PASS not in found
-    assert GateOutcome.FAIL in found
+    result = gates_of(tmp_path, Behaviour(share=share, burns_at_its_end_s=3.0, leaves_s=1.5), 5)
+    assert GateOutcome.PASS not in result
+    assert GateOutcome.FAIL in result
 
 
 def test_what_is_left_behind_by_a_candidate_that_costs_the_same_fails_nothing(
     tmp_path: Path,
 ) -> None:
-    found = gates_of(tmp_path, Behaviour(leaves_s=1.5), 3)
-    assert [*found] == [GateOutcome.INCONCLUSIVE]
+    result = gates_of(tmp_path, Behaviour(leaves_s=1.5), 3)
+    assert [*result] == [GateOutcome.INCONCLUSIVE]
 
 
 GATES = 20
@@ -68,5 +68,5 @@ FEW = GATES // 5
 def test_a_worker_that_does_the_same_passes_and_one_that_rarely_costs_more_does_not(
     behaviour: Behaviour, least: int, most: int, tmp_path: Path
 ) -> None:
-    found = gates_of(tmp_path, behaviour, GATES)
-    assert least <= found[GateOutcome.PASS] <= most, found
+    result = gates_of(tmp_path, behaviour, GATES)
+    assert least <= result[GateOutcome.PASS] <= most, result

@@ -32,7 +32,7 @@ RuntimeError: (src/run.rs) error in step
 
 
 @pytest.mark.parametrize(
-    ("stderr", "said"),
+    ("stderr", "printed"),
     [
         ("", ""),
         ("a\nlast\n\n", ": last"),
@@ -49,13 +49,13 @@ RuntimeError: (src/run.rs) error in step
     ],
 )  # fmt: skip
 def test_the_last_words_of_a_run_are_its_whole_chain_of_exceptions(
-    tmp_path: Path, stderr: str, said: str
+    tmp_path: Path, stderr: str, printed: str
 ) -> None:
     path = tmp_path / "stderr"
     path.write_text(stderr)
-    assert _last_words(path).startswith(said)
+    assert _last_words(path).startswith(printed)
     assert _last_words(path).count("RuntimeError") <= 1
-    assert bool(said) == bool(_last_words(path))
+    assert bool(printed) == bool(_last_words(path))
 
 
 def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(
@@ -69,18 +69,18 @@ def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("printed", "version"),
     # The last is the package of that name on the Python index.
     [("hyperfine 1.12.0", None), ("hyperfine 1.13.0", "1.13.0"), ("muon spin rotation", None)],
 )
 def test_an_old_hyperfine_on_path_is_passed_over(
-    said: str, version: str | None, tmp_path: Path
+    printed: str, version: str | None, tmp_path: Path
 ) -> None:
     program = tmp_path / "hyperfine"
-    program.write_text(f"#!/bin/sh\necho {said}\n")
+    program.write_text(f"#!/bin/sh\necho {printed}\n")
     program.chmod(0o755)
-    found = hyperfine._program_at(str(program))
-    assert found == (version and hyperfine.Hyperfine(str(program), version))
+    hyperfine_found = hyperfine._program_at(program)
+    assert hyperfine_found == (version and hyperfine.Hyperfine(str(program), version))
 
 
 EXPORT_1 = """{"results": [{"command": "x", "mean": 0.5, "stddev": null, "median": 0.5,

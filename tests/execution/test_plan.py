@@ -95,6 +95,6 @@ def test_the_values_of_a_scan_take_turns_within_each_round() -> None:
     for number in range(7):
         one_round = [run for run in of_scan if run.round == number]
         assert one_round == of_scan[number * 6 : number * 6 + 6]
-        assert Counter(run.scenario.name for run in one_round) == {one.name: 2 for one in values}
+        assert Counter(run.scenario.name for run in one_round) == {it.name: 2 for it in values}
         firsts[one_round[0].scenario.name] += number > 0
     assert set(firsts.values()) == {2}

@@ -64,8 +64,8 @@ def up(folder: Path, *names: str) -> AbstractContextManager[Running]:
 def environment_of(port: int) -> Mapping[str, str]:
     opener = build_opener(ProxyHandler({}))
     with opener.open(f"http://127.0.0.1:{port}", timeout=30) as response:
-        found: Mapping[str, str] = json.load(response)
-        return found
+        environment: Mapping[str, str] = json.load(response)
+        return environment
 
 
 def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_an_error(
@@ -77,25 +77,25 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
     with (
         pytest.raises(ZeroDivisionError),
         variables.only_listed(),
-        up(tmp_path, "first", "second") as found,
+        up(tmp_path, "first", "second") as up_services,
     ):
-        assert [server.service.name for server in found.servers] == ["first", "second"]
-        assert len({server.port for server in found.servers}) == 2
-        for name, server in zip(("first", "second"), found.servers, strict=True):
+        assert [server.service.name for server in up_services.servers] == ["first", "second"]
+        assert len({server.port for server in up_services.servers}) == 2
+        for name, server in zip(("first", "second"), up_services.servers, strict=True):
             assert server.folder == tmp_path / f"service-{name}"
             environment = environment_of(server.port)
             assert {*GUARD.mark().items()} <= {*environment.items()}
             assert of_the_user not in environment.values()
-        assert found.cpu_s() > 0, "each has started a Python"
+        assert up_services.cpu_s() > 0, "each has started a Python"
         raise ZeroDivisionError
-    assert not any(psutil.pid_exists(server.pid) for server in found.servers)
+    assert not any(psutil.pid_exists(server.pid) for server in up_services.servers)
 
 
 ENDED = "The service broken ended with exit code 1 before it was ready"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         ((sys.executable, "-c", "raise SystemExit('no model')"), f"{ENDED}. It printed: no model"),
         ((sys.executable, "-c", "raise SystemExit(1)"), rf"{ENDED}\. It printed nothing\."),
@@ -103,56 +103,56 @@ ENDED = "The service broken ended with exit code 1 before it was ready"
     ],
 )
 def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_before_it_end(
-    words: Sequence[str], said: str, tmp_path: Path, cache: Cache
+    words: Sequence[str], expected: str, tmp_path: Path, cache: Cache
 ) -> None:
     with (
-        pytest.raises(HarnessError, match=said) as raised,
+        pytest.raises(HarnessError, match=expected) as raised,
         running([service("first"), serving("broken", words)], tmp_path, cache),
     ):
         pytest.fail("never gets here")
     log = cache.folder("logs") / "service-broken.log"
-    if said.startswith(ENDED):
+    if expected.startswith(ENDED):
         assert str(raised.value).splitlines()[1] == f"Its log: {log}"
-        assert ("no model" in log.read_text()) == ("no model" in said)
+        assert ("no model" in log.read_text()) == ("no model" in expected)
     until(lambda: not processes_with(str(tmp_path)))
 
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
-    with up(tmp_path, "first", "second") as found:
-        environment_of(found.servers[0].port)
-        psutil.Process(found.servers[0].pid).kill()
-        until(lambda: found.ended() is not None)
+    with up(tmp_path, "first", "second") as up_services:
+        environment_of(up_services.servers[0].port)
+        psutil.Process(up_services.servers[0].pid).kill()
+        until(lambda: up_services.why_ended() is not None)
         with pytest.raises(HarnessError, match=r"^the first ended, with exit code 137: .*GET /"):
-            found.cpu_s()
-        assert "about to serve" in found.last_words()
-        assert "service-first.log" in found.last_words()
-        assert "service-second.log" not in found.last_words()
+            up_services.cpu_s()
+        assert "about to serve" in up_services.last_words()
+        assert "service-first.log" in up_services.last_words()
+        assert "service-second.log" not in up_services.last_words()
 
 
 def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_started_again(
     tmp_path: Path,
 ) -> None:
-    with up(tmp_path, "first") as found:
-        (server,) = found.servers
+    with up(tmp_path, "first") as up_services:
+        (server,) = up_services.servers
         launcher, port = server.process.pid, server.port
         for _ in range(2):
             environment_of(port)
             (pid,) = trees.below(launcher)
             assert os.sched_getscheduler(pid) == os.SCHED_BATCH, "it preempts no worker"
-            before_s = found.cpu_s()
+            before_s = up_services.cpu_s()
             os.kill(launcher, STOP)
             until(lambda: not trees.below(launcher))
-            assert found.cpu_s() >= before_s, "what it has used is its own"
-            assert found.ended() is None
+            assert up_services.cpu_s() >= before_s, "what it has used is its own"
+            assert up_services.why_ended() is None
             os.kill(launcher, START)
             until(lambda: asked(server.up) == 1)
             assert ports.is_listened_to(port), "it is up when it is ready again"
-            assert found.cpu_s() > before_s, "it has started another Python"
+            assert up_services.cpu_s() > before_s, "it has started another Python"
         (pid,) = trees.below(launcher)
         os.kill(pid, signal.SIGKILL)
-        until(lambda: found.ended() is not None)
-    with up(tmp_path, "second") as found:
-        launcher = found.servers[0].process.pid
+        until(lambda: up_services.why_ended() is not None)
+    with up(tmp_path, "second") as up_services:
+        launcher = up_services.servers[0].process.pid
         os.kill(launcher, STOP)
         until(lambda: not trees.below(launcher))
     assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
@@ -188,8 +188,8 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
 ) -> None:
     file = ServiceFile(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
     late = Service(name="late", file=file, values={"here": ""})
-    with running([late], tmp_path, Cache(tmp_path / "cache")) as found:
-        (server,) = found.servers
+    with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
+        (server,) = up_services.servers
         for number in range(2):
             assert (server.folder / "is-late").exists()
             os.kill(server.process.pid, STOP)
@@ -199,7 +199,7 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
             (server.folder / "is-late").unlink()
             os.kill(server.process.pid, START)
             until(lambda: asked(server.up) == 1)
-            assert found.ended() is None
+            assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
 
 
@@ -207,12 +207,12 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
 def test_a_service_that_is_not_ready_in_time_is_named_with_what_was_waited_for(
     condition: Mapping[str, Any], tmp_path: Path, cache: Cache
 ) -> None:
-    said = "The service slow was not ready within 0.3 s"
+    expected = "The service slow was not ready within 0.3 s"
     hint = r": no line of its output matches '\^Ready'\. It printed: not yet Ready"
     words = ("sh", "-c", "echo not yet Ready; exec sleep 60")
     ready = convert({"within": 0.3, **condition}, Condition, dec_hook=lambda kind, it: kind(it))
     with (
-        pytest.raises(HarnessError, match=said + (hint if "log" in condition else "")),
+        pytest.raises(HarnessError, match=expected + (hint if "log" in condition else "")),
         running([serving("slow", words, ready)], tmp_path, cache),
     ):
         pytest.fail("never gets here")
@@ -224,13 +224,15 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
 ) -> None:
     once = "test -e once || echo Ready; touch once; exec sleep 60"
     service = serving("other", ("sh", "-c", once), Condition(log="Ready", within=0.5))
-    with running([service], tmp_path, cache) as found:
-        (server,) = found.servers
+    with running([service], tmp_path, cache) as up_services:
+        (server,) = up_services.servers
         for order in (STOP, START):
             os.kill(server.process.pid, order)
             until(lambda: asked(server.up) == 0)
-        until(lambda: found.ended() is not None)
-        assert "it was not ready within 0.5 s: no line of its output" in str(found.ended())
+        until(lambda: up_services.why_ended() is not None)
+        assert "it was not ready within 0.5 s: no line of its output" in str(
+            up_services.why_ended()
+        )
 
 
 @pytest.mark.parametrize("hangs", [False, True])
@@ -283,11 +285,11 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
     (tmp_path / "forking.py").write_text(FORKING)
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
     forking = serving("forking", words, Condition(command=Words(("true",))))
-    with running([forking], tmp_path, Cache(tmp_path / "cache")) as found:
-        folder = found.servers[0].folder
-        before = found.cpu_s()
+    with running([forking], tmp_path, Cache(tmp_path / "cache")) as up_services:
+        folder = up_services.servers[0].folder
+        before = up_services.cpu_s()
         (folder / "begin").touch()
         until((folder / "burnt").exists)
-        assert found.cpu_s() - before > 0.25
-        assert found.ended() is None
+        assert up_services.cpu_s() - before > 0.25
+        assert up_services.why_ended() is None
     assert not processes_with(str(tmp_path))

@@ -36,9 +36,9 @@ from waitbench.model.scenario import Scenario
 def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> None:
     def disturb_once(planned: PlannedRun, before: int) -> Result:
         disturbs = planned.round == 2 and planned.label == "a" and before == 0
-        return disturbed(planned) if disturbs else plain(planned)
+        return disturbed(planned) if disturbs else undisturbed(planned)
 
-    def plain(planned: PlannedRun) -> Result:
+    def undisturbed(planned: PlannedRun) -> Result:
         # A hypervisor takes from who wants CPU: a worker that spins would excuse itself.
         metrics = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.9}
         return measurement(planned.label, planned.round, metrics)
@@ -53,8 +53,8 @@ def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> Non
     assert [(o.label, o.reason) for o in record.outcomes] == [("a", DISTURBED), ("b", DISTURBED)]
     assert "0.70 s of CPU" in record.outcomes[0].message
     # What was kept of the disturbed runs is taken back on disk, too.
-    kept = [result for _, result in made.told("keep")]
-    assert [result for result in kept if result in record.outcomes] == record.outcomes
+    saved = [result for _, result in made.heard("keep")]
+    assert [result for result in saved if result in record.outcomes] == record.outcomes
 
 
 def test_a_round_in_which_a_run_failed_is_not_repeated_and_the_failure_stays() -> None:
@@ -65,7 +65,7 @@ def test_a_round_in_which_a_run_failed_is_not_repeated_and_the_failure_stays() -
     made = Made(crash)
     record = carry_out(made, 2, "one")["one"]
     assert made.runs.count(("one", 2, "a")) == 1
-    assert {(one.label, one.round) for one in record.failures} == {("b", 2)}
+    assert {(run.label, run.round) for run in record.failures} == {("b", 2)}
     assert [run.marks for run in record.of("a")] == [(DISTURBED,)] * 2
 
 
@@ -81,7 +81,7 @@ def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     made = Made(fail_b)
     record = carry_out(made, 4, "one")["one"]
     assert sum(label == "b" for _, _, label in made.runs) == tried
-    assert made.told("skip") == ["b"] * (5 - tried)
+    assert made.heard("skip") == ["b"] * (5 - tried)
     assert len(record.of("a")) == 4
 
 
@@ -93,7 +93,7 @@ def test_on_a_machine_that_is_always_busy_one_round_is_repeated_and_all_are_mark
     assert tries == [1, 2, 1, 1, 1, 1]
     assert record.disturbed_rounds == {1, 2, 3, 4, 5, 6}
     assert [run.marks for run in record.measurements] == [(DISTURBED,)] * 12
-    assert [(one.label, one.round) for one in record.outcomes] == [("a", 2), ("b", 2)]
+    assert [(run.label, run.round) for run in record.outcomes] == [("a", 2), ("b", 2)]
 
 
 def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
@@ -125,7 +125,7 @@ def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.Monkey
     records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
     assert now[0] <= 115
-    assert made.told("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
+    assert made.heard("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
 
 
 def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:
@@ -191,7 +191,7 @@ def windows(
         return first(planned, tries) if window_s is None else good(planned)
 
     at_work, _, records = make_session(Made(run), "one")
-    records["one"].measurements += [one for one in before if isinstance(one, Measurement)]
+    records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
     wishes = Wishes(lambda record: len(record.of("a")) >= 2, records=records)
     at_work.carry_out_until(wishes, [[Found(name="one", purpose="")]], ["a", "b"], 9, 1e9)
     return made

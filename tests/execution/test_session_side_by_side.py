@@ -57,8 +57,8 @@ class Together(Made):
     beside: int = 1
     """How many runs take place now."""
 
-    def measure_together(self, planned: Sequence[PlannedRun], ends_alone_s: float) -> list[Result]:
-        self.end_alone_s.append(ends_alone_s)
+    def measure_together(self, planned: Sequence[PlannedRun], turn_s: float) -> list[Result]:
+        self.end_alone_s.append(turn_s)
         self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)
         results = [self.measure(run) for run in planned]
@@ -125,7 +125,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
         [(1, "b"), (1, "a")], [(2, "a"), (2, "b")], [(3, "b"), (3, "a")],
     ]  # fmt: skip
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
-    began = [(what, label) for what, label in made.said if what in ("begin", "end")]
+    began = [(what, label) for what, label in made.events if what in ("begin", "end")]
     assert began[-4:] == [("begin", "b"), ("begin", "a"), ("end", "b"), ("end", "a")]
 
 
@@ -250,11 +250,11 @@ def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> 
     assert made.end_alone_s == pytest.approx([0.1 + 2 * 0.11, 0.1 + 2 * 0.15])
 
 
-def fails_at(*those: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
+def fails_at(*runs: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
     """What idles but fails at its first try in some rounds."""
 
     def run(planned: PlannedRun, before: int) -> Result:
-        if before == 0 and (planned.round, planned.label) in those:
+        if before == 0 and (planned.round, planned.label) in runs:
             return failing(FAILED)(planned, before)
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
@@ -269,7 +269,7 @@ def test_what_fails_beside_others_at_first_has_all_take_turns(
     made = Together(fails_at(*failed))
     record = measured(made, guided=guided)
     assert rounds_at_once(made) == [[2, 3, 4, 5]]
-    crowded = [(one.round, one.label) for one in record.outcomes if one.reason == CROWDED]
+    crowded = [(run.round, run.label) for run in record.outcomes if run.reason == CROWDED]
     assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
     assert record.failures == []
     for label in "ab":
@@ -285,7 +285,7 @@ def test_what_fails_again_in_turns_counts() -> None:
         return fails_at((3, "a"))(planned, before)
 
     record = measured(Together(run), guided=False)
-    assert [(one.round, one.label) for one in record.failures] == [(2, "b")]
+    assert [(run.round, run.label) for run in record.failures] == [(2, "b")]
 
 
 @pytest.mark.parametrize(("deaf_in_turns", "at_once"), [(False, 1), (True, 2)])
@@ -303,21 +303,19 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
     made = Together(run)
     record = measured(made, guided=False)
     assert len(made.at_once) == at_once
-    crowded = {one.message for one in record.outcomes if one.reason == CROWDED}
+    crowded = {run.message for run in record.outcomes if run.reason == CROWDED}
     assert crowded == (set() if deaf_in_turns else {"a run of b failed beside others: no answer"})
-    assert any(one.incomplete for one in record.of("b")) is deaf_in_turns
+    assert any(run.incomplete for run in record.of("b")) is deaf_in_turns
 
 
 def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     class Ends(Together):
-        def measure_together(
-            self, planned: Sequence[PlannedRun], ends_alone_s: float
-        ) -> list[Result]:
-            results = super().measure_together(planned, ends_alone_s)
+        def measure_together(self, planned: Sequence[PlannedRun], turn_s: float) -> list[Result]:
+            results = super().measure_together(planned, turn_s)
             if planned[0].round < 6:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}
-            over = [measurement(one.label, one.round, metrics) for one in planned[:3]]
+            over = [measurement(run.label, run.round, metrics) for run in planned[:3]]
             raise Interrupted(over)
 
     made = Ends(using({"a": IDLE, "b": IDLE}).behave)
@@ -325,9 +323,9 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     at_work.side_by_side = ("one",)
     with pytest.raises(endings.Ended):
         at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 9))
-    kept = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
-    assert kept == made.at_once[1][:3]
-    assert [result for _, result in made.told("keep")] == records["one"].measurements
+    saved = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
+    assert saved == made.at_once[1][:3]
+    assert [result for _, result in made.heard("keep")] == records["one"].measurements
     # These say nothing of the CPU of others, so the next batch is made at once.
     assert at_work._rounds_at_once(WORKER_FILE) > 1
 
@@ -336,7 +334,7 @@ def test_what_fails_in_a_later_batch_than_the_first_counts() -> None:
     made = Together(fails_at((7, "a")))
     record = measured(made, guided=False)
     assert rounds_at_once(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
-    assert [(one.round, one.label) for one in record.failures] == [(7, "a")]
+    assert [(run.round, run.label) for run in record.failures] == [(7, "a")]
 
 
 @pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])
@@ -346,14 +344,14 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     """But what is allowed even if all of it is of the candidates is none of their doing."""
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        found = {"machine_foreign_cpu": foreign_s if 2 <= planned.round <= 5 else 0.0}
-        metrics = {**QUIET, "cpu_share_idle": IDLE, **found}
+        foreign = {"machine_foreign_cpu": foreign_s if 2 <= planned.round <= 5 else 0.0}
+        metrics = {**QUIET, "cpu_share_idle": IDLE, **foreign}
         return measurement(planned.label, planned.round, metrics)
 
     made = Together(run)
     record = measured(made, guided=False)
     assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
-    lacking = {one.round for one in record.measurements if "machine_foreign_cpu" not in one.metrics}
+    lacking = {run.round for run in record.measurements if "machine_foreign_cpu" not in run.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
     assert all("cpu_share_idle" in run.metrics for run in record.measurements)
 

@@ -58,8 +58,8 @@ class OneRun:
     @contextmanager
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
         yield ReadyRun(
-            folder=self.folder, working_folder=self.folder, command=self.command,
-            variables={}, time_limit_s=120, services=Running(()), told={}, modules=None,
+            folder=self.folder, working_folder=self.folder, launcher=self.command,
+            variables={}, time_limit_s=120, services=Running(()), launch_config={}, modules=None,
         )  # fmt: skip
 
 
@@ -94,9 +94,9 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
         return read(pid)
 
     monkeypatch.setattr(stacks, "read", at_second)
-    found = record(tmp_path, f"{IDLE}\nbegin('needle')")
-    assert found.remarks == ()
-    line = lines([idle, found])[0]
+    why_recorded = record(tmp_path, f"{IDLE}\nbegin('needle')")
+    assert why_recorded.remarks == ()
+    line = lines([idle, why_recorded])[0]
     assert line.waits
     # Not what begins threads.
     assert functions(line) == ["needle"]
@@ -104,15 +104,15 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
     before, after = line.costs
     assert before.wakeups_per_s == 0 < after.wakeups_per_s
     left = psutil.Process().children(recursive=True)
-    assert not any("needle" in str(one.as_dict(["cmdline"])) for one in left if one.is_running())
+    assert not any("needle" in str(it.as_dict(["cmdline"])) for it in left if it.is_running())
 
 
 @pytest.mark.integration
 def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: Path) -> None:
     # It does not say when it waits, so it is counted from 1.5 s on, in four parts.
     ends = "threading.Timer(4, os._exit, [0]).start()"
-    found = record(tmp_path, f"{IDLE}\n{ends}\nhaystack()", says_when=False)
-    (first, *_) = lines([found])
+    why_recorded = record(tmp_path, f"{IDLE}\n{ends}\nhaystack()", says_when=False)
+    (first, *_) = lines([why_recorded])
     assert functions(first)[-1] == "haystack"
 
 
@@ -145,10 +145,10 @@ def test_who_wakes_up_in_what_runs_already_is_seen_and_nobody_hears_of_it(tmp_pa
     env = {**os.environ, WAITING: str(waiting)}
     with python(f"{IDLE}\nbegin('needle')", env=env) as process:
         until(waiting.exists)
-        found = why.look(lambda: [process.pid], 1.0)
+        why_recorded = why.look(lambda: [process.pid], 1.0)
         # A shell that has started it would take it for suspended.
         heard = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
         assert os.waitid(os.P_PID, process.pid, heard) is None
         assert process.poll() is None
-    assert found.remarks == ()
-    assert lines([found])[0].frames[0].name == "needle"
+    assert why_recorded.remarks == ()
+    assert lines([why_recorded])[0].frames[0].name == "needle"

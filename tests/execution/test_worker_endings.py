@@ -28,7 +28,7 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
 
 
 @pytest.mark.parametrize(
-    ("code", "more", "said"),
+    ("code", "more", "message"),
     [
         ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
         (SLEEPS, {"services": REDIS}, "the service redis ended during the run"),
@@ -67,12 +67,12 @@ REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
     ],
 )
 def test_what_goes_wrong_is_said_and_leaves_nothing(
-    code: str, more: str | dict[str, Any], said: str, tmp_path: Path
+    code: str, more: str | dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, code, **({"more": more} if isinstance(more, str) else more))
-    assert found.exit_code == 1
-    assert said in found.failure
-    assert ("buffer" in found.failure) is ("buffer" in said)
+    result = worker(tmp_path, code, **({"more": more} if isinstance(more, str) else more))
+    assert result.exit_code == 1
+    assert message in result.failure
+    assert ("buffer" in result.failure) is ("buffer" in message)
 
 
 DEAF = f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}"
@@ -92,7 +92,7 @@ LONG = CALM.replace("stop_within = 20", "stop_within = 2")
 
 
 @pytest.mark.parametrize(
-    ("code", "more", "lacking", "said"),
+    ("code", "more", "lacking", "message"),
     [
         (DEAF, LONG, {"stop": 2.0}, "it did not end within 2 s of SIGTERM; killed"),
         (
@@ -122,26 +122,26 @@ LONG = CALM.replace("stop_within = 20", "stop_within = 2")
     ],
 )
 def test_what_does_not_answer_or_not_end_exceeds_its_time_limit_and_keeps_its_window(
-    code: str, more: str, lacking: Mapping[str, float | None], said: str, tmp_path: Path
+    code: str, more: str, lacking: Mapping[str, float | None], message: str, tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, code, more, command="{revision} code.py 0")
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.rise("monotonic_ns") > 0.4e9
-    incomplete = found.report["incomplete"]
+    result = worker(tmp_path, code, more, command="{revision} code.py 0")
+    assert (result.exit_code, result.failure) == (0, "")
+    assert result.rise("monotonic_ns") > 0.4e9
+    incomplete = result.report["incomplete"]
     assert {name: why.get("more_than") for name, why in incomplete.items()} == lacking
-    assert any(why["why"].endswith(said) for why in incomplete.values()), incomplete
-    assert ("lateness_ns" in found.report, "time_stop" in found.report["totals"]) == (
+    assert any(why["why"].endswith(message) for why in incomplete.values()), incomplete
+    assert ("lateness_ns" in result.report, "time_stop" in result.report["totals"]) == (
         False,
         "stop" not in lacking,
     )
 
 
 def test_what_a_command_leaves_behind_is_named_and_told_to_end_too(tmp_path: Path) -> None:
-    found = worker(tmp_path, LEAVES, command="{revision} code.py 7")
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.report["left"].endswith("code.py 7'")
-    assert found.report["totals"]["time_stop"] < 20
-    assert found.report["incomplete"] == {}
+    result = worker(tmp_path, LEAVES, command="{revision} code.py 7")
+    assert (result.exit_code, result.failure) == (0, "")
+    assert result.report["left"].endswith("code.py 7'")
+    assert result.report["totals"]["time_stop"] < 20
+    assert result.report["incomplete"] == {}
 
 
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ while True:  # several at any moment
     if os.fork() == 0: time.sleep(1); os._exit(1)
     time.sleep(0.1)
 """
-    found = worker(tmp_path, code, CALM.replace("0.4", "2"))
-    assert found.exit_code == 0, found.failure
-    assert found.report["totals"]["processes_replaced"] >= 1
+    result = worker(tmp_path, code, CALM.replace("0.4", "2"))
+    assert result.exit_code == 0, result.failure
+    assert result.report["totals"]["processes_replaced"] >= 1
 
 
 def test_services_are_counted_together_without_what_it_takes_to_ask(
@@ -173,11 +173,11 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
         )
         counting.chmod(0o755)
         services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
-    with answering(lambda: next(used_ns)) as told:
-        plain = {name: {**one, "cpu": told} for name, one in services.items()}
-        found = worker(tmp_path, SLEEPS, services=plain)
-    totals = found.report["totals"]
-    assert totals["service_requests"] == 4.0, found.failure
+    with answering(lambda: next(used_ns)) as cpu:
+        counted_services = {name: {**it, "cpu": cpu} for name, it in services.items()}
+        result = worker(tmp_path, SLEEPS, services=counted_services)
+    totals = result.report["totals"]
+    assert totals["service_requests"] == 4.0, result.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
     assert totals["service_cpu_idle"] == 0.0
 
@@ -208,12 +208,12 @@ def test_requests_are_counted_by_the_kernel_unless_the_service_has_a_command_tha
 ) -> None:
     command = [sys.executable, "-c", ECHO, "{port}"]
     tables = f"[services.echo]\ncommand = {json.dumps(command)}\n{more}\n"
-    found = worker(
+    result = worker(
         tmp_path, ASKS, f"window = 'until-exit'\n{tables}",
         command="{revision} code.py {echo.port}",
     )  # fmt: skip
-    assert found.exit_code == 0, found.failure
-    totals = found.report["totals"]
+    assert result.exit_code == 0, result.failure
+    totals = result.report["totals"]
     assert totals["service_requests"] == requests
     # The end of a connection counts as a byte.
     assert ("service_bytes" in totals) == (requests > 0)
@@ -237,25 +237,25 @@ def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
     log.touch()
     counting.write_text(f"#!/bin/sh\nprintf x >> {log}\necho requests $(wc -c < {log})\n")
     counting.chmod(0o755)
-    with answering(lambda: 0) as told:
-        service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)], "cpu": told}
+    with answering(lambda: 0) as cpu:
+        service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)], "cpu": cpu}
         code = code.format(log=str(log))
-        found = worker(tmp_path / "run", code, more, services={"redis": service})
-    assert found.exit_code == 0, found.failure
-    assert found.report["totals"]["service_requests"] == 100.0
+        result = worker(tmp_path / "run", code, more, services={"redis": service})
+    assert result.exit_code == 0, result.failure
+    assert result.report["totals"]["service_requests"] == 100.0
 
 
-@pytest.mark.parametrize("said", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("message", ["nan", "inf", "-inf"])
 def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
-    tmp_path: Path, said: str
+    tmp_path: Path, message: str
 ) -> None:
     counting = tmp_path / "count"
-    counting.write_text(f"#!/bin/sh\necho requests {said}\n")
+    counting.write_text(f"#!/bin/sh\necho requests {message}\n")
     counting.chmod(0o755)
     redis = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
-    with answering(lambda: 0) as told:
-        found = worker(tmp_path, SLEEPS, services={"redis": {**redis, "cpu": told}})
-    assert f"the command that counts for redis printed 'requests {said}'" in found.failure
+    with answering(lambda: 0) as cpu:
+        result = worker(tmp_path, SLEEPS, services={"redis": {**redis, "cpu": cpu}})
+    assert f"the command that counts for redis printed 'requests {message}'" in result.failure
 
 
 def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
@@ -263,13 +263,13 @@ def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_to
 ) -> None:
     # Only those that are not the first wake up.
     code = COPY.replace("0.05", '9 if os.getcwd().endswith("work") else 0.05')
-    found = worker(tmp_path, code, copies=3)
-    assert found.exit_code == 0, found.failure
-    said = [line.split() for line in found.output.splitlines()]
-    assert len({port for _, port, _ in said}) == 3
-    assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
-    assert found.rise("wakeups") > 0
-    assert found.report["totals"]["memory_proportional"] > 0
+    result = worker(tmp_path, code, copies=3)
+    assert result.exit_code == 0, result.failure
+    copies = [line.split() for line in result.output.splitlines()]
+    assert len({port for _, port, _ in copies}) == 3
+    assert {Path(folder).name for *_, folder in copies} == {"work", "work-1", "work-2"}
+    assert result.rise("wakeups") > 0
+    assert result.report["totals"]["memory_proportional"] > 0
 
 
 @needs_events
@@ -291,13 +291,13 @@ while True: time.sleep(0.01)
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        found = worker(tmp_path, code, copies=8)
+        result = worker(tmp_path, code, copies=8)
     finally:
         os.sched_setaffinity(0, allowed)
-    assert found.exit_code == 0, found.failure
-    own = found.output.replace("up", "").split()
-    assert len(own) == 8
-    assert sum(map(int, own)) <= found.report["marks"]["exit"]["switches"]
+    assert result.exit_code == 0, result.failure
+    lines = result.output.replace("up", "").split()
+    assert len(lines) == 8
+    assert sum(map(int, lines)) <= result.report["marks"]["exit"]["switches"]
 
 
 ENDS = """
@@ -312,13 +312,13 @@ time.sleep(0.2)
 def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     program: Sequence[str], tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, ENDS, UNTIL_EXIT, program=program)
-    assert found.exit_code == 0, found.failure
-    totals = found.report["totals"]
-    assert found.rise("monotonic_ns") > 0.2e9
-    assert found.rise("cpu_s") > 0
+    result = worker(tmp_path, ENDS, UNTIL_EXIT, program=program)
+    assert result.exit_code == 0, result.failure
+    totals = result.report["totals"]
+    assert result.rise("monotonic_ns") > 0.2e9
+    assert result.rise("cpu_s") > 0
     assert not {"memory_proportional", "time_stop"} & totals.keys()
-    assert found.report["marks"]["end"]["cpu_s"] == found.report["marks"]["exit"]["cpu_s"]
+    assert result.report["marks"]["end"]["cpu_s"] == result.report["marks"]["exit"]["cpu_s"]
     # What has no time to get ready is judged from its start.
     quick = worker(tmp_path / "quick", "print('done')", "window = 'until-exit'\n", program=program)
     assert quick.exit_code == 0, quick.failure
@@ -332,8 +332,8 @@ def test_copies_that_end_by_themselves_are_all_waited_for(
     slow = "import os, time\nif os.getcwd().endswith('work-1'): time.sleep(0.5)\n"
     slow += "print('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
     slow += f"    time.sleep(0.5)\n    print('late', flush=True)\n{code}\n"
-    found = worker(tmp_path, slow, UNTIL_EXIT, copies=2)
-    assert found.exit_code == exit_code, found.failure
-    said = found.output.split()
-    assert ("late" in said) == (exit_code == 0)
-    assert ("with exit code 3" in found.failure) == bool(exit_code)
+    result = worker(tmp_path, slow, UNTIL_EXIT, copies=2)
+    assert result.exit_code == exit_code, result.failure
+    words = result.output.split()
+    assert ("late" in words) == (exit_code == 0)
+    assert ("with exit code 3" in result.failure) == bool(exit_code)

@@ -12,14 +12,14 @@ from waitbench.execution.accounting import metrics_of
 
 def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
     code, longer = SLEEPS.replace("(1)", "(0.01)"), CALM.replace("0.4", "1")
-    found = worker(tmp_path, code, longer, tracepoint=COUNTER.tracepoint)
-    assert found.exit_code == 0, found.failure
-    waited_s = found.rise("monotonic_ns") / 1e9
+    result = worker(tmp_path, code, longer, tracepoint=COUNTER.tracepoint)
+    assert result.exit_code == 0, result.failure
+    waited_s = result.rise("monotonic_ns") / 1e9
     # It never wakes up more often; how much less often is the machine's affair.
-    assert 2 <= found.rise("wakeups") <= 2 * waited_s / 0.01
-    assert 0 < found.rise("cpu_s") < waited_s
+    assert 2 <= result.rise("wakeups") <= 2 * waited_s / 0.01
+    assert 0 < result.rise("cpu_s") < waited_s
     if COUNTER.tracepoint is not None:
-        assert found.rise("system_calls") >= 2
+        assert result.rise("system_calls") >= 2
 
 
 PREEMPTED = """
@@ -44,11 +44,11 @@ while True: time.sleep(0.05)
 
 
 def test_what_has_to_leave_its_cpu_to_others_has_not_woken_up(tmp_path: Path) -> None:
-    found = worker(tmp_path, PREEMPTED, CALM.replace("0.4", "2"))
-    assert found.exit_code == 0, found.failure
-    slept = int(found.output.split()[-1])
+    result = worker(tmp_path, PREEMPTED, CALM.replace("0.4", "2"))
+    assert result.exit_code == 0, result.failure
+    slept = int(result.output.split()[-1])
     # A switch between two readings of one thing and the other is in one of them.
-    assert 2 <= found.rise("wakeups") <= slept + 3
+    assert 2 <= result.rise("wakeups") <= slept + 3
 
 
 def test_what_has_left_its_session_is_its_own_by_its_memory_and_its_end(tmp_path: Path) -> None:
@@ -69,9 +69,9 @@ os.wait()
 signal.signal(signal.SIGTERM, end)
 while True: time.sleep(1)
 """
-    found = worker(tmp_path, code)
-    assert found.exit_code == 0, found.failure
-    assert 64 * 2**20 < found.report["totals"]["memory_proportional"] < 128 * 2**20
+    result = worker(tmp_path, code)
+    assert result.exit_code == 0, result.failure
+    assert 64 * 2**20 < result.report["totals"]["memory_proportional"] < 128 * 2**20
 
 
 GROWS = """
@@ -86,19 +86,19 @@ while True:
 
 def test_memory_that_grows_within_the_window_is_told_by_the_minute(tmp_path: Path) -> None:
     grows, sleeps = worker(tmp_path / "1", GROWS), worker(tmp_path / "2", SLEEPS)
-    growth, none = (one.report["totals"]["memory_growth"] for one in (grows, sleeps))
+    growth, none = (it.report["totals"]["memory_growth"] for it in (grows, sleeps))
     assert none < 60 * 2**20 / 0.4 <= growth
 
 
 def test_a_worker_begins_with_no_signal_blocked_or_ignored(tmp_path: Path) -> None:
     shell = "sh -c 'grep -E Sig[BI] /proc/self/status; echo up; exec sleep 100' {revision}"
-    found = worker(tmp_path, "", command=shell)
-    assert found.exit_code == 0, found.failure
-    masks = [int(line.split()[1], 16) for line in found.output.splitlines()[:2]]
+    result = worker(tmp_path, "", command=shell)
+    assert result.exit_code == 0, result.failure
+    masks = [int(line.split()[1], 16) for line in result.output.splitlines()[:2]]
     assert masks[0] == 0
     # What started these tests may have others ignored.
-    own = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
-    assert not [one for one in own if masks[1] >> (one - 1) & 1]
+    signals = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
+    assert not [it for it in signals if masks[1] >> (it - 1) & 1]
 
 
 def test_a_worker_that_kills_its_process_group_kills_nothing_of_ours(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ print("up")
 while True: time.sleep(1)
 """
     for copies in (1, 2):
-        found = worker(tmp_path / str(copies), code, copies=copies)
-        assert (found.exit_code, found.failure) == (0, "")
+        result = worker(tmp_path / str(copies), code, copies=copies)
+        assert (result.exit_code, result.failure) == (0, "")
 
 
 POKED = """
@@ -134,10 +134,10 @@ while True: time.sleep(1)
 def test_a_poke_tells_how_late_it_is_handled(
     code: str, poke: str, lateness_ns: int | None, tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, code, f"{CALM}[poke]\n{poke}\n")
-    assert found.exit_code == 0, found.failure
-    ((found_ns, count),) = found.report["lateness_ns"]
-    assert (found.report["lateness_max_ns"], count) == (found_ns, 1)
+    result = worker(tmp_path, code, f"{CALM}[poke]\n{poke}\n")
+    assert result.exit_code == 0, result.failure
+    ((found_ns, count),) = result.report["lateness_ns"]
+    assert (result.report["lateness_max_ns"], count) == (found_ns, 1)
     assert found_ns == lateness_ns or (lateness_ns is None and found_ns > 0)
 
 
@@ -150,13 +150,13 @@ print("connected", flush=True)
 
 
 def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
-    found = worker(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
-    assert found.exit_code == 0, found.failure
-    assert found.output == ""
+    result = worker(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
+    assert result.exit_code == 0, result.failure
+    assert result.output == ""
 
 
 @pytest.mark.parametrize(
-    ("poke", "said"),
+    ("poke", "message"),
     [
         ("command = 'echo lateness 1.2.3'", "the poke printed a lateness of '1.2.3'"),
         ("command = 'echo lateness inf'", "the poke printed a lateness of 'inf'"),
@@ -172,16 +172,16 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
     ],
 )
 def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
-    poke: str, said: str, tmp_path: Path
+    poke: str, message: str, tmp_path: Path
 ) -> None:
-    found = worker(tmp_path, SLEEPS, f"{CALM}[poke]\n{poke}\n")
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.rise("monotonic_ns") > 0.4e9
-    assert "lateness_ns" not in found.report
-    lacking = found.report["incomplete"]["lateness"]
-    assert said in lacking["why"]
-    assert ("more_than" in lacking) is ("within" in said)
-    assert "time_stop" in found.report["totals"]
+    result = worker(tmp_path, SLEEPS, f"{CALM}[poke]\n{poke}\n")
+    assert (result.exit_code, result.failure) == (0, "")
+    assert result.rise("monotonic_ns") > 0.4e9
+    assert "lateness_ns" not in result.report
+    lacking = result.report["incomplete"]["lateness"]
+    assert message in lacking["why"]
+    assert ("more_than" in lacking) is ("within" in message)
+    assert "time_stop" in result.report["totals"]
 
 
 SENDS = """
@@ -203,20 +203,20 @@ def test_lateness_counts_from_a_line_sent_unless_that_comes_as_the_poke_ends(
 ) -> None:
     tmp_path.joinpath("send.py").write_text(SENDS)
     poke = f"command = '{{revision}} {tmp_path}/send.py {how}'\ndone = {{ {done} }}"
-    found = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
-    assert found.exit_code == 0, found.failure
-    late_s = found.report["lateness_max_ns"] / 1e9
+    result = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
+    assert result.exit_code == 0, result.failure
+    late_s = result.report["lateness_max_ns"] / 1e9
     assert (late_s > 0.3) is is_late, late_s
-    assert found.report.get("sent_at_end", False) is is_late
+    assert result.report.get("sent_at_end", False) is is_late
 
 
 def test_sent_is_seen_while_a_command_tells_whether_it_is_done(tmp_path: Path) -> None:
     slow = "done = { command = ['sh', '-c', 'sleep 0.6; test -e poked'] }"
     poke = f"command = ['sh', '-c', 'sleep 0.5; echo sent; touch poked; sleep 0.1']\n{slow}"
-    found = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
-    assert found.exit_code == 0, found.failure
+    result = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
+    assert result.exit_code == 0, result.failure
     # The command that began before it was sent ends when it is there.
-    assert found.report["lateness_max_ns"] < 0.5e9
+    assert result.report["lateness_max_ns"] < 0.5e9
 
 
 BURNS = "{revision} -S -c 'import time\nwhile time.process_time() < 0.4: pass'"
@@ -228,15 +228,15 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
         CALM.replace("{ seconds = 0.1 }", f"{{ command = {burns} }}")
         + f"[poke]\ncommand = {burns}\n"
     )
-    found = worker(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
-    assert found.exit_code == 0, found.failure
-    assert found.report["launcher_s"] > 1.2
-    metrics = metrics_of(9.0, found.report, [])
+    result = worker(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
+    assert result.exit_code == 0, result.failure
+    assert result.report["launcher_s"] > 1.2
+    metrics = metrics_of(9.0, result.report, [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
     parts = ("startup", "idle", "shutdown")
     assert sum(metrics[f"time_cpu_{part}"] for part in parts) == pytest.approx(metrics["time_cpu"])
     assert metrics["time_cpu_running"] < 0.4
-    assert metrics["time_cpu_launcher"] == found.report["launcher_s"]
+    assert metrics["time_cpu_launcher"] == result.report["launcher_s"]
     # What settles a worker is after its start-up: the command is called three times.
     assert metrics["time_startup"] < 1.2

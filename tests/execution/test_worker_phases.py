@@ -24,17 +24,17 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
     spins: str, tmp_path: Path
 ) -> None:
     runs = [run(tmp_path, spins, spins), run(tmp_path, spins), run(tmp_path, "never", spins)]
-    assert not [one.failure for one in runs if one.failure]
-    spinning_s, *others_s = (one.rise("cpu_s") for one in runs)
+    assert not [it.failure for it in runs if it.failure]
+    spinning_s, *others_s = (it.rise("cpu_s") for it in runs)
     assert spinning_s > 4 * max(others_s), (spinning_s, others_s)
-    assert ["lateness_ns" in one.report for one in runs] == [spins != "gone", True, spins != "gone"]
-    requests = ["service_requests" in one.report["totals"] for one in runs]
+    assert ["lateness_ns" in it.report for it in runs] == [spins != "gone", True, spins != "gone"]
+    requests = ["service_requests" in it.report["totals"] for it in runs]
     assert requests == [spins != "gone", True, spins != "gone"]
-    assert all("service_cpu_idle" in one.report["totals"] for one in runs)
+    assert all("service_cpu_idle" in it.report["totals"] for it in runs)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (
             '"kill -USR1 $(cat pid)"', '"exit 4"',
@@ -47,22 +47,22 @@ def test_what_spins_in_a_phase_is_seen_there_and_neither_idle_nor_in_its_twin(
     ],
 )  # fmt: skip
 def test_a_poke_and_a_command_that_fail_in_a_phase_are_failures(
-    old: str, new: str, said: str, tmp_path: Path
+    old: str, new: str, message: str, tmp_path: Path
 ) -> None:
     tables = TABLES.replace(old, new).replace('start = "other"', 'run = "true"')
-    assert said in run(tmp_path, "never", "gone", tables).failure
+    assert message in run(tmp_path, "never", "gone", tables).failure
 
 
 def test_a_message_that_is_not_handled_in_a_phase_leaves_the_window_behind_it(
     tmp_path: Path,
 ) -> None:
     tables = TABLES.replace('"done"', '"never", within = 0.3')
-    found = run(tmp_path, "never", "work", tables)
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.rise("monotonic_ns") > 0.4e9
-    said = "it did not handle its poke within 0.3 s: no line of its output matches 'never'"
-    said += ", in its phase work"
-    assert found.report["incomplete"] == {"lateness": {"why": said, "more_than": 0.3}}
+    result = run(tmp_path, "never", "work", tables)
+    assert (result.exit_code, result.failure) == (0, "")
+    assert result.rise("monotonic_ns") > 0.4e9
+    message = "it did not handle its poke within 0.3 s: no line of its output matches 'never'"
+    message += ", in its phase work"
+    assert result.report["incomplete"] == {"lateness": {"why": message, "more_than": 0.3}}
 
 
 @pytest.mark.parametrize("may_end", [False, True])
@@ -70,9 +70,9 @@ def test_a_worker_that_ends_without_its_service_has_failed_unless_it_may(
     may_end: bool, tmp_path: Path
 ) -> None:
     stops = 'stop = "other"\nmay_end = true' if may_end else 'stop = "other"'
-    found = run(tmp_path, "ends", "gone", TABLES.replace('stop = "other"', stops))
-    said = "it ended with exit code 7 before it was settled in its phase gone"
-    assert (found.failure, found.ended) == (("", said) if may_end else (said, ""))
+    result = run(tmp_path, "ends", "gone", TABLES.replace('stop = "other"', stops))
+    message = "it ended with exit code 7 before it was settled in its phase gone"
+    assert (result.failure, result.ended) == (("", message) if may_end else (message, ""))
 
 
 @pytest.mark.parametrize("where", ["mine-work", "mine-gone", "mine-back"])

@@ -170,7 +170,7 @@ def _require(labels: Sequence[str], missing: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class _StepGuide:
-    """Wants rounds while a step is not certain; see ``execution.session.Guide``."""
+    """Wants rounds while a step is not certain; see ``execution.session.StoppingRule``."""
 
     search: Search
     points: tuple[int, ...]

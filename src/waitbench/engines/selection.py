@@ -1,10 +1,11 @@
-"""Names -> Scenarios: what a user named, with the settings that go with it."""
+"""Selects scenarios by name, with settings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 
-from waitbench.engines import SCENARIOS, users_dataflow
+from waitbench.engines import SCENARIOS, user_dataflow
 from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
@@ -21,18 +22,17 @@ def select(
     quick: bool = False,
     for_gate: bool = False,
 ) -> tuple[Scenario, ...]:
-    """The scenarios that any of the globs match (without a glob, the default ones), with settings.
+    """Selects the scenarios that any glob matches, without globs the default ones, and sets them.
 
-    Those of ``worker``, where there is one, may be named without its name. ``for_gate`` adds to
-    the default ones those for large changes only; ``quick`` has each as the gate has it before it
-    is set.
+    Those of ``worker`` may be named without its name. ``for_gate`` adds those for large changes to
+    the default ones; ``quick`` shortens scenarios as the gate does before they are set.
 
-    Raises ``UsageError`` for a glob that matches none, and for a setting that none of them has.
+    Raises ``UsageError`` for a glob that matches none, and for a setting that none has.
     """
     known = SCENARIOS if worker is None else scenarios_of(worker)
     chosen = _matching(known, patterns, "" if worker is None else f"{worker.name}-")
     if not patterns:
-        chosen = [one for one in known if one.by_default or (for_gate and one.large_changes_only)]
+        chosen = [it for it in known if it.by_default or (for_gate and it.large_changes_only)]
     if quick:
         chosen = [scenario.shortened() for scenario in chosen]
     names = [setting.partition("=")[0] for setting in settings]
@@ -60,10 +60,10 @@ def scanned(
     worker: WorkerFile | None = None,
     quick: bool = False,
 ) -> tuple[Scenario, ...]:
-    """The selected scenarios that have the parameter of a scan, each once for each of its values.
+    """Selects scenarios with the parameter of a scan, and makes one for each of its values.
 
-    Without a glob, the one in which nothing comes in. Silences are of scenarios that answer. Raises
-    as ``select`` does.
+    Without globs, the one without items. Only scenarios with lateness take silences. Raises as
+    ``select`` does.
     """
     if worker is None and not patterns:
         patterns = ["partitioned-idle"]
@@ -72,29 +72,26 @@ def scanned(
         raise UsageError(
             "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
         )
-    # Nobody finds a window of each value of a worker's.
+    # Windows are not found for each value of a worker's parameter.
     is_quick = quick and worker is None
     by_value = [
         [
-            _at_value(one, scan, value)
-            for one in select(
+            _at_value(scenario, scan, value)
+            for scenario in select(
                 patterns, [*settings, *scan.settings(value)], worker=worker, quick=is_quick
             )
-            if scan.setting in (*one.settable, *TOPOLOGY)
-            and not (is_silence and LATENESS & one.lacks.keys())
+            if scan.setting in (*scenario.settable, *TOPOLOGY)
+            and not (is_silence and LATENESS & scenario.lacks.keys())
         ]
         for value in scan.values
     ]
-    return tuple(one for of_scenario in zip(*by_value, strict=True) for one in of_scenario)
+    return tuple(chain.from_iterable(zip(*by_value, strict=True)))
 
 
 def dataflow(text: str, scan: Scan | None = None) -> tuple[Scenario, ...]:
-    """A user's own dataflow; with each value of a scan where the call has its name in braces.
-
-    Raises ``UsageError``.
-    """
+    """Makes a user's scenarios, one for each value of a scan. Raises ``UsageError``."""
     if scan is None:
-        return (users_dataflow(text),)
+        return (user_dataflow(text),)
     place = f"{{{scan.parameter}}}"
     if scan.parameter not in TOPOLOGY and place not in text:
         raise UsageError(
@@ -102,35 +99,33 @@ def dataflow(text: str, scan: Scan | None = None) -> tuple[Scenario, ...]:
             f"flow.py:get_flow({place})."
         )
     return tuple(
-        _at_value(users_dataflow(text.replace(place, str(value))), scan, value)
+        _at_value(user_dataflow(text.replace(place, str(value))), scan, value)
         for value in scan.values
     )
 
 
 def _at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
-    """A scenario that has this value already, as one of a scan."""
     point = ScanPoint(scenario=scenario.name, parameter=scan.parameter, value=value)
     return replace(scenario, name=f"{scenario.name}@{scan.parameter}={value}", scan=point)
 
 
 def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:
-    names = {one.name: (one.name, one.name.removeprefix(prefix)) for one in known}
+    names = {it.name: (it.name, it.name.removeprefix(prefix)) for it in known}
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for both in names.values() for name in both):
             there = ", ".join(short for _, short in names.values())
             raise UsageError(f"--scenario {pattern!r} matches none of: {there}.")
     return [
-        one
-        for one in known
-        if any(fnmatchcase(name, pattern) for name in names[one.name] for pattern in patterns)
+        scenario
+        for scenario in known
+        if any(fnmatchcase(name, it) for name in names[scenario.name] for it in patterns)
     ]
 
 
 def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
-    """The scenario with a setting, or unchanged where it does not have the parameter."""
     if name not in scenario.settable:
         return scenario
-    # What nobody knows yet, such as a window, is a number.
+    # A parameter without a value yet, such as a window, is a number.
     value = _parse(name, text, scenario.parameters.get(name, 1.0))
     return replace(scenario, parameters={**scenario.parameters, name: value})
 

@@ -1,1 +1,1 @@
-"""Environment x Scenario -> Measurement or Outcome: runs, one after the other."""
+"""Carries out runs: an environment and a scenario give a measurement or a failed run."""

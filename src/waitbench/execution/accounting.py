@@ -1,37 +1,35 @@
-"""What a run's launcher and probes reported -> the run's metrics. Pure.
+"""Computes a run's metrics from the reports of its launcher and probes. Pure.
 
-The launcher has counted all that the run started, from outside, at each mark: execution/launch.py.
-A probe in each worker of a dataflow has counted items, and how late they were:
-dataflows/support/probe.py.
+The launcher counts all processes of the run from outside, at each mark: execution/launch.py. A
+probe in each worker of a dataflow counts items and their lateness: dataflows/support/probe.py.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from waitbench.engines.worker import metrics as of_workers
+from waitbench.engines.worker import metrics as worker_metrics
 from waitbench.execution.launch_report import (
     BEGIN,
     END,
+    ENDING,
     EXIT,
     LAST,
     LATENESS,
     STARTED,
     STOPPED,
-    TOLD,
 )
 from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END
 
 _UNSEEN = 0.05
-"""The share of the CPU in the window from which on what has ended matters to wake-ups."""
+"""The least share of the window's CPU at which processes that have ended matter to wake-ups."""
 _ITEMS = ("items_in", "items_out", "polls")
-"""The metrics that are sums of what each worker's probe reports under the same name."""
+"""Sums over the workers' probes, which report them under the same names."""
 
 
 def metrics_of(
     real_s: float, launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
 ) -> dict[str, float]:
-    """All metrics of one run, by key; those of a window only where it began and ended."""
     used, marks = launched["used"], launched["marks"]
     metrics = {
         "time_wall_clock": real_s - launched.get("waited_s", 0.0),
@@ -45,7 +43,6 @@ def metrics_of(
 
 
 def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is odd about a run that counts all the same."""
     odd = {
         RESTARTED: launched.get("totals", {}).get("processes_replaced"),
         BY_PROC: launched["by_proc"],
@@ -56,22 +53,18 @@ def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def incomplete_in(launched: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run lacks that counts all the same, by the metric's key."""
-    keys = {LATENESS: of_workers.LATENESS, STOPPED: (STOP.key,)}
-    lacking = launched.get("incomplete", {})
-    return {key: lacking[name] for name in keys if name in lacking for key in sorted(keys[name])}
+    """Returns why a run that counts lacks metrics, by the metric's key."""
+    lacks = launched.get("incomplete", {})
+    keys = {LATENESS: sorted(worker_metrics.LATENESS), STOPPED: [STOP.key]}
+    return {key: lack for name, lack in lacks.items() for key in keys[name]}
 
 
 def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
-    """What was used before, within and after the window, and how long that took.
-
-    The CPU of the three adds up to that of the run, but for what it uses while it waits for others
-    of its batch.
-    """
+    """Returns what was measured before, within and after the window."""
     marks = launched["marks"]
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
-    started, told = marks.get(STARTED, begin), marks.get(TOLD, end)
-    idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(told, last, "cpu_s")
+    started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)
+    idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(ending, last, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
@@ -86,7 +79,7 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
         IDLE_SYSTEM: system_s,
         **_wakeups(launched),
         "time_startup": startup_s,
-        "time_shutdown": _seconds(told["monotonic_ns"], last["monotonic_ns"]),
+        "time_shutdown": _seconds(ending["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
         phases["cpu_share_idle"] = idle_s / window_s
@@ -96,16 +89,16 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _rise(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
-    """By how much a count rose. It cannot fall, but what makes it up is not of one moment."""
+    """Computes a count's rise, at least 0: what it sums up is not of one moment."""
     rise: float = after[key] - before[key]
-    return max(0, rise)  # whole numbers stay whole
+    return max(0, rise)  # 0, not 0.0: integers stay integers
 
 
 def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
-    """How often it woke up in the window, if that is known.
+    """Computes the wake-ups in the window, if they are known.
 
-    By ``/proc``, threads and children that have ended take with them how often they did; the wait
-    for their process tells it of all together, and their CPU how much of that is in the window.
+    By ``/proc``, wake-ups of threads and children that have ended are missing. The reaped total has
+    them, and the CPU of those in the window tells their share.
     """
     marks, used = launched["marks"], launched["used"]
     begin, end = marks[BEGIN], marks[END]
@@ -123,25 +116,25 @@ def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
 def _items(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     if not reports:
         return {}
-    items = {key: sum(one[key] for one in reports) for key in _ITEMS}
+    items = {key: sum(report[key] for report in reports) for key in _ITEMS}
     if items["items_out"]:
         items["polls_per_item"] = items["polls"] / items["items_out"]
     return items
 
 
 def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    # Here: no run is under way, and not every command that starts measures.
+    # Imported here: not every command measures, and no run is under way now.
     import numpy as np
 
-    found = [counted for report in reports for counted in report.get("lateness_ns", ())]
-    if not found:
+    counts_by_value = [pair for report in reports for pair in report.get("lateness_ns", ())]
+    if not counts_by_value:
         return {}
-    values, counts = zip(*found, strict=True)
+    values, counts = zip(*counts_by_value, strict=True)
     p50, p99 = np.quantile(values, (0.50, 0.99), weights=counts, method="inverted_cdf")
     return {
         "item_latency_p50": float(p50) / 1e9,
         "item_latency_p99": float(p99) / 1e9,
-        "item_latency_max": max(one.get("lateness_max_ns", 0) for one in reports) / 1e9,
+        "item_latency_max": max(report.get("lateness_max_ns", 0) for report in reports) / 1e9,
     }
 
 

@@ -1,4 +1,4 @@
-"""Environment x Scenario -> a run that is ready to start, whoever observes it."""
+"""Prepares runs: an environment and a scenario give a run that is ready to start."""
 
 import json
 import sys
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from waitbench.engines.base import Engine
-from waitbench.execution.batch import ALONE, Place
+from waitbench.execution.batch import ALONE, BatchSlot
 from waitbench.execution.identity import modules_of
-from waitbench.execution.launch_report import PROBES, REPORT, REPORTS
+from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
 from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
@@ -25,60 +25,50 @@ _LAUNCH = Path(__file__).with_name("launch.py")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadyRun:
-    """A run of one scenario on one environment. Its services are up; nothing else has started."""
+    """A run whose services are up; nothing else has started."""
 
     folder: Path
-    """Its own, gone when it is over."""
     working_folder: Path
-    """Where it runs."""
-    command: tuple[str, ...]
-    """Our launcher, which starts the engine's processes."""
+    launcher: tuple[str, ...]
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
-    told: Mapping[str, Any]
-    """What the launcher is told of its processes."""
+    launch_config: Mapping[str, Any]
     modules: Sequence[str] | None
-    """What it is to tell of what it loads: see ``identity.modules_of``."""
+    """To be looked for in what the run loads: see ``identity.modules_of``."""
 
     def carry_out(
-        self,
-        command: Sequence[str],
-        *,
-        stdout: IO[bytes],
-        stderr: IO[bytes],
-        on_start: Callable[[int], None] = lambda _group: None,
+        self, command: Sequence[str], on_start: Callable[[int], None] = lambda _group: None
     ) -> Finished:
-        """Runs ``command`` (its own, or one around it) to its end or its time limit."""
-        return run_alone(
-            command,
-            stdout=stdout,
-            stderr=stderr,
-            time_limit_s=self.time_limit_s,
-            env=self.variables,
-            cwd=self.working_folder,
-            on_start=on_start,
-        )
+        """Runs ``command``, its own or a wrapper around it, to its end or its time limit."""
+        stdout, stderr = (self.folder / name for name in OUTPUT)
+        with stdout.open("wb") as out, stderr.open("wb") as err:
+            return run_alone(
+                command,
+                stdout=out,
+                stderr=err,
+                time_limit_s=self.time_limit_s,
+                env=self.variables,
+                cwd=self.working_folder,
+                on_start=on_start,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """Where runs are made: the environments, and how their processes are started."""
+    """The environments, and how runs of them are started."""
 
     engine: Engine
     environments: Mapping[str, Environment]
-    """By label."""
     topology: Topology
     cache: Cache
     time_limit_s: float | None = None
-    """Instead of the scenario's own."""
     instruments: Instruments = field(default_factory=Instruments)
-    """What its runs are counted by."""
     wakes_up: bool = True
-    """Whether workers that are commands are poked after their window."""
+    """Whether workers of worker files are poked after their window."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
-        """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
+        """Says why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
         kind = scenario.started_as(self.topology).kind
         if kind not in self.engine.topologies:
             return f"it cannot be started as a {kind}"
@@ -90,52 +80,48 @@ class Bench:
 
     @contextmanager
     def prepare(
-        self, scenario: Scenario, label: str, place: Place = ALONE, *, tells: bool = False
+        self, scenario: Scenario, label: str, slot: BatchSlot = ALONE, *, identifies: bool = False
     ) -> Iterator[ReadyRun]:
-        """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails.
-
-        It may take as long as all of its batch. If it ``tells``, it is known afterwards what a
-        worker that is a command has loaded.
-        """
+        """Starts a run's services and cleans up after it. Raises ``HarnessError`` if one fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / REPORTS).mkdir()
             environment = self.environments[label]
-            wanted = self.engine.services(environment, scenario)
-            with running(wanted, folder, self.cache) as services:
+            services_needed = self.engine.services(environment, scenario)
+            with running(services_needed, folder, self.cache) as services:
                 start = self.engine.start(environment, scenario, scenario.started_as(self.topology))
-                is_asked = tells and scenario.is_command
-                modules = modules_of(self.engine, environment) if is_asked else None
-                told = {
+                is_identified = identifies and scenario.is_command
+                modules = modules_of(self.engine, environment) if is_identified else None
+                launch_config = {
                     "modules": modules,
                     "tracepoint": self.instruments.tracepoint,
                     "running": services.described(),
-                    "place": vars(place),
+                    "slot": vars(slot),
                     "wakes_up": self.wakes_up,
-                    **start.told,
+                    **start.config,
                 }
                 limit_s = self.time_limit_s or scenario.time_limit_s
-                report = str(folder / REPORT)
+                report, config = str(folder / REPORT), json.dumps(launch_config)
                 yield ReadyRun(
                     folder=folder,
-                    # Where the user's own files are, if the dataflow names any.
+                    # A user's dataflow may open files by relative paths.
                     working_folder=folder if scenario.is_own else Path.cwd(),
-                    command=(sys.executable, "-I", "-S", str(_LAUNCH), report, json.dumps(told)),
+                    launcher=(sys.executable, "-I", "-S", str(_LAUNCH), report, config),
                     variables=self._variables(folder, scenario) | dict(start.variables),
-                    time_limit_s=limit_s * place.count,
+                    time_limit_s=limit_s * slot.count,  # runs of a batch take turns
                     services=services,
-                    told=start.told,
+                    launch_config=start.config,
                     modules=modules,
                 )
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
-        # A user's dataflow may import our support code; our own find it beside them. A worker that
-        # is a command gets no PYTHONPATH of ours: it might import what lies there.
-        ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
+        # A user's dataflow may import our support code. A worker file's command must not: a module
+        # of its own might have the same name.
+        python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),
             PROBES: str(folder / REPORTS),
-            **ours,
-            # One seed for str hashes: no run's dictionaries differ from another's by chance.
+            **python_path,
+            # One seed for str hashes, so that dictionaries do not differ between runs by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }

@@ -1,4 +1,7 @@
-"""Commands and all that they start: counted by the kernel from outside, waited for, and killed."""
+"""Process trees: commands and their descendants, counted from outside, reaped and killed.
+
+Launchers run with ``-I -S``: only the standard library and our own modules can be imported.
+"""
 
 import math
 import os
@@ -16,22 +19,20 @@ from waitbench.model.errors import masked
 from waitbench.system import counters, tasks, trees
 
 _KILLED_WITHIN_S = 5.0
-_NAMED, _MOST_NAMED = 3, 100
-"""Of processes that are left: how many are named, and by how many characters."""
+_MAX_NAMED, _MAX_NAME_CHARS = 3, 100
 _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
 class Command(NamedTuple):
-    """What is started."""
+    """A program to be started, in a folder."""
 
     program: str
     words: Sequence[str]
     variables: Mapping[str, str]
     folder: Path
-    """Where it runs."""
 
     def become(self, output: Path | None = None) -> NoReturn:
-        """Turns this process into it, in a session of its own: it may signal its whole group."""
+        """Executes it in a session of its own: it may signal its whole group."""
         try:
             os.setsid()
             os.chdir(self.folder)
@@ -39,7 +40,7 @@ class Command(NamedTuple):
             if output is not None:
                 os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
                 os.dup2(1, 2)
-            # Python ignores these, and a program inherits that.
+            # Python ignores these, and programs inherit that.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             os.execve(self.program, list(self.words), dict(self.variables))  # noqa: S606
@@ -49,32 +50,22 @@ class Command(NamedTuple):
 
 
 class CountedTree:
-    """Some commands and their descendants. This process adopts what these leave behind.
-
-    There is one in a process: it takes over the signal of children that end.
-    """
+    """Commands and descendants, with orphans. One per process: it takes over SIGCHLD."""
 
     def __init__(self, tracepoint: int | None) -> None:
         self.tracepoint = tracepoint
-        """What system calls are counted by, if they are."""
         self.pids: list[int] = []
-        """Those of the commands."""
-        self.ended: dict[int, int] = {}
-        """The exit codes of what has been waited for, by process, in this order."""
-        self._beside: set[int] = set()
-        """Children of this process that are not of the commands."""
+        self.exit_codes: dict[int, int] = {}
+        self._uncounted: set[int] = set()
         self._used: list[resource.struct_rusage] = []
-        """What each process of the commands has used that was waited for here, with its own."""
+        """Of each reaped process, with its own reaped children."""
         self.threads: frozenset[int] = frozenset()
-        """Those that lived at the last reading."""
         self._clocks: dict[int, tuple[int, int]] = {}
-        """A counter of a thread by itself, and its CPU when that was opened: see ``_lag``."""
+        """A counter of each thread, and the thread's CPU when that was opened: see ``_lag``."""
         self._lags_ns: dict[int, int] = {}
-        """By how much that counter is behind the thread's clock."""
-        self._preempted: dict[int, int] = {}
-        """How often each thread had to leave its CPU to others, when it was last looked at."""
+        """How far that counter is behind the thread's clock."""
+        self._preemptions: dict[int, int] = {}
         self._counters: list[counters.TreeCounters] = []
-        """One of each command, or none."""
         trees.adopt_orphans()
         self._woken, waking = os.pipe()
         for descriptor in (self._woken, waking):
@@ -84,20 +75,19 @@ class CountedTree:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the kernel counts for this user. Otherwise /proc is read."""
+        """Whether the kernel counts for this user; otherwise /proc is read."""
         return bool(self._counters)
 
     @property
     def codes(self) -> list[int]:
-        """The exit codes of the commands that have ended, in this order."""
-        return [code for pid, code in self.ended.items() if pid in self.pids]
+        return [code for pid, code in self.exit_codes.items() if pid in self.pids]
 
     def start(self, command: Command) -> None:
-        """Starts a command, which is counted from before it begins."""
+        """Starts a command, counted from its first instruction."""
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
-            # Not before it is counted.
+            # Blocks until its counters are attached.
             os.close(writing)
             os.read(reading, 1)
             command.become()
@@ -109,18 +99,18 @@ class CountedTree:
         os.close(writing)
 
     def start_beside(self, command: Command, output: Path) -> int:
-        """Starts what is not counted and writes to a file; returns its process."""
+        """Starts an uncounted command that writes to a file; returns its process."""
         pid = os.fork()
         if pid == 0:
             command.become(output)
-        self._beside.add(pid)
-        self.ended.pop(pid, None)  # of an earlier process with this number
+        self._uncounted.add(pid)
+        self.exit_codes.pop(pid, None)  # of an earlier process with this number
         return pid
 
     def end_beside(self, pid: int, within_s: float) -> int | None:
-        """The exit code of what was started beside; ``None`` where it had to be killed."""
+        """Waits for an uncounted command; ``None`` if it had to be killed."""
         end_s = time.monotonic() + within_s
-        while self.reap() and pid not in self.ended:
+        while self.reap() and pid not in self.exit_codes:
             left_s = end_s - time.monotonic()
             if left_s <= 0:
                 with suppress(PermissionError):  # it has become another user's
@@ -131,7 +121,7 @@ class CountedTree:
                 self.reap()
                 return None
             self.wait(left_s)
-        return self.ended[pid]
+        return self.exit_codes[pid]
 
     def _count(self, pid: int) -> None:
         calls = {}
@@ -144,20 +134,19 @@ class CountedTree:
         self._counters.clear()
 
     def signal(self, number: int, *others: int) -> None:
-        """Sends a signal to each command that runs, and to other processes."""
         for pid in (*self.pids, *others):
-            if pid not in self.ended:
+            if pid not in self.exit_codes:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
 
     def reading(self) -> dict[str, Any]:
-        """CPU time in seconds, wake-ups, and where the kernel counts switches and system calls.
+        """Reads CPU time in s, wake-ups, and switches and system calls where the kernel counts.
 
-        ``system_s`` is the kernel's estimate by ticks, of what lives or was waited for. A thread
-        that was preempted has not woken up: that is known while it lives.
+        ``system_s`` is the kernel's estimate by ticks. Preemptions are no wake-ups, but those of
+        threads that ended between two readings are unknown.
 
-        By ``/proc``, what has ended and was not waited for here is ``unseen_s`` of the CPU, and its
-        wake-ups are missing: ``accounting`` adds these. ``is_blind`` where it cannot.
+        By ``/proc``, ``unseen_s`` is the CPU of unreaped processes and threads that have ended;
+        their wake-ups are missing, and ``accounting`` adds them, unless ``is_blind``.
         """
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         processes = self.processes()
@@ -166,14 +155,15 @@ class CountedTree:
         if self.is_counted and forgets:
             self._lag(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
-        reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
+        used_s = sum(usage.ru_stime for usage in self._used)
+        reading["system_s"] = trees.system_s(processes) + used_s
         self.threads = frozenset(seen)
         for thread, used in seen.items():
-            self._preempted[thread] = max(used.preempted, self._preempted.get(thread, 0))
+            self._preemptions[thread] = max(used.preempted, self._preemptions.get(thread, 0))
         if self.is_counted:
-            reading["wakeups"] = reading["switches"] - sum(self._preempted.values())
+            reading["wakeups"] = reading["switches"] - sum(self._preemptions.values())
         else:
-            ended = sum(one.ru_nvcsw for one in self._used)
+            ended = sum(usage.ru_nvcsw for usage in self._used)
             reading["wakeups"] = ended + sum(used.wakeups for used in seen.values())
             seen_s = sum(self.waited_s()) + sum(used.cpu_ns for used in seen.values()) / 1e9
             reading |= {"unseen_s": max(0.0, reading["cpu_s"] - seen_s), "is_blind": forgets}
@@ -191,60 +181,55 @@ class CountedTree:
                 self._lags_ns[tid] = max(lag_ns, self._lags_ns.get(tid, 0))
 
     def counted(self) -> Counter[str]:
-        """What the kernel counted so far, by name; nothing where it does not."""
         total = Counter[str]()
-        for one in self._counters:
-            total.update(one.reading())
+        for tree_counters in self._counters:
+            total.update(tree_counters.reading())
         return total
 
     def cpu_s(self) -> float:
-        """CPU time so far, of what lives and of what has ended."""
         return self._cpu_s(self.processes(), self.counted()["cpu"])
 
     def _cpu_s(self, processes: Sequence[int], counted_ns: int) -> float:
-        """CPU time by the scheduler's clock; or, where that has less, by the kernel's counter.
+        """Takes the higher of the scheduler's clock and the kernel's counter.
 
-        The counter stands still while a CPU is handed over to a thread, which can be more than half
-        of what a wake-up costs. The clock lacks a child that nobody has waited for, as its parent
-        ignores its end: then the counter has all, and lacks of threads that live what is known.
+        The counter stands still while a CPU is handed over to a thread, up to half of the cost of a
+        wake-up. The clock lacks children whose parents ignore SIGCHLD; then the counter has all,
+        and the lag of live threads is added.
         """
         lag_ns = sum(self._lags_ns.values())
         clocks_s = sum(self.waited_s()) + trees.cpu_s(processes)
         return max(clocks_s, (counted_ns + lag_ns) / 1e9)
 
     def waited_s(self) -> tuple[float, float]:
-        """User and system time of what has been waited for."""
         user_s, system_s = (
-            sum(getattr(one, f"ru_{name}") for one in self._used) for name in ("utime", "stime")
+            sum(getattr(usage, f"ru_{name}") for usage in self._used) for name in ("utime", "stime")
         )
         return user_s, system_s
 
     def usage(self) -> dict[str, float]:
-        """What all of it has used, at its end, by the keys of metrics.
-
-        Children that nobody waited for switched nowhere.
-        """
+        """Returns the usage at the end, by key of metric; unreaped children have no switches in
+        it."""
         user_s, system_s = self.waited_s()
-        # The parts of all are those of what was waited for.
+        # Split the total like that of the reaped processes.
         share = system_s / (user_s + system_s) if user_s + system_s else 0.0
         total_s = self.cpu_s()
         return {
             "time_user": (1 - share) * total_s,
             "time_system": share * total_s,
-            "memory_peak_resident": 1024 * max((one.ru_maxrss for one in self._used), default=0),
-            "context_switches_voluntary": sum(one.ru_nvcsw for one in self._used),
-            "context_switches_involuntary": sum(one.ru_nivcsw for one in self._used),
+            "memory_peak_resident": 1024 * max((used.ru_maxrss for used in self._used), default=0),
+            "context_switches_voluntary": sum(used.ru_nvcsw for used in self._used),
+            "context_switches_involuntary": sum(used.ru_nivcsw for used in self._used),
         }
 
     def wait(self, timeout_s: float | None, *others: int) -> list[int]:
-        """Blocks until a child has ended, or the time is over; or others can be read: which."""
+        """Waits for the end of a child; returns the descriptors that can be read."""
         ready = select.select([self._woken, *others], [], [], timeout_s)[0]
         with suppress(BlockingIOError):
             os.read(self._woken, 4096)
-        return [one for one in ready if one != self._woken]
+        return [descriptor for descriptor in ready if descriptor != self._woken]
 
     def reap(self) -> bool:
-        """Waits for what has ended; whether anything is left, adopted or started here."""
+        """Reaps ended children; whether any are left."""
         while True:
             try:
                 pid, status, used = os.wait4(-1, os.WNOHANG)
@@ -252,20 +237,18 @@ class CountedTree:
                 return False
             if pid == 0:
                 return True
-            self.ended[pid] = os.waitstatus_to_exitcode(status)
-            if pid not in self._beside:
+            self.exit_codes[pid] = os.waitstatus_to_exitcode(status)
+            if pid not in self._uncounted:
                 self._used.append(used)
 
     def processes(self) -> list[int]:
-        """All that was started here and has not been waited for, adopted or not."""
         return trees.below(os.getpid())
 
     def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> str:
-        """Blocks until all commands have ended, or one has failed, and so has what they started.
+        """Waits for all commands, or one failure, and then for their descendants for so long.
 
-        That is given so many seconds more; the names of processes that were killed after them are
-        returned. If a command fails, the others are killed. A watched descriptor's function is
-        called when it can be read.
+        Returns the names of descendants that were killed after it. A failure kills the other
+        commands. A watched descriptor's function is called when it can be read.
         """
         end_s = math.inf
         while self.reap():
@@ -277,26 +260,23 @@ class CountedTree:
             left_s = end_s - time.monotonic()
             if left_s <= 0:
                 return self.kill_all()
-            for one in self.wait(None if left_s == math.inf else left_s, *watched):
-                watched[one]()
+            for descriptor in self.wait(None if left_s == math.inf else left_s, *watched):
+                watched[descriptor]()
         return ""
 
-    def others(self) -> set[int]:
-        """All that runs of what was started here."""
+    def running(self) -> set[int]:
         return {pid for pid, _ in trees.identities(self.processes())}
 
     def names(self) -> str:
-        """The command lines of all that runs of it; of many, those of the first."""
-        lines = [" ".join(tasks.arguments(pid)) for pid in sorted(self.others())]
-        named = [repr(masked(line)[:_MOST_NAMED]) for line in lines[:_NAMED]]
+        lines = [" ".join(tasks.arguments(pid)) for pid in sorted(self.running())]
+        named = [repr(masked(line)[:_MAX_NAME_CHARS]) for line in lines[:_MAX_NAMED]]
         more = len(lines) - len(named)
         return f"{', '.join(named)}{f' and {more} more' if more else ''}"
 
     def kill_all(self) -> str:
-        """Kills what is left of all that was started; the names of that."""
-        names = ""
-        if self.reap():
-            names = self.names()
-            trees.kill(self.processes, _KILLED_WITHIN_S)
-            self.reap()
+        if not self.reap():
+            return ""
+        names = self.names()
+        trees.kill(self.processes, _KILLED_WITHIN_S)
+        self.reap()
         return names

@@ -1,8 +1,8 @@
-"""Runs a dataflow: one process, a cluster of them, or the engine's own launcher.
+"""Runs a dataflow: as one process, as a cluster, or by the engine's own launcher.
 
-A probe in each worker (dataflows/support/probe.py) writes the name of a mark to a pipe: that it
-polls for the first time, and that its input has ended. This program blocks until then, and reads
-the counters of all that it has started. The window begins with the last first poll.
+A probe in each worker (dataflows/support/probe.py) writes marks to a pipe, at its first poll and at
+the end of its input; the counters of all processes are read then. The window begins when the last
+worker has polled for the first time.
 """
 
 import os
@@ -27,36 +27,33 @@ from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.ports import LOOPBACK, is_listened_to, reserve_ports
 
 MARKS = "marks"
-"""The pipe, in the folder of the probes."""
+"""The pipe's name, in the folder of the probes."""
 _LISTENS_WITHIN_S = 30.0
-_LOOK_EVERY_S = 0.01
-_ENDS_WITHIN_S = 1.0
-"""What a process has started may run on for so long after its end."""
+_POLL_INTERVAL_S = 0.01
+_CHILDREN_END_WITHIN_S = 1.0
 
 
 class DataflowLaunch:
     """One run of a dataflow."""
 
-    def __init__(self, report: Path, plain: Mapping[str, Any], tree: CountedTree) -> None:
+    def __init__(self, report: Path, config: Mapping[str, Any], tree: CountedTree) -> None:
         self.report = report
-        self.plain = plain
+        self.config = config
         self.tree = tree
         self.marks: dict[str, dict[str, Any]] = {}
-        """The last reading at each."""
-        self.threads: dict[str, frozenset[int]] = {}
-        """Those that lived then."""
+        self.threads_at: dict[str, frozenset[int]] = {}
         self.sockets: Sequence[socket] = ()
-        """Of the ports of a cluster; open until all has ended, so that nobody else gets one."""
+        """Reserve a cluster's ports; open until all processes have ended."""
 
     def run(self) -> int:
         """Returns the exit code of the first process that failed, or 0. Raises ``Failure``."""
         pipe = Path(os.environ[PROBES]) / MARKS
         os.mkfifo(pipe)
-        # For writing, too, so that it never ends.
+        # Opened for writing, too, so that reading never returns EOF.
         reading = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         started_ns = time.monotonic_ns()
         self._start()
-        left = self.tree.outlast(_ENDS_WITHIN_S, {reading: lambda: self._mark(reading)})
+        left = self.tree.outlast(_CHILDREN_END_WITHIN_S, {reading: lambda: self._mark(reading)})
         self._mark(reading)
         self.marks[EXIT] = self.tree.reading()
         code = next(filter(None, self.tree.codes), 0)
@@ -67,7 +64,7 @@ class DataflowLaunch:
         if (BEGIN in self.marks) != (END in self.marks):
             raise Failure("it marked the beginning or the end of its window, but not both")
         is_counted = END in self.marks and self.tree.is_counted
-        if is_counted and not self.threads[BEGIN] <= self.threads[END]:
+        if is_counted and not self.threads_at[BEGIN] <= self.threads_at[END]:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
         return 0
@@ -75,48 +72,43 @@ class DataflowLaunch:
     def _start(self) -> None:
         """Starts each process when the one before it listens.
 
-        A process that finds its peer not yet listening may sleep for a second, and whether it does
-        would be chance.
+        One that finds its peer not yet listening may sleep for a second, depending on chance.
         """
-        words, count = self.plain["arguments"], self.plain["processes"]
+        words, count = self.config["arguments"], self.config["processes"]
         self.sockets = reserve_ports(count if ADDRESSES in words else 0)
-        ports = [one.getsockname()[1] for one in self.sockets]
+        ports = [socket.getsockname()[1] for socket in self.sockets]
         addresses = ";".join(f"{LOOPBACK}:{port}" for port in ports)
         for index in range(count):
-            filled = {INDEX: str(index), ADDRESSES: addresses}
-            own = [filled.get(word, word) for word in words]
-            command = Command(program=own[0], words=own, variables=os.environ, folder=Path.cwd())
-            self.tree.start(command)
+            values = {INDEX: str(index), ADDRESSES: addresses}
+            arguments = [values.get(word, word) for word in words]
+            self.tree.start(Command(arguments[0], arguments, os.environ, Path.cwd()))
             # The last process listens to nobody.
             if index < count - 1 and not self._await_listening(ports[index]):
                 return
 
     def _await_listening(self, port: int) -> bool:
-        """Blocks until somebody listens on a port; whether no process has ended meanwhile."""
         end_s = time.monotonic() + _LISTENS_WITHIN_S
         while not is_listened_to(port) and time.monotonic() < end_s:
             self.tree.reap()
             if self.tree.codes:
                 return False
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_INTERVAL_S)
         return True
 
     def _mark(self, pipe: int) -> None:
-        """Reads the counters if there are marks in the pipe."""
         with suppress(BlockingIOError):
             names = os.read(pipe, 4096).split()
             reading = self.tree.reading()
             for name in (BEGIN, END):
                 if name.encode() in names:
-                    self.marks[name], self.threads[name] = dict(reading), self.tree.threads
+                    self.marks[name], self.threads_at[name] = dict(reading), self.tree.threads
             if BEGIN in self.marks and WAITING in os.environ:
                 Path(os.environ[WAITING]).touch()
 
     def _correct_wakeups(self) -> None:
-        """Shares out wake-ups after the window began over it and what follows.
+        """Splits the wake-ups since BEGIN between the window and shutdown.
 
-        Threads that ended with the input, before they were looked at, took along how often they
-        woke up, or were preempted. When all has ended, the kernel has told that of all together.
+        Switch counts of threads that exited before END are lost there, but contained in the total.
         """
         begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
         after = last["switches"] - begin["switches"]

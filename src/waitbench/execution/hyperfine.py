@@ -1,8 +1,7 @@
-"""hyperfine, the benchmark program: located or installed, called for one run, its exports read.
+"""hyperfine, the benchmark program: located or installed, run once, its exports parsed.
 
-It is not on the Python index: the package of that name there is a physics library. From 1.13 on it
-has ``--output inherit``, which waitbench needs. Both lines (1.x and 2.x) export JSON, of different
-shapes. It is called for one run at a time: it does not interleave revisions.
+Python's index has a physics library of that name. ``--output inherit`` needs 1.13. The JSON of 1.x
+and 2.x differs. It runs one command once: it cannot interleave revisions.
 """
 
 import json
@@ -24,21 +23,20 @@ from waitbench.system.processes import run_logged
 
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"
-"""What is built where neither PATH nor apt has one."""
 
 
 @dataclass(frozen=True)
 class Hyperfine:
-    """One hyperfine program."""
+    """A hyperfine program that can be used."""
 
     path: str
     version: str
 
     def arguments(self, command: Sequence[str], export: Path) -> list[str]:
-        """The argument list that runs ``command`` once, without a shell, and exports JSON.
+        """Makes the arguments that run ``command`` once, without a shell, and export JSON.
 
-        A command that fails is hyperfine's business only in the export: it is judged elsewhere,
-        with its log.
+        A failing command does not make hyperfine fail: its exit code is exported and judged
+        elsewhere.
         """
         return [
             self.path, "--runs", "1", "--warmup", "0", "--shell", "none", "--ignore-failure",
@@ -48,10 +46,7 @@ class Hyperfine:
 
 
 def parse_export(text: str) -> tuple[float, int | None]:
-    """The seconds and the exit code of one run, as hyperfine 1.x or 2.x exports them.
-
-    Raises ``HarnessError``.
-    """
+    """Returns seconds and exit code of the only run. Raises ``HarnessError``."""
     try:
         (result,) = json.loads(text)["results"]
         if "measurements" in result:
@@ -66,31 +61,25 @@ def parse_export(text: str) -> tuple[float, int | None]:
 
 
 def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
-    """hyperfine from PATH if new enough, else from the cache, else installed there without root."""
-    found = installed(cache)
-    if found is not None:
-        return found
-    own = _own_program(cache)
+    """Returns hyperfine from PATH or the cache, or installs it there without root."""
+    if hyperfine := installed(cache):
+        return hyperfine
+    path = _cached_path(cache)
     with locked(cache.lock_file("tools"), say):
-        if not own.exists():
-            _install(own, cache, say)
-    found = _program_at(str(own))
-    if found is None:
-        raise HarnessError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
-    return found
+        if not path.exists():
+            _install(path, cache, say)
+    if hyperfine := _program_at(path):
+        return hyperfine
+    raise HarnessError(f"{path} does not run. Delete it and try again. {_INSTRUCTION}")
 
 
 def installed(cache: Cache) -> Hyperfine | None:
-    """hyperfine from PATH if new enough, else from the cache; ``None`` if there is none yet."""
-    own = _own_program(cache)
-    for path in filter(None, (shutil.which("hyperfine"), str(own) if own.exists() else None)):
-        found = _program_at(path)
-        if found is not None:
-            return found
-    return None
+    """Returns hyperfine from PATH if new enough, else from the cache, if it is there."""
+    on_path = shutil.which("hyperfine")
+    return (_program_at(Path(on_path)) if on_path else None) or _program_at(_cached_path(cache))
 
 
-def _own_program(cache: Cache) -> Path:
+def _cached_path(cache: Cache) -> Path:
     return cache.root / "tools" / "bin" / "hyperfine"
 
 
@@ -100,31 +89,29 @@ _INSTRUCTION = (
 )
 
 
-def _program_at(path: str) -> Hyperfine | None:
+def _program_at(path: Path) -> Hyperfine | None:
     try:
-        asked = subprocess.run(
+        answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=30, check=False
         )
     except OSError:
         return None
-    match = re.match(r"hyperfine (\d+\.\d+\.\d+)", asked.stdout)
-    return Hyperfine(path, match[1]) if match and Version(match[1]) >= OLDEST else None
+    match = re.match(r"hyperfine (\d+\.\d+\.\d+)", answer.stdout)
+    return Hyperfine(str(path), match[1]) if match and Version(match[1]) >= OLDEST else None
 
 
-def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
-    own.parent.mkdir(parents=True, exist_ok=True)
+def _install(path: Path, cache: Cache, say: Callable[[str], None]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     log = cache.folder("logs") / "hyperfine.log"
     failures = []
-    for needed, what, install in (
-        ("apt-get", "Debian's archive", _from_apt),
-        ("cargo", "source", _from_cargo),
-    ):
+    archive, source = ("apt-get", "Debian's archive", _from_apt), ("cargo", "source", _from_cargo)
+    for needed, origin, install in (archive, source):
         if shutil.which(needed) is None:
             failures.append(f"no {needed}")
             continue
-        say(f"hyperfine: from {what}, into {cache.root / 'tools'}")
+        say(f"hyperfine: from {origin}, into {cache.root / 'tools'}")
         try:
-            install(own, cache, log)
+            install(path, cache, log)
             return
         except HarnessError as error:
             failures.append(f"{needed}: {str(error).splitlines()[-1]}")
@@ -133,16 +120,12 @@ def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
     )
 
 
-def _from_apt(own: Path, cache: Cache, log: Path) -> None:
+def _from_apt(path: Path, cache: Cache, log: Path) -> None:
     folder = cache.folder("tools/apt")
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     # Lists of our own: the system's may be empty, and only root may update them.
-    settings = (
-        f"Dir::State::Lists={folder / 'lists'}",
-        f"Dir::Cache={folder}",
-        "APT::Sandbox::User=",
-    )
-    apt = ["apt-get", *(f"-o{setting}" for setting in settings)]
+    lists, cached = f"Dir::State::Lists={folder / 'lists'}", f"Dir::Cache={folder}"
+    apt = ["apt-get", f"-o{lists}", f"-o{cached}", "-oAPT::Sandbox::User="]
     run_logged([*apt, "update"], log)
     run_logged([*apt, "download", "hyperfine"], log, cwd=folder)
     package = next(folder.glob("hyperfine_*.deb"), None)
@@ -150,12 +133,12 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
         raise HarnessError("apt-get downloaded nothing")
     run_logged(["dpkg-deb", "--extract", str(package), str(folder / "unpacked")], log)
     unpacked = folder / "unpacked" / "usr" / "bin" / "hyperfine"
-    if _program_at(str(unpacked)) is None:
+    if _program_at(unpacked) is None:
         raise HarnessError(f"the archive's hyperfine is older than {OLDEST}")
-    shutil.copy(unpacked, own)
+    shutil.copy(unpacked, path)
     files.remove(folder)
 
 
-def _from_cargo(own: Path, _cache: Cache, log: Path) -> None:
+def _from_cargo(path: Path, _cache: Cache, log: Path) -> None:
     release = ("--version", CARGO_VERSION, "--locked")
-    run_logged(["cargo", "install", "hyperfine", *release, "--root", str(own.parent.parent)], log)
+    run_logged(["cargo", "install", "hyperfine", *release, "--root", str(path.parent.parent)], log)

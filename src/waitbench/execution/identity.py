@@ -1,4 +1,4 @@
-"""Whether a run has loaded the code of its revision, or what else."""
+"""Checks that a run has loaded the code of its revision."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +12,7 @@ from waitbench.model.environment import Environment
 
 
 def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None:
-    """The files of its package of which a run should load one; of a program there is none.
-
-    ``None`` of a variant, of which only its worker file knows what it is.
-    """
+    """Returns files of which a run should load one; ``None`` for variants, none for programs."""
     if engine.variants:
         return None
     package = installed.find_all(environment.folder).get(canonicalize_name(engine.package))
@@ -23,33 +20,36 @@ def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None
 
 
 def why_foreign(
-    loaded: Sequence[str], modules: Sequence[str], environment: Environment, told: Mapping[str, Any]
+    loaded: Sequence[str],
+    modules: Sequence[str],
+    environment: Environment,
+    config: Mapping[str, Any],
 ) -> str | None:
-    """Why a run has not measured its revision; ``None`` if it has, or nobody knows.
+    """Says why a run has not measured its revision, if that is certain.
 
-    ``loaded`` are the modules in its memory that are called like those of the package.
+    ``loaded`` has the modules in its memory whose names are those of the package's.
     """
     places = environment.folder.glob("lib/python*/site-packages")
-    own = [file for place in places for name in modules if (file := place / name).exists()]
+    expected = [file for place in places for name in modules if (file := place / name).exists()]
     roots = set[str]()
     for path in loaded:
-        if any(file.samefile(path) for file in own):
+        if any(file.samefile(path) for file in expected):
             return None
         root = next(path.removesuffix(f"/{name}") for name in modules if path.endswith(f"/{name}"))
-        # Else it is a module of another package, which is called alike.
+        # Otherwise it is a module of another package with the same name.
         if not Path(root, "__init__.py").exists():
             roots.add(root)
     if not roots:
         return None
-    root, here = min(roots), told["values"]["here"]
-    given = {"command": told["command"], "environment": told["environment"].values()}
+    root, here = min(roots), config["values"]["here"]
+    given = {"command": config["command"], "environment": config["environment"].values()}
     why = [
         f"{key!r} names that folder"
         for key, texts in given.items()
         if any(root in text.replace("{here}", here) for text in texts)
     ]
     name = modules[0].partition("/")[0]
-    if any(Path(file).name == name for file in told["files"]):
+    if any(Path(file).name == name for file in config["files"]):
         return f"it loads {name} of 'files', not of its revision: rename that file"
     return (
         f"it loads {name} from {root}, not from the environment of its revision, as "

@@ -1,12 +1,11 @@
-"""Launches a dataflow, a worker that is a command, or a service.
+"""Launches a dataflow, a worker of a worker file, or a service.
 
-    python -I -S launch.py REPORT.json WHAT-AS-JSON
+    python -I -S launch.py REPORT.json CONFIGURATION-AS-JSON
 
-The kernel counts, from outside, everything that is started, from before its first instruction: CPU
-time, context switches, system calls. The counters are read at the ends of the window and at the
-end. What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
-makes it an outcome. Otherwise it is that of the first process of a dataflow that failed, 128 + N
-for one killed by signal N; so is that of a service.
+The kernel counts all processes from outside, from before their first instruction; counters are read
+at the ends of the window and at the end. A run that is not a measurement leaves its reason in the
+file ``failure`` beside the report, and the exit code is 1. Otherwise it is that of the first
+process of a dataflow that failed, or of a service: 128 + N where signal N has killed it.
 """
 
 import json
@@ -22,24 +21,23 @@ from waitbench.execution.launch_report import Failure
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs it once; returns the exit code."""
-    report, plain = Path(arguments[0]), json.loads(arguments[1])
-    tree = CountedTree(plain["tracepoint"])
+    report, config = Path(arguments[0]), json.loads(arguments[1])
+    tree = CountedTree(config["tracepoint"])
     try:
-        # Only what is needed: a launcher's start is in the real time of a run.
-        if "service" in plain:
+        # Imports only what is needed: a launcher's start is in the real time of a run.
+        if "service" in config:
             from waitbench.execution.service_launch import ServiceLaunch
 
-            return ServiceLaunch(report, plain, tree).run()
-        if "command" in plain:
+            return ServiceLaunch(report, config, tree).run()
+        if "command" in config:
             from waitbench.execution.worker_launch import WorkerLaunch
 
-            return WorkerLaunch(report, plain, tree).run()
+            return WorkerLaunch(report, config, tree).run()
         from waitbench.execution.dataflow_launch import DataflowLaunch
 
-        return DataflowLaunch(report, plain, tree).run()
+        return DataflowLaunch(report, config, tree).run()
     except Failure as failure:
-        report.with_name(failure.said_in).write_text(str(failure))
+        report.with_name(failure.file).write_text(str(failure))
         return 1
     finally:
         tree.kill_all()
@@ -48,5 +46,5 @@ def main(arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     exit_code = main(sys.argv[1:])
     sys.stdout.flush()
-    # A teardown comes after the report, so its CPU would be missing from it.
+    # CPU of a teardown would be missing from the report.
     os._exit(exit_code)

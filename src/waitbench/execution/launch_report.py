@@ -1,4 +1,4 @@
-"""What a launcher leaves of a run: what it used, or why it is not a measurement."""
+"""Files that a launcher leaves: the report of a run, or why it is not a measurement."""
 
 import json
 import resource
@@ -9,53 +9,47 @@ from typing import Any
 from waitbench.execution.counted_tree import CountedTree
 
 PROBES = "BENCH_PROBE_DIR"
-"""The environment variable that tells a workload where to report: dataflows/support/probe.py."""
+"""Environment variable with the folder of probes' reports: dataflows/support/probe.py."""
 WAITING = "BENCH_WAITING"
-"""The environment variable that names a file to be made when the waiting begins, if somebody looks
-on."""
+"""Environment variable with a file to be made when the waiting begins, if a sampler watches."""
 REPORT, REPORTS = "launched.json", "probes"
-"""Where, in the run's folder, our launcher reports, and the folder of the probes, as JSON."""
+"""The launcher's report and the folder of the probes', as JSON, in the run's folder."""
 METRICS = "metrics"
-"""What the files are called, in the run's folder, that copies of a worker write to."""
+"""Prefix of the files to which copies of a worker write."""
 OUTPUT = ("stdout", "stderr")
-"""What the run's output goes to, in its folder."""
-FAILURE = "failure"
-"""The file, in the run's folder, that says why it is not a measurement."""
-HAS_ENDED = "ended"
-"""The same where the worker has ended, and may."""
+FAILURE, HAS_ENDED = "failure", "ended"
+"""Files that say why a run is not a measurement; the latter where its worker may end."""
 BEGIN, END, EXIT = "begin", "end", "exit"
-"""The marks at which counters are read: a window's ends, and when all has ended."""
+"""Marks at which counters are read: a window's ends, and when all has ended."""
 LAST = "last"
-"""The mark before a worker is told to end, when all that it will have done but to end is done."""
-STARTED, TOLD = "started", "told"
-"""In a batch, those between which it waits for others: when it has settled, and when it is poked or
-told to end."""
+"""The mark before a worker is told to end, when all its work but shutdown is done."""
+STARTED, ENDING = "started", "ending"
+"""Further marks in a batch, between which a run waits for others."""
 
 LATENESS, STOPPED = "lateness", "stop"
-"""What a run may lack that counts all the same: how late it answered, how long it took to end."""
+"""Figures that a run which counts may lack."""
 
 
 class Failure(Exception):
-    """Why a run is not a measurement."""
+    """The reason why a run is not a measurement."""
 
-    said_in = FAILURE
+    file = FAILURE
 
 
 class HasEnded(Failure):
-    """That the worker has ended in a phase in which it may."""
+    """The worker has ended in a phase in which it may."""
 
-    said_in = HAS_ENDED
+    file = HAS_ENDED
 
 
 def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
-    """Writes what a tree that has ended used, its readings at the marks, and what else is known."""
-    # What asks a worker and wakes it up is ours.
-    ours = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    # Commands that poke a worker or check conditions are not the worker's.
+    ours = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     launched = {
         "used": tree.usage(),
-        "launcher_s": sum(one.ru_utime + one.ru_stime for one in ours) - sum(tree.waited_s()),
+        "launcher_s": sum(usage.ru_utime + usage.ru_stime for usage in ours) - sum(tree.waited_s()),
         "by_proc": not tree.is_counted,
         "started_ns": started_ns,
         "marks": marks,

@@ -1,4 +1,4 @@
-"""Carries out a plan: one run after the other, each kept before the next begins."""
+"""Carries out plans: run by run, each saved before the next begins."""
 
 import math
 import time
@@ -30,41 +30,37 @@ from waitbench.system.machine import cpus
 from waitbench.system.watch import foreign_cores, is_disturbed
 
 
-class Guide(Protocol):
-    """Who decides which rounds are still worth making."""
+class StoppingRule(Protocol):
+    """Decides which rounds are still worth making."""
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds of a scenario would change anything that matters."""
+        """Whether more rounds of a scenario could change a result."""
 
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
 
 
 ROUNDS_AT_ONCE = 4
-"""At the most, where the baseline idles."""
+"""The most, where the baseline idles."""
 IDLE_SHARE = 0.25
-"""Of all CPUs: what their runs may use in their windows, if each uses what the baseline does."""
-END_S = 0.1
-"""A worker file's run ends alone for so long and twice the CPU time of an end of the baseline. So
-ends that wait overlap. A candidate whose end works all the same fails by what it uses."""
+"""Share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline."""
+MIN_SHUTDOWN_TURN_S = 0.1
+"""Twice a baseline's CPU time of shutdown is added; a candidate that works longer fails by it."""
 TURNS_TO_TELL = 2
-"""Rounds one run at a time that must tell something else than those at once, to have all take
-turns: where a guide asks for as many rounds as it needs. Where these are planned, one is enough."""
+"""Rounds in turns that must differ from concurrent ones, to have all take turns, if a rule asks for
+as many rounds as it needs; of planned rounds one is enough."""
 BUSY_AFTER = 3
-"""Rounds that were disturbed in every attempt, until none is repeated any more."""
+"""After so many disturbed rounds none is repeated any more."""
 
 
 class Observer(Protocol):
-    """Who is told what happens."""
+    """Receives the events of a session."""
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        """More runs will follow those known so far.
-
-        Where others may follow these, all of them together take no more than ``at_most_s`` seconds.
-        """
+        """Runs will follow; with all runs after them, they take at most ``at_most_s`` seconds."""
 
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
-        """A round is made again, as others used so many cores during it."""
+        """A round is repeated, as other programs used so many cores during it."""
 
     def begin(self, planned: PlannedRun) -> None:
         """A run is about to start."""
@@ -76,45 +72,43 @@ class Observer(Protocol):
         """A run will not take place."""
 
     def keep(self, record: Record, result: Result) -> None:
-        """A result belongs to the record now; a later one of the same run replaces it."""
+        """A result was added to the record; a later one of the same run replaces it."""
 
 
 @dataclass
 class Session:
-    """Runs of several scenarios and what came of them."""
+    """Carries out runs of several scenarios."""
 
     measurer: Measurer
     records: Mapping[str, Record]
-    """By scenario; these grow."""
     observer: Observer
     side_by_side: Collection[str] = ()
-    """The scenarios of which runs may take place at once, if the baseline idles."""
+    """Scenarios whose runs may be concurrent if the baseline idles."""
     differing: Callable[[Record], str] = lambda _record: ""
-    """What rounds one run at a time tell otherwise than those at once, if anything."""
+    """Names the cost by which rounds in turns differ from concurrent ones, if any."""
     _windows: dict[str, float] = field(default_factory=dict, init=False)
-    """How long scenarios are watched of which nobody said it."""
+    """Windows in s of scenarios whose worker files name none."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
-    """The labels of the run before, or of the runs, whatever their scenario."""
+    """Labels of the previous run, or of its concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
-    """The same as the baseline was last run."""
+    """Labels of the runs before the baseline's last."""
 
     @property
     def seed(self) -> str:
-        """What the order of runs is drawn by."""
-        return next((one.context.started_at for one in self.records.values()), "")
+        """Seeds the drawn order of runs."""
+        return next((record.context.started_at for record in self.records.values()), "")
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
-        """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
         rounds = deque(_rounds(runs))
         while rounds:
-            those = rounds.popleft()
-            scenario = those[0].scenario
-            is_joined = scenario.is_command and those[0].round != WARM_UP
+            batch = rounds.popleft()
+            scenario = batch[0].scenario
+            is_joined = scenario.is_command and batch[0].round != WARM_UP
             most = self._rounds_at_once(scenario) if is_joined else 1
-            while rounds and rounds[0][0].scenario is scenario and len(_rounds(those)) < most:
-                those += rounds.popleft()
-            self._round(those)
+            while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
+                batch += rounds.popleft()
+            self._round(batch)
             again = self._set_aside(self.records[scenario.name], 1)
             anew = [run for run in runs if run.scenario is scenario and run.round in again]
             self.observer.extend(anew)
@@ -122,57 +116,60 @@ class Session:
 
     def carry_out_until(
         self,
-        guide: Guide,
+        rule: StoppingRule,
         groups: Sequence[Sequence[Scenario]],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
     ) -> None:
-        """Adds rounds to each scenario until the guide wants no more, or the budget is spent.
+        """Adds rounds to each scenario until the rule wants no more, or the budget is spent.
 
-        One group comes after the other. Within a group scenarios take turns, so that a budget that
-        runs out leaves all of them with about as many rounds; no group takes more than an equal
-        share of the time that is left. There is one warm-up of each revision for all scenarios. A
-        scenario without a window is watched for as long as a first run of the baseline finds.
+        Groups follow each other, each with an equal share of the time left. Within a group
+        scenarios take turns, so that all have about as many rounds when time runs out. All
+        scenarios share one warm-up of each revision. A first run of the baseline finds the window
+        of a scenario without one.
         """
         begun = time.monotonic()
-        rounds_s = [len(labels) * one.expected_s for group in groups for one in group]
+        scenarios = [scenario for group in groups for scenario in group]
+        rounds_s = [len(labels) * scenario.expected_s for scenario in scenarios]
         end = begun + min(budget_s, max(rounds_s, default=0.0) + most_rounds * sum(rounds_s))
-        first = next((one for group in groups for one in group if guide.wants_more(one.name)), None)
+        first = next((it for it in scenarios if rule.wants_more(it.name)), None)
         if first is not None:
-            is_looked_at = not (first.has_window or self.records[first.name].of(labels[0]))
-            if cold := labels[is_looked_at:]:
+            # The run that finds a window warms up the baseline.
+            finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
+            if cold := labels[finds_window:]:
                 self._extend(plan.one_round(first, cold, WARM_UP, seed=self.seed), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(guide, group, labels, most_rounds, share_s, end)
+            self._take_turns(rule, group, labels, most_rounds, share_s, end)
 
     def _take_turns(
         self,
-        guide: Guide,
+        rule: StoppingRule,
         group: Sequence[Scenario],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
         end: float,
     ) -> None:
-        """Adds rounds to the scenarios of a group in turn.
+        """Adds rounds to the scenarios of a group in turn; all groups are done by ``end``, as
+        expected.
 
-        Neighbours have different orders, so that some runs of the baseline follow one of its own.
-        By ``end`` all groups will be done, so far as can be known.
+        Neighbours have different orders, so that some runs of the baseline follow another of its
+        own.
         """
         begun, unsettled, number = time.monotonic(), dict(enumerate(group)), 0
         while unsettled:
             number += 1
             for place, named in list(unsettled.items()):
-                if guide.is_over():
+                if rule.is_over():
                     return
                 record = self.records[named.name]
                 self._set_aside(record, TURNS_TO_TELL)
                 left = self._left(record, labels, most_rounds)
-                # Another scenario's round may have settled what is judged of both together.
-                is_open = guide.wants_more(named.name) or self.differing(record)
+                # Another scenario's round may have settled a question about both together.
+                is_open = rule.wants_more(named.name) or self.differing(record)
                 if not (left and is_open and _is_comparable(record)):
                     del unsettled[place]
                 elif min(left) <= number:
@@ -191,14 +188,14 @@ class Session:
 
     @staticmethod
     def _left(record: Record, labels: Sequence[str], most_rounds: int) -> dict[int, set[str]]:
-        """The rounds that are still to be made, each with the revisions that it lacks.
+        """Returns the rounds still to be made, each with the revisions that it lacks.
 
-        A resumed comparison has some already, and others were made at once. What failed meanwhile
-        is not tried again: its round would be of two moments. But what was crowded is.
+        Resumed comparisons have some runs, concurrent rounds others. A failed run is not retried:
+        its round would mix two points in time. Crowded ones are.
         """
         tried: list[Result] = [*record.measurements]
-        tried += [o for o in record.outcomes[record.outcomes_before :] if o.reason != CROWDED]
-        done = {(one.label, one.round) for one in tried}
+        tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != CROWDED]
+        done = {(result.label, result.round) for result in tried}
         able = [label for label in labels if record.why_given_up(label) is None]
         left = {
             number: {label for label in able if (label, number) not in done}
@@ -207,10 +204,7 @@ class Session:
         return {number: lacking for number, lacking in left.items() if lacking}
 
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
-        """A scenario, and where nobody says how long to watch it, as long as the baseline needs it.
-
-        A first run of the baseline finds that. A resumed comparison has the window that it had.
-        """
+        """Gives a scenario without a window that of the baseline's first run."""
         name, record = scenario.name, self.records[scenario.name]
         if scenario.has_window:
             return scenario
@@ -218,27 +212,27 @@ class Session:
         if name not in self._windows and record.of(baseline):
             self._windows[name] = round(record.window_s(record.of(baseline)[0]) or 0.0, 1)
         if name not in self._windows:
-            looked = PlannedRun(scenario=scenario, label=baseline, round=WARM_UP, position=0)
-            self.observer.extend([looked], max(0.0, end - time.monotonic()))
-            for result in self._run([looked]):
-                found = result.metrics if isinstance(result, Measurement) else {}
-                self._windows[name] = found.get(WINDOW, 0.0)
-        found_s = self._windows.get(name)
-        return scenario.watched_for(found_s) if found_s else scenario.lasting(0.0)
+            planned = PlannedRun(scenario=scenario, label=baseline, round=WARM_UP, position=0)
+            self.observer.extend([planned], max(0.0, end - time.monotonic()))
+            for result in self._run([planned]):
+                metrics = result.metrics if isinstance(result, Measurement) else {}
+                self._windows[name] = metrics.get(WINDOW, 0.0)
+        window_s = self._windows.get(name)
+        return scenario.watched_for(window_s) if window_s else scenario.lasting(0.0)
 
     def _set_aside(self, record: Record, fewest: int) -> frozenset[int]:
-        """Sets aside rounds at once if so many one run at a time tell something else; returns them.
+        """Sets aside concurrent rounds if ``fewest`` in turns differ from them; returns them.
 
-        All runs take turns from then on. A candidate that brings this about gains nothing: each
-        question is asked again, of rounds that are as it is used.
+        All runs take turns from then on. A candidate that causes this gains nothing: each question
+        is asked again.
         """
         beside = [run for run in record.measurements if SIDE_BY_SIDE in run.marks]
         rounds = frozenset(run.round for run in beside)
-        what = self.differing(record) if len(record.rounds - rounds) >= fewest else ""
-        if not what:
+        cost = self.differing(record) if len(record.rounds - rounds) >= fewest else ""
+        if not cost:
             return frozenset()
         for run in beside:
-            why = f"{what} differs from that of rounds one run at a time"
+            why = f"{cost} differs from that of rounds one run at a time"
             self._replace(record, run, set_aside(run, CROWDED, why))
         return rounds
 
@@ -247,61 +241,66 @@ class Session:
         self._round(runs)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
-        """One round of one scenario, or several at once; once more if other programs disturbed it.
+        """Makes one round of one scenario, or several at once; repeats one that others disturbed.
 
-        But not where the baseline's run came right after a candidate's: what was still at work then
-        may be what that left behind, and a repeat would take back the run that it belongs to. Nor
-        where the only revision is the one that limits judge; nor where they took place at once:
-        others disturb all of them alike, and may do so for one.
+        Not repeated is a round whose baseline ran right after a candidate, as what the candidate
+        left behind may have disturbed it, nor one of a single revision, which is judged by limits.
+        Concurrent rounds are disturbed alike.
         """
-        # Of a worker file several: what no two runs can share makes one of them fail then.
+        # Two rounds of a worker file: in one round runs that share a resource might not collide.
         fewest = 2 if runs and runs[0].scenario.is_command else 1
-        may_be = len(runs) > 1 and len(_rounds(runs)) >= fewest
-        if may_be and self._rounds_at_once(runs[0].scenario):
-            if any(isinstance(one, Outcome) and one.reason == CROWDED for one in self._run(runs)):
+        may_be_concurrent = len(runs) > 1 and len(_rounds(runs)) >= fewest
+        if may_be_concurrent and self._rounds_at_once(runs[0].scenario):
+            results = self._run(runs)
+            if any(isinstance(it, Outcome) and it.reason == CROWDED for it in results):
                 self.observer.extend(runs)
-                for one_round in _rounds(runs):
-                    self._round(one_round)
+                for round_runs in _rounds(runs):
+                    self._round(round_runs)
             return
         for is_repeated in (False, True):
             results = [result for run in runs for result in self._run([run])]
-            made = [one for one in results if isinstance(one, Measurement)]
             if not runs or runs[0].round == WARM_UP:
                 return
+            measured = [result for result in results if isinstance(result, Measurement)]
             record = self.records[runs[0].scenario.name]
-            label = record.context.labels[0]
-            baseline = next((m for m in made if m.label == label), None)
+            label, *candidates = record.context.labels
+            baseline = next((run for run in measured if run.label == label), None)
             if baseline is None or not is_disturbed(baseline.metrics):
                 return
-            is_judged = len(record.context.labels) == 1
-            may_be_candidates = is_judged or bool(self._ran_before_baseline - {label})
+            may_be_candidates = not candidates or bool(self._ran_before_baseline - {label})
             # A repeat would take back what failed.
-            has_failed = any(isinstance(one, Outcome) for one in results)
-            if is_repeated or may_be_candidates or has_failed or self._is_busy():
-                for one in made:
-                    marked = structs.replace(one, marks=(*one.marks, DISTURBED))
-                    self._replace(record, one, marked)
+            has_failed = len(measured) < len(results)
+            disturbed = sum(len(record.disturbed_rounds) for record in self.records.values())
+            is_busy = disturbed >= BUSY_AFTER
+            if is_repeated or may_be_candidates or has_failed or is_busy:
+                for run in measured:
+                    marked = structs.replace(run, marks=(*run.marks, DISTURBED))
+                    self._replace(record, run, marked)
                 return
-            for one in made:
-                self._replace(record, one, set_aside(one, DISTURBED, _what_disturbed(one)))
-            self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
+            for run in measured:
+                why = (
+                    f"other programs used {run.metrics.get(FOREIGN_CPU, 0.0):.2f} s of CPU during "
+                    f"this run of {run.metrics['time_wall_clock']:.2f} s, or during another of its "
+                    "round"
+                )
+                self._replace(record, run, set_aside(run, DISTURBED, why))
+            self.observer.repeat(runs, foreign_cores([run.metrics for run in measured]))
 
     def _rounds_at_once(self, scenario: Scenario) -> int:
-        """How many rounds may take place at once; 0 where even the runs of one take turns.
+        """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
 
-        The baseline's runs so far decide. A candidate has no say: one that works all the same has
-        the CPUs that are left, and fails by what it uses. Beside a baseline that works it has not:
-        kernels may share CPUs equally between runs, whatever each of them wants. But twice of what
-        has half of all CPUs is more than any candidate can use. Of a worker file nobody knows
-        whether it idles: its first round is made in turns. So are the runs of a revision that is
-        judged by itself, by limits; and a round that follows one which tells something else.
+        The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
+        it; if the baseline is busy, no CPUs are left, and the kernel might share them equally. But
+        twice as much as half of all CPUs is more than any candidate can use. Whether a worker
+        file's baseline idles is unknown before its first round, and a single revision is judged by
+        limits: these take turns. So does a round after one that differs from concurrent ones.
         """
         record = self.records[scenario.name]
         labels = record.context.labels
         is_possible = scenario.name in self.side_by_side and 1 < len(labels) <= cpus()
         if not is_possible or _takes_turns(record) or self.differing(record):
             return 0
-        used = [_cores(one, scenario) for one in record.of(labels[0])]
+        used = [_cores(run, scenario) for run in record.of(labels[0])]
         fewest, most = (2 if scenario.is_command else 1), 1
         if used and not cpus() <= 2 * min(used) < math.inf:
             each = max(used) * len(labels)
@@ -309,14 +308,14 @@ class Session:
         return most if most >= fewest else 0
 
     def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> list[Result]:
-        """Has runs take place at once; what counts of them. Keeps those that were over if ended."""
+        """Carries out runs concurrently; saves those that were over if interrupted."""
         baseline = record.context.labels[0]
-        used_s = [one.metrics.get("time_cpu_shutdown", math.inf) for one in record.of(baseline)]
-        ends_alone_s = END_S + 2 * max(used_s, default=math.inf)
+        used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in record.of(baseline)]
+        turn_s = MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
         try:
-            return _counting(record, runs, self.measurer.measure_together(runs, ends_alone_s))
+            return _judge_concurrent(record, runs, self.measurer.measure_together(runs, turn_s))
         except Interrupted as ended:
-            for result in _counting(record, runs, ended.results):
+            for result in _judge_concurrent(record, runs, ended.results):
                 self._add(record, result)
             raise
 
@@ -325,18 +324,13 @@ class Session:
             record.add(result)
             self.observer.keep(record, result)
 
-    def _is_busy(self) -> bool:
-        """Whether others use the machine so often that repeats would not help."""
-        count = sum(len(record.disturbed_rounds) for record in self.records.values())
-        return count >= BUSY_AFTER
-
     def _replace(self, record: Record, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)
         record.add(result)
         self.observer.keep(record, result)
 
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
-        """Runs of one scenario that take place at once, but for those not worth another try."""
+        """Carries out concurrent runs of one scenario, but for those not worth another try."""
         record = self.records[runs[0].scenario.name]
         tried = [run for run in runs if record.why_given_up(run.label) is None]
         for planned in runs:
@@ -356,19 +350,17 @@ class Session:
 
 
 def _is_comparable(record: Record) -> bool:
-    """Whether the baseline and some candidate, if there are any, may still be measured."""
     baseline, *candidates = (record.why_given_up(label) is None for label in record.context.labels)
     return baseline and (any(candidates) or not candidates)
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
-    """Planned runs by scenario and round, in their order."""
     by_round = groupby(runs, key=lambda run: (run.scenario.name, run.round))
-    return [list(one_round) for _, one_round in by_round]
+    return [list(group) for _, group in by_round]
 
 
 def _lasts_s(scenario: Scenario, runs: int, *, is_at_once: bool) -> float:
-    """About how long runs take: at once, those of worker files still start and end in turn."""
+    """Estimates the time of runs; concurrent ones of worker files start and end in turn."""
     if not is_at_once:
         return runs * scenario.expected_s
     window_s = float(scenario.parameters.get("window", 0.0)) if scenario.is_command else 0.0
@@ -376,47 +368,44 @@ def _lasts_s(scenario: Scenario, runs: int, *, is_at_once: bool) -> float:
 
 
 def _cores(run: Measurement, scenario: Scenario) -> float:
-    """How many CPUs a run used in its window, with its services; infinite if nobody knows."""
+    """Returns how many CPUs a run used in its window, with services; infinite if unknown."""
     services_s = run.metrics.get("service_cpu_idle", 0.0)
     window_s = run.metrics.get(WINDOW) or float(scenario.parameters.get("window", math.inf))
     return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
 
 
-def _counting(
+def _judge_concurrent(
     record: Record, runs: Sequence[PlannedRun], results: Sequence[Result]
 ) -> list[Result]:
-    """What counts of runs that took place at once.
+    """Judges concurrent runs; runs of their scenario take turns once anything is set aside here.
 
-    Two things are set aside of worker files, whose runs take turns from then on. If a run fails in
-    the first batch, or does not answer there only, runs may be in each other's way, as by a fixed
-    port: the whole batch. If others used more CPU than is no regression whosever it is: that
-    figure. A candidate can bring about either, and gains nothing: in turns it is asked everything
-    that it would have been asked, and nothing at once had counted before the first batch.
+    For worker files only. A failure or unanswered poke that is new in the first batch sets aside
+    the batch: its runs may collide, as on a fixed port. CPU of other programs above the allowance
+    is unset. A candidate can cause either and gains nothing: in turns it faces the same questions,
+    and nothing concurrent had counted before the first batch.
     """
     is_command = runs[0].scenario.is_command
-    in_turns = [one for one in record.measurements if SIDE_BY_SIDE not in one.marks]
-    complete = {one.label for one in in_turns if not one.incomplete}
+    in_turns = [run for run in record.measurements if SIDE_BY_SIDE not in run.marks]
+    complete = {run.label for run in in_turns if not run.incomplete}
     failed = [
-        f"a run of {one.label} failed beside others: {why}"
-        for one in results
-        if isinstance(one, Outcome) or one.label in complete
-        for why in _whys(one)
+        f"a run of {result.label} failed beside others: {why}"
+        for result in results
+        if isinstance(result, Outcome) or result.label in complete
+        for why in _whys(result)
     ]
     if failed and is_command and len(in_turns) == len(record.measurements):
-        return [set_aside(one, CROWDED, failed[0]) for one in results]
+        return [set_aside(result, CROWDED, failed[0]) for result in results]
     rounds = len(_rounds(runs)) if is_command else math.inf
-    return [one if isinstance(one, Outcome) else _beside(one, rounds) for one in results]
+    return [it if isinstance(it, Outcome) else _marked_concurrent(it, rounds) for it in results]
 
 
 def _whys(result: Result) -> list[str]:
-    """Why a run gave no measurement, or lacks a part of it."""
     if isinstance(result, Outcome):
         return [result.message]
     return [lack.why for lack in result.incomplete.values()]
 
 
-def _beside(run: Measurement, rounds: float) -> Measurement:
-    """A run that took place at once with others, in so many rounds."""
+def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:
     metrics = dict(run.metrics)
     if metrics.get(FOREIGN_CPU, 0.0) > rounds * FOREIGN_ALLOWED_S:
         del metrics[FOREIGN_CPU]
@@ -424,16 +413,9 @@ def _beside(run: Measurement, rounds: float) -> Measurement:
 
 
 def _takes_turns(record: Record) -> bool:
-    """Whether runs that took place at once have shown that they cannot: see ``Session``."""
-    return any(one.reason == CROWDED for one in record.outcomes) or any(
-        # Of a batch that was interrupted neither is known.
-        SIDE_BY_SIDE in one.marks and STEAL in one.metrics and FOREIGN_CPU not in one.metrics
-        for one in record.measurements
-    )
-
-
-def _what_disturbed(run: Measurement) -> str:
-    return (
-        f"other programs used {run.metrics.get(FOREIGN_CPU, 0.0):.2f} s of CPU during this run of "
-        f"{run.metrics['time_wall_clock']:.2f} s, or during another of its round"
+    """Whether concurrent runs have shown that they must take turns: see ``_judge_concurrent``."""
+    return any(outcome.reason == CROWDED for outcome in record.outcomes) or any(
+        # An interrupted batch has neither metric.
+        SIDE_BY_SIDE in run.marks and STEAL in run.metrics and FOREIGN_CPU not in run.metrics
+        for run in record.measurements
     )

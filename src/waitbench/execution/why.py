@@ -1,12 +1,10 @@
-"""One extra, unmeasured run -> which of its threads wake up, where, and where they use CPU.
+"""Samples one extra, unmeasured run: which threads wake up, where, and where they use CPU.
 
-It is only counted for a while: how often each thread goes to sleep, and for how long it is on a
-CPU, read from ``/proc``, which wakes nobody up. Then it is looked at, and so on in turns, so that
-of a run that ends early there is something of both. Places are to be weighed by wake-ups, not by
-time, so a thread is watched until it has just gone to sleep, its process is stopped there, and its
-stack is read: each sleep is as likely to be seen as any other, however short. Who works is looked
-at while it is on a CPU, at moments that chance chooses. What that does to the worker is in no
-count.
+Counting and sampling alternate, so that a run that ends early has both. Sleeps and CPU time of each
+thread are read from ``/proc``, which wakes no thread. Stacks are weighted by wake-ups, not by time:
+a thread is watched until it goes to sleep, then its process is stopped and its stack read, so that
+each sleep is as likely to be seen as any other, however short. Threads at work are sampled at
+random moments. The effects of stops are in no count.
 """
 
 import threading
@@ -14,13 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
-from waitbench.execution.looking import PARTS, Looks, Watched, without_numbers
+from waitbench.execution.stack_sampler import StackSampler, ThreadSamples, without_numbers
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
@@ -28,131 +26,119 @@ from waitbench.system import trees
 from waitbench.system.processes import tail
 
 _COUNTED_S = 3.0
-_LOOKED_S = 40.0
-"""At the most; in all parts together, as what is counted."""
+_SAMPLED_S = 40.0
+"""The most, in all parts together; so is the counted time."""
 _SETTLES_S = 0.5
-"""Before each part."""
 _SPARE_S = 15.0
-"""To settle, and for looks that take long."""
+"""To settle, and for samples that take long."""
 _BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
-"""A worker that does not say when it waits is taken to do so; and one that does is waited for."""
+"""When waiting begins: assumed, if the worker does not say it; else a time limit."""
 
 
 def record(scenario: Scenario, label: str, bench: Bench) -> Why:
-    """Runs a scenario once on a revision and looks at it.
-
-    Raises ``HarnessError`` with the reason where nothing could be counted.
-    """
-    # As long as a worker file says that it takes to know it.
-    counted_s = float(scenario.parameters.get("window", 0)) if scenario.is_command else 0.0
-    counted_s = counted_s or _COUNTED_S
-    asked = scenario.lasting(counted_s + _LOOKED_S + _SPARE_S)
-    within_s = _BEGINS_WITHIN_S if asked.is_own else _BEGINS_AFTER_S
+    """Samples one run of a scenario. Raises ``HarnessError`` if nothing was counted."""
+    # A worker file's window is long enough to know the worker.
+    window_s = float(scenario.parameters.get("window", 0)) if scenario.is_command else 0.0
+    counted_s = window_s or _COUNTED_S
+    longer = scenario.lasting(counted_s + _SAMPLED_S + _SPARE_S)
+    begins_within_s = _BEGINS_WITHIN_S if longer.is_own else _BEGINS_AFTER_S
     over = threading.Event()
-    watching: list[Future[Looks]] = []
-    with bench.prepare(asked, label) as ready, ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+    watching: list[Future[StackSampler]] = []
+    with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
         marker = ready.folder / "waiting"
 
         def start(group: int) -> None:
-            looks = Looks(lambda: trees.below(group), bench.engine.role, over)
-            watching.append(pool.submit(_watch, group, looks, marker, within_s, counted_s))
+            sampler = StackSampler(lambda: trees.below(group), bench.engine.role, over)
+            watching.append(pool.submit(_watch, group, sampler, marker, begins_within_s, counted_s))
 
-        # Where the launcher of commands looks for what they say.
-        out, err = (stack.enter_context((ready.folder / name).open("wb")) for name in OUTPUT)
         marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})
         try:
-            marked.carry_out(ready.command, stdout=out, stderr=err, on_start=start)
+            marked.carry_out(ready.launcher, start)
         finally:
             over.set()
         try:
-            looks = watching[0].result()
+            sampler = watching[0].result()
         except OSError as error:
             raise HarnessError(str(error)) from error
-        if not looks.parts_s:
+        if not sampler.parts_s:
             raise HarnessError(f"the run ended before it was counted{_last_words(ready)}")
-        return _why(label, looks)
+        return _why(label, sampler)
 
 
 def look(find: Callable[[], Sequence[int]], seconds: float) -> Why:
-    """Counts processes that run already for so long, and looks at them in turns with that.
+    """Counts and samples processes that run already, for ``seconds``.
 
-    No signal stops them: who started one would hear of it. A stack is read where it goes on at once
-    if this process is gone.
+    No signal stops them: their parents would notice. A stack is read such that the process goes on
+    at once if this one dies.
     """
-    looks = Looks(find, lambda _arguments: None, threading.Event(), lambda _: nullcontext(True))
-    for _ in range(PARTS):
-        looks.count(seconds / PARTS)
-        looks.look(_LOOKED_S / PARTS)
-    return _why("now", looks)
+    sampler = StackSampler(find, lambda _: None, threading.Event(), lambda _: nullcontext(True))
+    sampler.alternate(seconds, _SAMPLED_S)
+    return _why("now", sampler)
 
 
-def _watch(root: int, looks: Looks, marker: Path, within_s: float, counted_s: float) -> Looks:
-    """Counts and looks in turns, and ends the run."""
+def _watch(
+    root: int, sampler: StackSampler, marker: Path, within_s: float, counted_s: float
+) -> StackSampler:
     try:
         end = time.monotonic() + within_s
-        while time.monotonic() < end and not marker.exists() and not looks.over.wait(0.02):
+        while time.monotonic() < end and not marker.exists() and not sampler.over.wait(0.02):
             pass
-        for _ in range(PARTS):
-            if looks.over.wait(_SETTLES_S):
-                break
-            looks.count(counted_s / PARTS)
-            looks.look(_LOOKED_S / PARTS)
-        return looks
+        sampler.alternate(counted_s, _SAMPLED_S, _SETTLES_S)
+        return sampler
     finally:
         trees.kill(lambda: [root, *trees.below(root)])
 
 
 def _last_words(ready: ReadyRun) -> str:
-    """Why a run ended, where that is known, to end a sentence."""
     failure = ready.folder / FAILURE
     logs = (tail(ready.folder / name, 1) for name in reversed(OUTPUT))
     words = failure.read_text("utf-8") if failure.exists() else next(filter(None, logs), "")
     return f": {words}" if words else ""
 
 
-def _why(label: str, looks: Looks) -> Why:
-    """What was counted and seen; of threads of one name in one process together."""
-    same: dict[tuple[str, str], list[Watched]] = {}
-    for one in looks.threads.values():
-        if any(one.wakeups) or any(one.cpu_ns):
-            same.setdefault((one.process, _name(one)), []).append(one)
-    roles = {pid: one.process for (pid, _), one in looks.threads.items()}
+def _why(label: str, sampler: StackSampler) -> Why:
+    """Summarises counts and samples; threads of one name in one process are added."""
+    same: dict[tuple[str, str], list[ThreadSamples]] = {}
+    for thread in sampler.threads.values():
+        if any(thread.wakeups) or any(thread.cpu_ns):
+            same.setdefault((thread.process, _name(thread)), []).append(thread)
+    roles = {pid: thread.process for (pid, _), thread in sampler.threads.items()}
     reasons: dict[str, list[str]] = {}
-    for pid, reason in looks.unread.items():
+    for pid, reason in sampler.unread.items():
         reasons.setdefault(reason, []).append(roles[pid])
     return Why(
         label=label,
-        counted_s=sum(looks.parts_s),
-        threads=tuple(_together(*who, threads, looks.parts_s) for who, threads in same.items()),
-        remarks=tuple(f"{', '.join(those)}: {reason}." for reason, those in reasons.items()),
+        counted_s=sum(sampler.parts_s),
+        threads=tuple(_together(*key, threads, sampler.parts_s) for key, threads in same.items()),
+        remarks=tuple(f"{', '.join(names)}: {reason}." for reason, names in reasons.items()),
     )
 
 
-def _name(thread: Watched) -> str:
-    """Its name without numbers; where it has none, its outermost function's."""
+def _name(thread: ThreadSamples) -> str:
     if thread.name:
         return without_numbers(thread.name)
     stacks = (*thread.asleep, *thread.at_work)
-    return next((f"{one[0].name}()" for one in stacks if one[0].kind != KERNEL), "unnamed thread")
+    return next(
+        (f"{frames[0].name}()" for frames in stacks if frames[0].kind != KERNEL), "unnamed thread"
+    )
 
 
 def _together(
-    process: str, name: str, threads: Sequence[Watched], parts_s: Sequence[float]
+    process: str, name: str, threads: Sequence[ThreadSamples], parts_s: Sequence[float]
 ) -> Thread:
-    wakeups = (sum(part) for part in zip(*(one.wakeups for one in threads), strict=True))
-    cpu_ns = (sum(part) for part in zip(*(one.cpu_ns for one in threads), strict=True))
-    delayed_s = max(one.delayed_ns for one in threads) / 1e9
+    wakeups = (sum(part) for part in zip(*(thread.wakeups for thread in threads), strict=True))
+    cpu_ns = (sum(part) for part in zip(*(thread.cpu_ns for thread in threads), strict=True))
+    delayed_s = max(thread.delayed_ns for thread in threads) / 1e9
     return Thread(
         process=process,
         name=name,
         wakeups_per_s=tuple(n / part_s for n, part_s in zip(wakeups, parts_s, strict=False)),
         cpu_share=tuple(n / 1e9 / part_s for n, part_s in zip(cpu_ns, parts_s, strict=False)),
         delayed=min(delayed_s / sum(parts_s), 1.0),
-        asleep=_stacks(one.asleep for one in threads),
-        at_work=_stacks(one.at_work for one in threads),
+        asleep=_stacks(thread.asleep for thread in threads),
+        at_work=_stacks(thread.at_work for thread in threads),
     )
 
 
 def _stacks(seen: Iterable[Counter[tuple[Frame, ...]]]) -> tuple[Stack, ...]:
-    """What was seen of some threads, most often first."""
-    return tuple(Stack(*one) for one in sum(seen, Counter()).most_common())
+    return tuple(Stack(*sample) for sample in sum(seen, Counter()).most_common())

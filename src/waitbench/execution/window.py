@@ -1,29 +1,27 @@
-"""How long a gate watches a worker whose file does not say it, by a first run of the baseline.
+"""Finds the window of a worker whose file names none, by a first run of the baseline.
 
-A window is long enough if parts of a quarter of it, one after the other, agree in wake-ups and in
-CPU. Then it holds three periods or more of whatever was seen and matters: what comes seldom comes
-as often in each quarter. Pure; the standard library alone.
+A window is long enough if its quarters agree in wake-ups and CPU: then it holds at least three
+periods of anything that was seen and matters. Pure; the standard library only.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
 
 EVERY_S = 0.25
-"""Between two readings of the counters."""
 SEEN_S = 12.0
-"""How long the worker is watched, or longer: whatever it does in this time is seen."""
+"""The least time for which the worker is watched."""
 LEAST_S, MOST_S = 4.0, 20.0
-"""Of a window. It has the most where none is long enough."""
+"""Of a window; the latter if none is long enough."""
 _QUARTERS = 4
 _WAKEUPS, _CPU_S = (2.0, 0.2), (0.001, 0.5)
-"""By how much the parts may differ, and by what share of their mean besides."""
+"""Allowed differences of quarters: absolute, and as a share of their mean."""
 
 Reading = tuple[float, float]
-"""All wake-ups and CPU seconds so far."""
+"""Wake-ups and CPU seconds so far."""
 
 
-def found_in(readings: Sequence[Reading]) -> float | None:
-    """The shortest window that is long enough, in seconds; ``None`` where more is to be watched."""
+def shortest_window_s(readings: Sequence[Reading]) -> float | None:
+    """Returns the shortest window that is long enough; ``None`` if more must be watched."""
     watched = len(readings) - 1
     if watched * EVERY_S < SEEN_S:
         return None

@@ -1,7 +1,7 @@
-"""Runs one worker that is a command: waits beside it, wakes it up, and ends it.
+"""Runs one worker of a worker file: waits beside it, pokes it, and ends it.
 
-Nothing is needed in the worker. While it is judged, this program blocks until a child has ended, or
-the window is over.
+The worker needs no changes. During its window this program blocks until a child has ended or the
+time is over.
 """
 
 import math
@@ -10,18 +10,19 @@ import shutil
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from waitbench.execution import window
-from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, Place, Turn
-from waitbench.execution.conditions import LOOK_EVERY_S, ConditionLaunch, describe_exit
+from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, BatchSlot
+from waitbench.execution.conditions import POLL_INTERVAL_S, ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
     END,
+    ENDING,
     EXIT,
     LAST,
     LATENESS,
@@ -29,7 +30,6 @@ from waitbench.execution.launch_report import (
     OUTPUT,
     STARTED,
     STOPPED,
-    TOLD,
     WAITING,
     Failure,
     HasEnded,
@@ -43,134 +43,126 @@ from waitbench.system.connections import Connections, Traffic
 from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
 
-_TIMES_RUNNING = 3
+_CALM_COUNT = 3
 _ACTION_WITHIN_S = 20.0
-"""How long a command of a phase may take."""
-_MOST_SAID = 200
-"""Characters of what a command printed that failed."""
-_LEFT_ALONE_S = 1.0
-"""How long what a command leaves behind may take to end by itself."""
-_LOOKED_AT_EVERY_S = 0.25
-"""How often what ends by itself is looked at until it has loaded a module of its package."""
+_MAX_MESSAGE_CHARS = 200
+_ORPHANS_END_WITHIN_S = 1.0
+_IDENTIFY_INTERVAL_S = 0.25
+"""Between two looks at the modules of a worker that ends by itself."""
 
 
 class WorkerLaunch(ConditionLaunch):
     """One run of one worker."""
 
-    def __init__(self, report: Path, plain: Mapping[str, Any], tree: CountedTree) -> None:
+    def __init__(self, report: Path, config: Mapping[str, Any], tree: CountedTree) -> None:
         self.folder = report.parent
-        """That of the run."""
         outputs = [self.folder / name for name in OUTPUT]
         super().__init__(tree, outputs, self.folder / "called")
         self.report = report
-        self.plain = plain
-        self.place = Place(**plain.get("place", {}))
+        self.config = config
+        self.slot = BatchSlot(**config.get("slot", {}))
         self.copies = list[dict[str, str]]()
-        """What stands in braces, of each copy; the first is what is asked and woken up."""
+        """Values of placeholders, of each copy; the first copy is asked and poked."""
         self._stopped = set[str]()
-        """The services that a phase has stopped."""
         self._connections: Connections | None = None
-        """What came to the ports of services that have no counters, where the kernel tells."""
+        """Counts requests to services without counters, where the kernel does."""
         self._may_end = False
         self._incomplete: dict[str, dict[str, object]] = {}
-        """Why the run has no lateness, or no time to end; and the time limit that this exceeds."""
-        self._odd: dict[str, object] = {}
-        """What else is to be known of the run: see ``execution.accounting``."""
-        self._asked = 0
-        """The process of the command that tells whether a message is handled."""
+        """Why the run has no lateness or no time to end, and the time limit that it exceeds."""
+        self._facts: dict[str, object] = {}
+        """Further facts for the report: see ``execution.accounting``."""
+        self._check = 0
+        """Process of the command that checks whether a poke was handled; 0 if none runs."""
         self._begun_s = time.time()
         self._loaded = set[str]()
-        """What the worker had loaded when it was looked at."""
 
     def run(self) -> int:
-        """Returns 0. Raises ``Failure``."""
-        ends_by_itself = self.plain["window_s"] is None
-        with self.place.turn():
+        ends_by_itself = self.config["window_s"] is None
+        with self.slot.turn():
             self._make_folders()
-            # Twice: to ask a service is a request to it, too. What ends by itself works from its
-            # start, so that its services are asked before.
-            once, twice = self._ask_twice() if ends_by_itself else ({}, {})
+            # Twice: reading a service's counters is a request to it, too. A worker that ends by
+            # itself works from its start, so that its services are read before.
+            once, twice = self._read_services_twice() if ends_by_itself else ({}, {})
             started_ns, ready_ns = self._start()
-        self.wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
+        self.wait(self.config["settled"], "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
         self._meet(SETTLED)
-        if self.plain["phases"]:
-            # All at once, as it is not timed: no worker has longer than another to calm down.
+        if self.config["phases"]:
+            # Concurrently, as nothing is timed here: all workers have as long to calm down.
             self._carry_out_phases()
             waiting = self._mark(STARTED)
         self._meet(PHASED)
         if not ends_by_itself:
-            once, twice = self._ask_twice()
+            once, twice = self._read_services_twice()
         memory = None if ends_by_itself else trees.memory(self.tree.processes())
         self._meet(COUNTED)
         before, begin = _Lives(self.tree), self.tree.reading()
-        is_asked_again = ends_by_itself and self.plain["ready"]["seconds"] != 0.0
-        first = self._service_counts() if is_asked_again else twice
+        has_started = ends_by_itself and self.config["ready"]["seconds"] != 0.0
+        first = self._service_counts() if has_started else twice
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
         if ends_by_itself:
             self._until_exit()
         else:
-            found_s = self._window(self.plain["window_s"])
+            window_s = self._window(self.config["window_s"])
         end, after = self.tree.reading(), _Lives(self.tree)
-        totals = _of_services(once, twice, first, self._service_counts())
+        totals = _service_totals(once, twice, first, self._service_counts())
         if not ends_by_itself:
             totals["processes_replaced"] = after.begun_since(before)
-            totals |= _of_memory(memory, trees.memory(self.tree.processes()))
-            totals |= {} if self.plain["window_s"] else {"time_window": found_s}
-            self._look()
-            # What ends takes its share of the memory of others with it.
+            totals |= _memory_totals(memory, trees.memory(self.tree.processes()))
+            totals |= {} if self.config["window_s"] else {"time_window": window_s}
+            self._identify()
+            # A worker that ends changes the shared memory of others.
             self._meet(WATCHED)
-        with self.place.turn() as turn:
-            waiting |= self._mark(TOLD)
+        with self.slot.turn():
+            waiting |= self._mark(ENDING)
             if not ends_by_itself:
-                if self.plain.get("wakes_up", True) and not self._stopped:
-                    self._wake_up_at_last(turn)
-                turn.take()
+                if self.config.get("wakes_up", True) and not self._stopped:
+                    self._poke_at_last()
+                self.slot.take_turn()
                 waiting[LAST] = self.tree.reading()
-                totals |= self._end(turn)
+                totals |= self._end()
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
-        more = {"ready_ns": ready_ns, "totals": totals, "waited_s": self.place.waited_s}
-        more |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded), **self._odd}
-        write_report(self.report, self.tree, started_ns, marks, **more)
+        self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.slot.waited_s}
+        self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
+        write_report(self.report, self.tree, started_ns, marks, **self._facts)
         return 0
 
     def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """A reading by its name, in a batch: what is used while it waits for others is apart."""
-        return {name: self.tree.reading()} if self.place.folder else {}
+        """Takes a reading in a batch, where waiting for others is accounted for by itself."""
+        return {name: self.tree.reading()} if self.slot.folder else {}
 
-    def _meet(self, where: str) -> None:
-        self.place.meet(where, lambda: self.sit(0.0, lambda: "while it waited for other runs"))
+    def _meet(self, barrier: str) -> None:
+        when = "while it waited for other runs"
+        self.slot.wait_at(barrier, lambda: self.wait_until(0.0, lambda: when))
 
     # Starting and ending.
 
     def _make_folders(self) -> None:
-        """Makes the folder of each copy, with the files of the worker."""
-        # Not before: runs of a batch whose servers listen are not given the ports of these.
-        self.copies += [self._values(number) for number in range(self.plain["copies"])]
+        # Ports are chosen only now, when earlier runs of the batch listen on theirs.
+        self.copies += [self._values(number) for number in range(self.config["copies"])]
         for values in self.copies:
             Path(values["folder"]).mkdir(exist_ok=True)
-            for name in self.plain["files"]:
+            for name in self.config["files"]:
                 shutil.copy(name, values["folder"])
 
     def _start(self) -> tuple[int, int]:
-        """Starts it; the nanoseconds when, and when it was ready. Raises ``Failure``."""
+        """Starts it; returns when it started and when it was ready, in ns. Raises ``Failure``."""
         started_ns = time.monotonic_ns()
         for copy in range(len(self.copies)):
-            self.tree.start(self.command(self.plain["command"], copy))
-        self.wait(self.plain["ready"], "ready")
+            self.tree.start(self.command(self.config["command"], copy))
+        self.wait(self.config["ready"], "ready")
         return started_ns, time.monotonic_ns()
 
     def _values(self, copy: int) -> dict[str, str]:
-        """What stands in braces, of one of several copies, which have folders of their own."""
         return {
-            **self.plain["values"],
+            **self.config["values"],
             "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
             "port": str(free_port()),
             "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
             **{
                 f"{name}.{part}": str(service[part])
-                for name, service in self.plain["running"].items()
+                for name, service in self.config["running"].items()
                 for part in ("port", "folder")
             },
         }
@@ -182,20 +174,20 @@ class WorkerLaunch(ConditionLaunch):
     def command(self, words: Sequence[str], copy: int = 0) -> Command:
         values = self.copies[copy]
         words, folder = filled(words, values), Path(values["folder"])
-        own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
-        texts = self.plain["environment"]
-        given = zip(texts, filled(list(texts.values()), values), strict=True)
-        # A log that sits in a buffer tells nobody that it is ready.
-        own |= {"PYTHONUNBUFFERED": "1", **dict(given)}
-        program = shutil.which(words[0], path=own.get("PATH"))
+        variables = {k: value for k, value in os.environ.items() if not k.startswith("BENCH_")}
+        # A buffered log would not show that it is ready.
+        variables["PYTHONUNBUFFERED"] = "1"
+        texts = self.config["environment"]
+        variables |= zip(texts, filled(list(texts.values()), values), strict=True)
+        program = shutil.which(words[0], path=variables.get("PATH"))
         if program is None and not (folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
-        return Command(program or words[0], words, own, folder)
+        return Command(program or words[0], words, variables, folder)
 
-    def _end(self, turn: Turn) -> dict[str, float]:
-        """Ends it; how long that took, if it did end. Raises ``HasEnded``."""
-        within_s, signal_name = self.plain["stop_within_s"], f"SIG{self.plain['stop']}"
-        told = time.monotonic()
+    def _end(self) -> dict[str, float]:
+        """Ends it; returns how long that took, if it did end. Raises ``HasEnded``."""
+        within_s, signal_name = self.config["stop_within_s"], f"SIG{self.config['stop']}"
+        begun = time.monotonic()
         try:
             self.require_alive("before its signal to end")
         except HasEnded:
@@ -204,97 +196,89 @@ class WorkerLaunch(ConditionLaunch):
             self.tree.kill_all()
             self._lack(STOPPED, failure)
             return {}
-        if not self._stop(turn, getattr(signal, signal_name)):
-            return {"time_stop": time.monotonic() - told}
+        if not self._is_left(getattr(signal, signal_name)):
+            return {"time_stop": time.monotonic() - begun}
         is_left = len(self.tree.codes) == len(self.copies)
         left = self.tree.kill_all()
         what = f"{left} still ran" if is_left else "it did not end"
         self._lack(STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s)
         return {}
 
-    def _stop(self, turn: Turn, number: int) -> bool:
-        """Tells it to end, and what its commands leave behind; whether anything is left."""
+    def _is_left(self, number: int) -> bool:
         self.tree.signal(number)
-        told = ended = time.monotonic()
+        begun = ended = time.monotonic()
         while self.tree.reap():
             now = time.monotonic()
-            if now - told > self.plain["stop_within_s"]:
+            if now - begun > self.config["stop_within_s"]:
                 return True
             if len(self.tree.codes) < len(self.copies):
                 ended = now
-            elif "left" not in self._odd and now - ended > _LEFT_ALONE_S:
-                self._odd["left"] = self.tree.names()
-                self.tree.signal(number, *self.tree.others())
-            if now - told > self.place.ends_alone_s:
-                turn.hand_over()
-            time.sleep(LOOK_EVERY_S)
+            elif "left" not in self._facts and now - ended > _ORPHANS_END_WITHIN_S:
+                self._facts["left"] = self.tree.names()
+                self.tree.signal(number, *self.tree.running())
+            if now - begun > self.slot.shutdown_turn_s:
+                self.slot.hand_over_turn()
+            time.sleep(POLL_INTERVAL_S)
         return False
 
-    def _lack(self, what: str, why: object, more_than: float | None = None) -> None:
-        """Has the run lack a figure; what else it has measured counts all the same."""
+    def _lack(self, figure: str, why: object, more_than: float | None = None) -> None:
         limit = {} if more_than is None else {"more_than": more_than}
-        self._incomplete[what] = {"why": str(why), **limit}
+        self._incomplete[figure] = {"why": str(why), **limit}
 
     def _until_exit(self) -> None:
-        """Blocks until the worker and all that it started have ended. Raises ``Failure``."""
-        within_s = self.plain["stop_within_s"]
-        while self.plain.get("modules") is not None and not self._loaded and self.tree.reap():
-            self.tree.wait(_LOOKED_AT_EVERY_S)
-            self._look()
+        within_s = self.config["stop_within_s"]
+        while self.config.get("modules") is not None and not self._loaded and self.tree.reap():
+            self.tree.wait(_IDENTIFY_INTERVAL_S)
+            self._identify()
         left = self.tree.outlast(within_s)
         if code := next(filter(None, self.tree.codes), 0):
             raise Failure(f"it ended {describe_exit(code)}")
         if left:
             raise Failure(f"{left} still ran {within_s:g} s after it had ended; killed")
 
-    def _look(self) -> None:
-        """Notes what the worker has loaded, in a run that is to tell that.
-
-        That costs CPU, if none of the worker's: it is done when the window is over, where that does
-        not end with the worker.
-        """
-        names = self.plain.get("modules")
+    def _identify(self) -> None:
+        """Notes the modules that the worker has loaded."""
+        names = self.config.get("modules")
         if names is not None:
-            those = self.tree.processes()
-            files = () if names else loaded.files(those, self.folder, self._begun_s)
-            self._loaded |= {*files, *loaded.modules(those, names)}
+            # This costs CPU of ours: it is done after the window, unless the worker ends with that.
+            processes = self.tree.processes()
+            files = () if names else loaded.files(processes, self.folder, self._begun_s)
+            self._loaded |= {*files, *loaded.modules(processes, names)}
 
     # Phases.
 
     def _carry_out_phases(self) -> None:
-        """Whatever comes before the window, and what settles it each time. Raises ``Failure``."""
-        for phase in self.plain["phases"]:
+        for phase in self.config["phases"]:
             self._may_end = phase["may_end"]
             self._act(phase, f"in its phase {phase['name']}")
-            settled = self.plain["settled"]
+            settled = self.config["settled"]
             if phase["seconds"] is not None:
                 settled = {**settled, "seconds": phase["seconds"]}
-            self.wait(settled, f"settled in its phase {phase['name']}", calm=_TIMES_RUNNING)
+            self.wait(settled, f"settled in its phase {phase['name']}", calm=_CALM_COUNT)
 
     def _act(self, phase: Mapping[str, Any], when: str) -> None:
-        """What a phase begins with."""
         if phase["poke"]:
             try:
-                self._wake_up()
+                self._poke()
             except Unanswered as failure:
-                self._lack(LATENESS, f"{failure}, {when}", self.plain["poke"]["done"]["within"])
+                self._lack(LATENESS, f"{failure}, {when}", self.config["poke"]["done"]["within"])
             except HasEnded:
                 raise
             except Failure as failure:
                 raise Failure(f"{failure}, {when}") from failure
             return
         if phase["run"]:
-            code, said = self.call(phase["run"], _ACTION_WITHIN_S)
+            code, output = self.run_command(phase["run"], _ACTION_WITHIN_S)
             if code != 0:
                 how = "took too long" if code is None else f"ended {describe_exit(code)}"
-                raise Failure(f"the command {when} {how}: {said.strip()[-_MOST_SAID:]}")
+                raise Failure(f"the command {when} {how}: {output.strip()[-_MAX_MESSAGE_CHARS:]}")
             return
         name = phase["stop"] or phase["start"]
-        service = self.plain["running"][name]
+        service = self.config["running"][name]
         os.kill(service["launcher"], START if phase["start"] else STOP)
         try:
             while asked(service["up"]) != (phase["start"] is not None):
-                time.sleep(LOOK_EVERY_S)
+                time.sleep(POLL_INTERVAL_S)
         except OSError as error:
             raise Failure(f"the service {name} ended {when}") from error
         self._stopped ^= {name}
@@ -302,151 +286,149 @@ class WorkerLaunch(ConditionLaunch):
     # Waiting.
 
     def _window(self, seconds: float) -> float:
-        """Blocks for so long; without any seconds, until it is found how long a gate watches it."""
+        """Blocks for the window, and returns it; finds one that has no ``seconds``."""
         begun, readings = time.monotonic(), list[window.Reading]()
 
-        def watch(until_s: float) -> None:
-            self.sit(until_s, lambda: f"after {time.monotonic() - begun:.1f} s of its window")
+        def when() -> str:
+            return f"after {time.monotonic() - begun:.1f} s of its window"
 
         if seconds:
-            watch(begun + seconds)
+            self.wait_until(begun + seconds, when)
         while not seconds:
-            watch(begun + len(readings) * window.EVERY_S)
+            self.wait_until(begun + len(readings) * window.EVERY_S, when)
             reading = self.tree.reading()
             readings.append((reading["wakeups"], reading["cpu_s"]))
-            seconds = window.found_in(readings) or 0.0
+            seconds = window.shortest_window_s(readings) or 0.0
         return seconds
 
     def require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.
-        enough = len(self.copies) if self.plain["window_s"] is None else 1
+        enough = len(self.copies) if self.config["window_s"] is None else 1
         code = next(filter(None, self.tree.codes), 0)
         if not code and len(self.tree.codes) < enough:
             return
         hint = ""
-        if len(self.copies) == 1 and code == 0 and self.tree.others():
+        if len(self.copies) == 1 and code == 0 and self.tree.running():
             hint = "; its processes go on: keep it in the foreground"
         kind = HasEnded if self._may_end else Failure
         raise kind(f"it ended {describe_exit(code)} {when}{hint}")
 
-    # Asking and waking up.
+    # Poking, and reading services.
 
-    def _wake_up_at_last(self, turn: Turn) -> None:
-        """Wakes it up after the window, if its file says how, and it has answered so far."""
-        if not self.plain["poke"] or LATENESS in self._incomplete:
+    def _poke_at_last(self) -> None:
+        """Pokes it after the window, if its file says how, and it has answered so far."""
+        if not self.config["poke"] or LATENESS in self._incomplete:
             return
         try:
-            late_ns = self._wake_up(turn)
-            self._odd |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
+            late_ns = self._poke()
+            self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
         except HasEnded:
             raise
         except Failure as failure:
-            # A worker that has ended has not answered either.
+            # A worker that has ended did not answer either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
-            within_s = self.plain["poke"]["done"]["within"] if is_late else None
+            within_s = self.config["poke"]["done"]["within"] if is_late else None
             self._lack(LATENESS, failure, within_s)
 
-    def _wake_up(self, turn: Turn | None = None) -> int:
-        """Wakes it up: how many nanoseconds late that is handled. Raises ``Failure``."""
-        self.seen = self.sizes()
-        words, done = self.plain["poke"]["command"], self.plain["poke"]["done"]
+    def _poke(self) -> int:
+        self.output_offsets = self.sizes()
+        words, done = self.config["poke"]["command"], self.config["poke"]["done"]
         end = time.monotonic() + done["within"]
         poke = Poke(self.tree, self.command(words), self.report.with_name("poke"))
         try:
-            poke.look()
+            poke.poll()
             while not self._is_done(done, poke):
                 self.require_alive("before it had handled its poke")
                 if time.monotonic() > end:
                     within = f"{done['within']:g} s{self.hint(done)}"
                     raise Unanswered(f"it did not handle its poke within {within}")
-                if turn and poke.waits_s > self.place.ends_alone_s:
-                    turn.hand_over()
+                if poke.since_sent_s > self.slot.shutdown_turn_s:
+                    self.slot.hand_over_turn()
                 time.sleep(0.001)
-                poke.look()
+                poke.poll()
             return poke.lateness_ns(time.monotonic_ns())
         except Failure as failure:
             raise type(failure)(f"{failure}{poke.last_words()}") from failure
         finally:
-            self._odd |= {"sent_at_end": True} if poke.is_sent_at_end else {}
-            poke.end()
-            if self._asked:
-                self.tree.end_beside(self._asked, 0.0)
-                self._asked = 0
+            self._facts |= {"sent_at_end": True} if poke.is_sent_at_end else {}
+            poke.kill()
+            if self._check:
+                self.tree.end_beside(self._check, 0.0)
+                self._check = 0
 
     def _is_done(self, done: Mapping[str, Any], poke: Poke) -> bool:
-        """Whether a message is handled. A command tells beside this, which has to see it sent."""
+        """Whether a poke is handled; a command that checks it runs beside the poke."""
         if done["exit"]:
-            return poke.has_ended
+            return poke.ended_ns is not None
         if not done["command"]:
             return self.holds(done)
-        if not self._asked:
-            self._asked = self.tree.start_beside(self.command(done["command"]), self.called)
-        code = self.tree.ended.get(self._asked)
-        self._asked = self._asked if code is None else 0
+        if not self._check:
+            self._check = self.tree.start_beside(self.command(done["command"]), self.command_output)
+        code = self.tree.exit_codes.get(self._check)
+        self._check = self._check if code is None else 0
         return code == 0
 
-    def _ask_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        running = (it for name, it in self.plain["running"].items() if name not in self._stopped)
-        if ports := [service["port"] for service in running if not service["counters"]]:
+    def _read_services_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        services = (it for name, it in self.config["running"].items() if name not in self._stopped)
+        if ports := [service["port"] for service in services if not service["counters"]]:
             with suppress(OSError):
                 self._connections = Connections(ports)
-        # What came between two readings of the kernel's is no request of ours.
+        # One reading of the kernel's counters for both: its readings are not requests.
         traffic = self._traffic()
         return self._service_counts(traffic), self._service_counts(traffic)
 
     def _traffic(self) -> Mapping[int, Traffic]:
-        """What has come to each port; nothing where the kernel does not tell all of it."""
+        """Returns the traffic of each port; empty where the kernel does not tell all of it."""
         with suppress(OSError):
             return self._connections.reading() if self._connections else {}
         return {}
 
     def _service_counts(self, traffic: Mapping[int, Traffic] | None = None) -> Mapping[str, float]:
-        """What all services have used so far, and what those that run were asked.
+        """Sums the services' CPU time, and the requests to those that run.
 
-        Their own commands tell that, or else the kernel; what one does not tell is unknown of all.
+        Requests come from their own commands, or else from the kernel; a count that one service
+        lacks is unknown for all.
         """
         traffic = self._traffic() if traffic is None else traffic
         cpu_s, counts = 0.0, list[Mapping[str, float]]()
-        for name, service in self.plain["running"].items():
+        for name, service in self.config["running"].items():
             try:
                 cpu_s += asked(service["cpu"]) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self._stopped:
                 continue
-            came = traffic.get(service["port"])
+            seen = traffic.get(service["port"])
             if service["counters"]:
                 counts.append(self._own_counts(name, service["counters"]))
             else:
-                counts.append({"requests": came.segments, "bytes": came.bytes} if came else {})
+                counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)
-        return {"cpu_idle": cpu_s, **{key: sum(one[key] for one in counts) for key in keys}}
+        return {"cpu_idle": cpu_s, **{key: sum(count[key] for count in counts) for key in keys}}
 
     def _own_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
-        """What a service's own command says. Raises ``Failure``."""
-        code, said = self.call(command, 10.0)
+        code, output = self.run_command(command, 10.0)
         if code != 0:
             how = "took too long" if code is None else f"ended with exit code {code}"
             raise Failure(f"the command that counts for {name} {how}")
         counts = defaultdict[str, float](float)
-        for key, value in _counts(said):
-            # The rise from such a value would be 0, or none.
-            if not math.isfinite(value):
-                raise Failure(f"the command that counts for {name} printed '{key} {value}'")
-            counts[key] += value
+        for line in output.splitlines():
+            with suppress(ValueError):
+                key, number = line.split()
+                # A rise from such a value would be 0 or NaN.
+                if not math.isfinite(value := float(number)):
+                    raise Failure(f"the command that counts for {name} printed '{key} {value}'")
+                counts[key] += value
         return counts
 
 
-def _of_services(
+def _service_totals(
     once: Mapping[str, float],
     twice: Mapping[str, float],
     first: Mapping[str, float],
     last: Mapping[str, float],
 ) -> dict[str, float]:
-    """What all services did between the first and the last reading, less what one of them takes.
-
-    That is how much the second of two readings adds to the one right before it.
-    """
+    """Subtracts from the rise of each count that of one reading: ``twice`` less ``once``."""
     return {
         f"service_{key}": max(
             0.0, count - first.get(key, 0.0) - twice.get(key, 0.0) + once.get(key, 0.0)
@@ -456,23 +438,21 @@ def _of_services(
 
 
 class _Lives:
-    """Which processes of a tree live, and how many have ended so far, as far as that is known."""
+    """The live processes of a tree, and how many have ended so far, as far as that is known."""
 
     def __init__(self, tree: CountedTree) -> None:
         processes = tree.processes()
         self.alive = trees.identities(processes)
-        self.waited_here = len(tree.ended)
+        self.reaped = len(tree.exit_codes)
         self.faults = trees.faults_of_ended(processes)
 
     def begun_since(self, before: "_Lives") -> int:
-        """How many began, at the least: of children that their parent has waited for, one."""
+        """Counts processes that began, at least; of children that a parent has reaped, one."""
         parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
-        ended = parents + self.waited_here - before.waited_here
-        return max(ended, len(self.alive - before.alive))
+        return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))
 
 
-def _of_memory(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str, float]:
-    """The memory at the end of the window, and by how much it grew a minute."""
+def _memory_totals(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str, float]:
     if begin is None or end is None:
         return {}
     grown = max(0, end.allocated - begin.allocated)
@@ -480,11 +460,3 @@ def _of_memory(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str
         "memory_proportional": end.proportional,
         "memory_growth": 60 * grown / (end.read_at_s - begin.read_at_s),
     }
-
-
-def _counts(said: str) -> Iterator[tuple[str, float]]:
-    for line in said.splitlines():
-        parts = line.split()
-        with suppress(ValueError):
-            if len(parts) == 2:
-                yield parts[0], float(parts[1])

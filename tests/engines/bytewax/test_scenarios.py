@@ -51,13 +51,15 @@ DATAFLOWS = [scenario for scenario in SCENARIOS if isinstance(scenario, Dataflow
 
 @pytest.mark.parametrize("module", sorted({scenario.module for scenario in DATAFLOWS}))
 def test_a_workload_takes_the_parameters_of_its_scenarios_and_no_others(module: Path) -> None:
-    own = [scenario for scenario in DATAFLOWS if scenario.module == module]
+    ours = [scenario for scenario in DATAFLOWS if scenario.module == module]
     tree = ast.parse(module.read_text("utf-8"))
     (function,) = (
-        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == own[0].call
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == ours[0].call
     )
-    asked = {argument.arg for argument in function.args.args}
-    assert {name for scenario in own for name in scenario.parameters} == asked
+    arguments = {argument.arg for argument in function.args.args}
+    assert {name for scenario in ours for name in scenario.parameters} == arguments
 
 
 def test_metrics_are_those_of_all_and_of_worker_files_without_doubles() -> None:
@@ -95,7 +97,7 @@ def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple
     (scenario,) = selection.select(("dynamic",), ())
     environment = Environment(Path("/environment"), facts(capabilities=frozenset({capability})))
     start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
-    return tuple(start.told["arguments"])
+    return tuple(start.config["arguments"])
 
 
 @pytest.mark.parametrize("kind", ["single", "cluster"])

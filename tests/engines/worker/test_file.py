@@ -22,24 +22,24 @@ UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
 def test_a_program_needs_no_more_than_its_command(
     text: str, condition: Condition, window_s: str | None, tmp_path: Path
 ) -> None:
-    found = read(tmp_path, text)
-    assert (found.name, found.package, found.command) == ("mine", None, ("{revision}", "--wait"))
-    assert found.ready == found.settled == condition
-    assert (found.ends_by_itself, found.stop) == (window_s is not None, "TERM")
-    assert found.window_s == window_s
+    worker = read(tmp_path, text)
+    assert (worker.name, worker.package, worker.command) == ("mine", None, ("{revision}", "--wait"))
+    assert worker.ready == worker.settled == condition
+    assert (worker.ends_by_itself, worker.stop) == (window_s is not None, "TERM")
+    assert worker.window_s == window_s
 
 
 def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
     digests = set()
     for text in ("pass\n", "import time\n"):
         (tmp_path / "task.py").write_text(text)
-        found = read(tmp_path, f"{SHORTEST}files = ['task.py']\nstop = 'SIGINT'\n")
-        digests.add(found.sha256)
-    assert (len(digests), found.stop) == (2, "INT")
+        worker = read(tmp_path, f"{SHORTEST}files = ['task.py']\nstop = 'SIGINT'\n")
+        digests.add(worker.sha256)
+    assert (len(digests), worker.stop) == (2, "INT")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "missing required field `command`."),
         ('command = "sleep 1"\n', "command: there is no package, so it needs {revision}"),
@@ -109,12 +109,14 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_table_and_key(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_with_its_table_and_key(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError) as caught:
         read(tmp_path, text)
     message = str(caught.value)
     assert message.startswith("--worker ")
-    assert said in message
+    assert expected in message
 
 
 SIGNS = {
@@ -160,7 +162,7 @@ def test_quoted_and_listed_signs_are_arguments(command: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "expected"),
     [
         (b"command = ", "mine.toml", "is not TOML"),
         (b"\xff", "mine.toml", "is not TOML"),
@@ -169,10 +171,10 @@ def test_quoted_and_listed_signs_are_arguments(command: str, tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_worker_file_is_refused(
-    content: bytes, name: str, said: str, tmp_path: Path
+    content: bytes, name: str, expected: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=expected):
         worker_file.read(tmp_path / name)
     with pytest.raises(UsageError, match="cannot be read"):
         worker_file.read(tmp_path / "nothing.toml")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.engines.worker.reading import read
 from waitbench.engines import selection
-from waitbench.engines.worker import launched
+from waitbench.engines.worker import launch_config
 from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
@@ -21,47 +21,47 @@ CLEAN = "[[phase]]\nname = 'clean'\nrun = 'rm {folder}/x'\n"
 
 
 def scenarios(folder: Path, text: str) -> dict[str, WorkerScenario]:
-    return {one.name: one for one in scenarios_of(read(folder, text))}
+    return {it.name: it for it in scenarios_of(read(folder, text))}
 
 
 def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_it(
     tmp_path: Path,
 ) -> None:
-    found = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + CLEAN + TABLES)
+    by_name = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + CLEAN + TABLES)
     names = ["mine", "mine-work", "mine-gone", "mine-back", "mine-clean"]
-    assert [*found] == names
+    assert [*by_name] == names
     for number, name in enumerate(names):
-        for scenario in (found[name], found[name].shortened()):
-            told = launched(scenario.worker, scenario.parameters, Path())["phases"]
-            assert isinstance(told, tuple)
-            assert [one["name"] for one in told] == ["work", "gone", "back", "clean"][:number]
-    times = [(one.expected_s, one.time_limit_s) for one in found.values()]
+        for scenario in (by_name[name], by_name[name].shortened()):
+            configs = launch_config(scenario.worker, scenario.parameters, Path())["phases"]
+            assert isinstance(configs, tuple)
+            assert [it["name"] for it in configs] == ["work", "gone", "back", "clean"][:number]
+    times = [(it.expected_s, it.time_limit_s) for it in by_name.values()]
     assert times == sorted(times)
     assert len(set(times)) == len(names)
     slow = TABLES.replace("[services.b]", "ready = { seconds = 900 }\n[services.b]")
     back = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + slow)["mine-back"]
     # Once before the run, and once within it.
     assert (back.expected_s > 900, back.time_limit_s > 1800) == (True, True)
-    chosen = selection.select(("gone", "mine"), (), worker=found["mine"].worker)
-    assert [one.name for one in chosen] == ["mine", "mine-gone"]
+    chosen = selection.select(("gone", "mine"), (), worker=by_name["mine"].worker)
+    assert [it.name for it in chosen] == ["mine", "mine-gone"]
 
 
 def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> None:
-    found = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + TABLES)
+    by_name = scenarios(tmp_path, SHORTEST + WORK + GONE + BACK + TABLES)
     late = {
-        name: "latency-p50" in {metric.name for metric in one.metrics}
-        for name, one in found.items()
+        name: "latency-p50" in {metric.name for metric in it.metrics}
+        for name, it in by_name.items()
     }
     assert late == {"mine": True, "mine-work": True, "mine-gone": False, "mine-back": True}
-    assert [name for name, one in found.items() if LATENESS & one.lacks.keys()] == ["mine-gone"]
-    silences = selection.scanned((), (), Scan.parse("silence=1:4"), worker=found["mine"].worker)
-    windows = {one.name: one.parameters["window"] for one in silences}
+    assert [name for name, it in by_name.items() if LATENESS & it.lacks.keys()] == ["mine-gone"]
+    silences = selection.scanned((), (), Scan.parse("silence=1:4"), worker=by_name["mine"].worker)
+    windows = {it.name: it.parameters["window"] for it in silences}
     names = ("mine", "mine-work", "mine-back")
     assert windows == {f"{name}@silence={n}": n for name in names for n in (1, 2, 4)}
 
 
 @pytest.mark.parametrize(
-    ("phases", "said"),
+    ("phases", "expected"),
     [
         (WORK + WORK, "phase.work: its name is used twice"),
         (GONE.replace("'a'", "'c'"), "phase.gone.stop: no service 'c' runs then"),
@@ -78,11 +78,13 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: is a placeholder already"),
     ],
 )
-def test_what_is_wrong_with_a_phase_is_one_sentence(phases: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_phase_is_one_sentence(
+    phases: str, expected: str, tmp_path: Path
+) -> None:
     tables = "" if "until-exit" in phases else TABLES
     with pytest.raises(UsageError) as raised:
         read(tmp_path, SHORTEST + phases + tables)
-    assert said in str(raised.value)
+    assert expected in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 

@@ -11,7 +11,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import ask
 from waitbench.engines import selection
 from waitbench.engines.services import Service, services_of
-from waitbench.engines.worker import launched, written
+from waitbench.engines.worker import launch_config, own_metrics
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
@@ -35,10 +35,10 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
         scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
     )  # fmt: skip
-    asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
-    assert {"memory", "stop", "cpu", "idle", "startup", "latency-p50", "foreign-cpu"} <= asked
+    names_asked = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
+    assert {"memory", "stop", "cpu", "idle", "startup", "latency-p50", "foreign-cpu"} <= names_asked
     # The peak of one process may be our launcher's, and there is one lateness in a run.
-    assert asked.isdisjoint({"rss", "shutdown", "latency"})
+    assert names_asked.isdisjoint({"rss", "shutdown", "latency"})
 
 
 SERVICE_QUESTIONS = {"service-cpu", "service-requests"}
@@ -46,7 +46,7 @@ COUNTED = "[services.other]\ncommand = 'serve {port}'\ncounters = 'count {port}'
 
 
 @pytest.mark.parametrize(
-    ("tables", "asked", "reason"),
+    ("tables", "names_asked", "reason"),
     [
         ("", set(), None),
         (COUNTED, SERVICE_QUESTIONS, None),
@@ -55,15 +55,15 @@ COUNTED = "[services.other]\ncommand = 'serve {port}'\ncounters = 'count {port}'
     ids=["no service", "counted", "stopped"],
 )
 def test_a_gate_asks_for_the_work_of_services_where_there_are_any(
-    tables: str, asked: set[str], reason: str | None, tmp_path: Path
+    tables: str, names_asked: set[str], reason: str | None, tmp_path: Path
 ) -> None:
     scenario = scenarios_of(read(tmp_path, f"command = '{{revision}}'\n{tables}"))[-1]
     record = Record(
         scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
     )  # fmt: skip
-    questions = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
-    assert questions & SERVICE_QUESTIONS == asked
+    questions = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
+    assert questions & SERVICE_QUESTIONS == names_asked
     assert (reason or "") in scenario.lacks.get("service_requests", "")
     assert ("service_requests" in scenario.lacks) == (reason is not None)
 
@@ -77,12 +77,12 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
         "[services.model]\ncommand = 'serve {jobs} {name}'\n"
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n",
     )
-    values = launched(worker, worker.parameters, PYTHON)["values"]
+    values = launch_config(worker, worker.parameters, PYTHON)["values"]
     assert values == {"jobs": "4", "name": "a", "python": str(PYTHON), "here": str(tmp_path)}
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
-        assert model.launched(1001, Path("/model"))["command"] == ["serve", jobs, "a"]
-        assert proxy.launched(1002, Path("/proxy"))["command"] == ["proxy", "1002", "1001"]
+        assert model.config(1001, Path("/model"))["command"] == ["serve", jobs, "a"]
+        assert proxy.config(1002, Path("/proxy"))["command"] == ["proxy", "1002", "1001"]
     with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
         services(worker, "other=1")
 
@@ -103,12 +103,12 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
 
     def sizes(*patterns: str, settings: tuple[str, ...] = ()) -> dict[str, object]:
         chosen = selection.select(patterns, settings, worker=worker)
-        return {one.name: one.parameters["size"] for one in chosen}
+        return {it.name: it.parameters["size"] for it in chosen}
 
     assert sizes() == {"mine-small": 1, "mine-large": 100}
     assert sizes("small") == sizes("mine-s*") == {"mine-small": 1}
     assert sizes("*l*", settings=("size=7",)) == {"mine-small": 7, "mine-large": 7}
-    modes = [one.parameters["mode"] for one in selection.select((), (), worker=worker)]
+    modes = [it.parameters["mode"] for it in selection.select((), (), worker=worker)]
     assert modes == ["a", "b"]
     with pytest.raises(UsageError, match=r"--scenario 'x' matches none of: small, large\."):
         sizes("x")
@@ -132,8 +132,8 @@ def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_non
     assert scenario.parameters.get("window") == window_s
     assert scenario.has_window == (window_s is not None)
     assert scenario.warmed_up().parameters["window"] == 2.0
-    told = launched(worker, scenario.parameters, PYTHON)
-    assert told["window_s"] == (window_s or 0.0)
+    config = launch_config(worker, scenario.parameters, PYTHON)
+    assert config["window_s"] == (window_s or 0.0)
     assert scenario.watched_for(7.0).parameters["window"] == 7.0
 
 
@@ -144,28 +144,30 @@ def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_pat
     assert (waiting.waits, waiting.works) == (True, False)
     assert (working.waits, working.works) == (False, True)
     assert "window" not in working.parameters
-    names = [{one.name for one in scenario.metrics} for scenario in (waiting, working)]
+    names = [{it.name for it in scenario.metrics} for scenario in (waiting, working)]
     of_waiting = {"idle", "wakeups", "syscalls", "memory", "stop"}
     assert of_waiting <= names[0]
     assert not of_waiting & names[1]
     assert {"cpu", "window", "cpu-window"} <= names[1]
-    assert all("call-time-p99" in one for one in names)
+    assert all("call-time-p99" in it for it in names)
 
 
 TIMES = {"call-time": MetricFile(unit="s", show=("mean", "p25", "p50", "p99", "min", "max"))}
 
 
-def found(tmp_path: Path, text: str, files: dict[str, MetricFile] = TIMES) -> dict[str, float]:
+def read_values(
+    tmp_path: Path, text: str, files: dict[str, MetricFile] = TIMES
+) -> dict[str, float]:
     path = tmp_path / "metrics-0.jsonl"
     path.write_text(text)
-    return dict(written.read([path], files))
+    return dict(own_metrics.read([path], files))
 
 
 def test_numbers_and_lists_of_numbers_of_all_copies_make_each_statistic(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("metrics-0.jsonl", "metrics-1.jsonl")]
     paths[0].write_text('{"call-time": 1}\n{"call-time": [2, 3.0]}\n')
     paths[1].write_text('{"call-time": [4, 5]}\n')
-    read = written.read(paths, TIMES)
+    read = own_metrics.read(paths, TIMES)
     assert read == {
         "own_call_time_mean": 3.0,
         "own_call_time_p25": 2.0,
@@ -179,16 +181,16 @@ def test_numbers_and_lists_of_numbers_of_all_copies_make_each_statistic(tmp_path
 def test_a_line_may_hold_several_names(tmp_path: Path) -> None:
     files = {"sent": MetricFile(unit="B", show=("total", "count")), "dropped": MetricFile()}
     text = '{"sent": [100, 20], "dropped": 7}\n'
-    assert found(tmp_path, text, files) == {
+    assert read_values(tmp_path, text, files) == {
         "own_sent_total": 120.0, "own_sent_count": 2, "own_dropped": 7.0,
     }  # fmt: skip
     # Totals and counts may be of nothing.
-    nothing = found(tmp_path, '{"sent": [], "dropped": 7}\n', files)
+    nothing = read_values(tmp_path, '{"sent": [], "dropped": 7}\n', files)
     assert (nothing["own_sent_total"], nothing["own_sent_count"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("", "it wrote no call-time to {metrics}"),
         ('{"call-time": 1', "line 1 of {metrics} is not a JSON object"),
@@ -206,17 +208,17 @@ def test_a_line_may_hold_several_names(tmp_path: Path) -> None:
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "is not a JSON object"),
     ],
 )
-def test_what_is_damaged_is_no_number(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_damaged_is_no_number(text: str, expected: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError) as raised:
-        found(tmp_path, text)
-    assert said in str(raised.value)
+        read_values(tmp_path, text)
+    assert expected in str(raised.value)
 
 
 def test_a_file_that_was_not_written_and_several_numbers_to_show_are_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"it did not write the file \{metrics\}"):
-        written.read([tmp_path / "metrics-0.jsonl"], TIMES)
+        own_metrics.read([tmp_path / "metrics-0.jsonl"], TIMES)
     with pytest.raises(ValueError, match=r"it wrote 2 numbers of dropped to \{metrics\}"):
-        found(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
+        read_values(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
 
 
 def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_path: Path) -> None:

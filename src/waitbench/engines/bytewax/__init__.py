@@ -1,10 +1,10 @@
-"""bytewax: everything that the harness knows of it, besides the workloads in dataflows/."""
+"""bytewax: all that the harness knows of it, besides the workloads in dataflows/."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, Start
+from waitbench.engines.base import Engine, LaunchSpec
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.placeholders import ADDRESSES, INDEX
@@ -16,10 +16,10 @@ _NOT_BUILT_FROM = (
     "conftest.py", "stubgen.py", "vermin*.ini", ".cbfmt.*", ".pre-commit-config.*",
     ".readthedocs.*",
 )  # fmt: skip
-"""What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
+"""Files that no build uses; ``migrations/`` is compiled in by sqlx."""
 
 _RUN_LAUNCHES = "run-launches"
-"""The capability to start a local cluster by ``bytewax.run -p N``, which later releases lack."""
+"""Starts a local cluster by ``bytewax.run -p N``, which later releases lack."""
 
 
 class Bytewax(Engine):
@@ -34,7 +34,7 @@ class Bytewax(Engine):
     repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
     smoke_test = "import bytewax.run, bytewax.dataflow"
-    build_paths = (":(top)", *(f":(top,exclude,glob){one}" for one in _NOT_BUILT_FROM))
+    build_paths = (":(top)", *(f":(top,exclude,glob){path}" for path in _NOT_BUILT_FROM))
     uses_cargo = True
     building_needs = (
         "Building bytewax takes git and Rust (https://rustup.rs), and bytewax ≤ 0.16 on Debian: "
@@ -46,16 +46,17 @@ class Bytewax(Engine):
 
     def capabilities(self, package: Path) -> frozenset[str]:
         run, inputs, operators = (
-            _text(package / name) for name in ("run.py", "inputs.py", "operators/__init__.py")
+            path.read_text("utf-8") if (path := package / name).exists() else ""
+            for name in ("run.py", "inputs.py", "operators/__init__.py")
         )
-        found = {
+        has = {
             NEXT_AWAKE: "def next_awake" in inputs,
             ALARM: "def notify_at" in operators,
             _RUN_LAUNCHES: '"--processes"' in run,
         }
-        return frozenset(name for name, has in found.items() if has)
+        return frozenset(name for name in has if has[name])
 
-    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
+    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> LaunchSpec:
         assert isinstance(scenario, Dataflow), "worker files have engines of their own"
         launched = topology.kind == "launcher"
         run_launches = _RUN_LAUNCHES in environment.facts.capabilities
@@ -64,22 +65,18 @@ class Bytewax(Engine):
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
         if launched:
             arguments += ["-p", str(topology.processes)]
-        # A cluster of one is started without addresses, as a single process is; but where the
-        # module is a launcher too, it would start a process of its own for more than one worker.
+        # A cluster of one needs no addresses, unless the module is a launcher, too: it would start
+        # a process of its own for more than one worker.
         processes = topology.processes if topology.kind == "cluster" else 1
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
         words = [str(environment.python), *arguments]
-        return Start(told={"arguments": words, "processes": processes})
+        return LaunchSpec(config={"arguments": words, "processes": processes})
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:
             return f"worker {arguments[arguments.index('-i') + 1]}"
         return None
-
-
-def _text(path: Path) -> str:
-    return path.read_text("utf-8") if path.exists() else ""
 
 
 ENGINE = Bytewax()

@@ -1,4 +1,4 @@
-"""Scenarios of workers that wait for their input: two dataflows, and the parameters of each."""
+"""Scenarios of bytewax: two dataflows, and the parameters of each."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 
-from waitbench.model.scenario import (
-    ALARM,
-    NEXT_AWAKE,
-    Parameters,
-    Scenario,
-    Topology,
-    Value,
-)
+from waitbench.model.scenario import ALARM, NEXT_AWAKE, Parameters, Scenario, Topology, Value
 from waitbench.system.places import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
-"""What a revision must be able to do, by the parameter that asks for it."""
 _MOST_READING_WORKERS = 16
-"""Workers that read input where each has a source: more would only add start-up."""
+"""More workers have no source of their own: they would only add start-up."""
 _QUICK: Parameters = {
     "items_per_partition": 8,
     "items_per_worker": 8,
@@ -28,36 +20,36 @@ _QUICK: Parameters = {
     "heaviness": 20_000,
     "idle": 1.0,
 }
-"""About 1 s of waiting a run."""
+"""In gates: about 1 s of waiting per run."""
 _QUICKER = 4
-"""Items of those that wait: 0.5 s.
+"""In gates, of scenarios that wait: 0.5 s.
 
-Steady CPU varies no more from run to run than in runs of 1 s: what disturbs a run comes in
-episodes, and hits fewer of the shorter ones. So as many seconds of them settle more.
+Idle CPU varies no more between runs of 0.5 s than of 1 s: disturbances come in episodes, which hit
+fewer short runs. So the same time settles more.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataflow(Scenario):
-    """A dataflow: a file, and what of it is run."""
+    """A dataflow: a file, and the function of it that makes the flow."""
 
     module: Path
     call: str = "get_flow"
 
     @property
     def import_string(self) -> str:
-        """What the engine is given to run, such as ``…/flow.py:get_flow(1)``."""
+        """The engine's argument, such as ``…/flow.py:get_flow(1)``."""
         return f"{self.module}:{self.call}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnDataflow(Dataflow):
-    """One of dataflows/, with parameters."""
+    """A dataflow of ours, with parameters."""
 
     counted_by: str
-    """The parameter that says how many items each source has."""
+    """The parameter with the number of items of each source."""
     quick: Parameters = field(default_factory=dict)
-    """What shortens it, beside or instead of what shortens all."""
+    """Parameters in gates, besides ``_QUICK``."""
 
     @property
     def settable(self) -> tuple[str, ...]:
@@ -74,7 +66,7 @@ class OwnDataflow(Dataflow):
 
     @property
     def idles(self) -> bool:
-        # A sibling makes finer differences less certain.
+        # Siblings make small differences less certain.
         return self.large_changes_only and bool(self.parameters["idle"])
 
     @property
@@ -87,13 +79,12 @@ class OwnDataflow(Dataflow):
 
     @property
     def expected_s(self) -> float:
-        """The time of the input's schedule, or of the work on all items, whichever is longer."""
+        """Takes the schedule of the input or the work on its items, whichever is longer."""
         waiting_s, working_s = self._number("idle"), 0.0
         items = self._number(self.counted_by)
         if self.parameters["long_input"]:
             waiting_s += items / self._number("burst") * self._number("interval")
         if self.works:
-            # Workers with a source each work side by side.
             sources = float(self.parameters.get("partitions", 1))
             working_s = sources * items * self._number("heaviness") * 4e-7
         return 0.5 + max(waiting_s, working_s)
@@ -109,7 +100,7 @@ class OwnDataflow(Dataflow):
     def shortened(self) -> OwnDataflow:
         if self.large_changes_only:
             return self
-        # Nothing is set where a parameter is absent, or 0.
+        # A parameter that is absent, or 0, stays so.
         quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
         return replace(self, parameters={**self.parameters, **quick})
 
@@ -130,7 +121,7 @@ _SOURCES: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
     ("partitioned", "items_per_partition", "16 partitions", {"partitions": 16}),
     ("dynamic", "items_per_worker", "a source on each of the first 16 workers", {}),
 )
-"""Dataflow, the parameter that counts a source's items, what its sources are, own parameters."""
+"""Dataflow, parameter with the number of items, purpose, further parameters."""
 
 _COMMON: dict[str, Value] = {
     "long_input": False, "heavy_map": False, "scheduled": False, "interval": 0.25, "burst": 1,
@@ -190,7 +181,7 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
         "all but one have ended after 20 items each; that one is silent for 5 s",
     ),
 )
-"""End of the name, items of each source, what differs from the common parameters, purpose."""
+"""Suffix of the name, items of each source, parameters, purpose."""
 _LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
     (
         "-silence",
@@ -206,8 +197,7 @@ _LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
         "4 items each within 0.5 s, two processes by the engine's own launcher: what that costs",
     ),
 )
-"""End of the name, how its processes are started, what differs from four items in each of 16
-partitions, purpose: what the gate asks for large rises only."""
+"""Suffix, topology, parameters, purpose of scenarios that the gate asks for large rises only."""
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 
@@ -226,14 +216,14 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
         purpose=f"{sources}; {purpose}",
         module=DATAFLOWS / f"{dataflow}.py",
         counted_by=counted_by,
-        parameters={**_COMMON, **own, counted_by: count, **parameters},
+        parameters={**_COMMON, **further, counted_by: count, **parameters},
         by_default=kind in _DEFAULT_KINDS,
         quick=_quick_of(kind, counted_by),
     )
-    for dataflow, counted_by, sources, own in _SOURCES
+    for dataflow, counted_by, sources, further in _SOURCES
     for kind, count, parameters, purpose in _KINDS
-    # Only partitions end one by one: a worker that reads has its source to the end.
-    if "silent" not in parameters or "partitions" in own
+    # Only partitions end one by one.
+    if "silent" not in parameters or "partitions" in further
 ) + tuple(
     OwnDataflow(
         name=f"partitioned{kind}",
@@ -250,4 +240,3 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     )
     for kind, topology, parameters, purpose in _LARGE_CHANGES
 )  # fmt: skip
-"""All of them, in the order in which they run."""

@@ -1,4 +1,4 @@
-"""TOML -> a ``WorkerFile``, or an error with its table and key."""
+"""Reads worker files. Errors name table and key."""
 
 import difflib
 import hashlib
@@ -17,7 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.engines.worker import metrics
-from waitbench.engines.worker.written import metrics_of
+from waitbench.engines.worker.own_metrics import declared_metrics
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.placeholders import PLACEHOLDER
@@ -38,44 +38,37 @@ from waitbench.model.worker import (
 from waitbench.system import files
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
-"""What a worker's own command may have in braces: the variant or program that is the revision, a
-free port, the folder it runs in, the environment's interpreter, the folder of the worker file."""
+"""Placeholders of a worker's command; a revision is its variant or program."""
 METRICS = "metrics"
-"""Where it writes its own metrics."""
 PHASE = "phase"
-"""The parameter of a scenario that has one."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_TAKEN = {
+_RESERVED = {
     REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, PHASE, SILENCE, "window", "file",
     "sha256",
 }  # fmt: skip
-"""What no parameter of a worker may be called."""
 _KEYS = [
     key
     for kind in (WorkerTable, ServiceFile, Poke, Answer, Phase, MetricFile)
     for key in kind.__struct_encode_fields__
 ]
 _ANY = "[...]"
-"""How an error names a key of a table of which any name may be one."""
-_MOST_BYTES = 2**20
-_MOST_DOTS = 200
-"""Of one key: to read it takes the square of their number."""
-_MOST = 1e15
+"""How errors of msgspec name any key of a table."""
+_MAX_BYTES = 2**20
+_MAX_DOTS = 200
+"""Of one key: reading it takes time quadratic in their number."""
+_MAX_NUMBER = 1e15
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
-"""What a shell takes as its own: pipes, redirections, ends of commands."""
+"""Shell syntax: pipes, redirections, ends of commands."""
 
 
 def read(path: Path) -> WorkerFile:
-    """Reads and validates a worker file.
-
-    Raises ``UsageError`` with the table and the key of what is wrong.
-    """
+    """Reads and validates a worker file. Raises ``UsageError`` with table and key."""
     shown = f"--worker {str(path)!r}"
     try:
-        content = files.read(path, named=True, most=_MOST_BYTES)
-        if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", content)):
+        content = files.read(path, named=True, most=_MAX_BYTES)
+        if any(part.count(b".") > _MAX_DOTS for part in re.split(rb"[=\n]", content)):
             raise RecursionError("it is nested too deeply")
         table = msgspec.toml.decode(content)
     except OSError as error:
@@ -96,12 +89,11 @@ def read(path: Path) -> WorkerFile:
 
 
 def portable_files(worker: WorkerFile) -> dict[str, bytes]:
-    """The file, which comes first, and those that it names, for another machine.
-
-    Raises ``UsageError`` where it needs anything that only this machine has.
-    """
-    wanted = _files_here(worker) | {*worker.files}
-    if worker.package is None or not wanted <= worker.texts.keys():
+    """Returns it and the files that it names, for another machine. Raises ``UsageError``."""
+    texts = (text for _, text, _ in _texts(worker, set()))
+    from_here = {name for text in texts for name in re.findall(r"\{here\}/?([^\s/]*)", text)}
+    needed = from_here | {*worker.files}
+    if worker.package is None or not needed <= worker.texts.keys():
         raise UsageError(
             f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
             "text files in its 'files', or measure it here."
@@ -110,19 +102,13 @@ def portable_files(worker: WorkerFile) -> dict[str, bytes]:
 
 
 def needs_python(worker: WorkerFile) -> bool:
-    """Whether anything in it is to be installed, or is run by a Python."""
+    """Whether it installs packages, or a command line names a Python."""
     is_installed = bool(worker.package or worker.beside or worker.python or worker.module)
     return is_installed or any("python" in text for _, text, _ in _texts(worker, set()))
 
 
-def _files_here(worker: WorkerFile) -> set[str]:
-    """The names of what its command lines take from the folder of the file."""
-    names = (re.findall(r"\{here\}/?([^\s/]*)", word) for _, word, _ in _texts(worker, set()))
-    return {name for found in names for name in found}
-
-
 class _WrongError(Exception):
-    """What is wrong with a key."""
+    """An error at a key."""
 
 
 def _wrong(key: str, why: str) -> NoReturn:
@@ -130,7 +116,7 @@ def _wrong(key: str, why: str) -> NoReturn:
 
 
 def _converted(table: dict[str, Any]) -> WorkerTable:
-    """The types of a file's values. Raises ``_WrongError``."""
+    """Converts a file's values. Raises ``_WrongError``."""
     try:
         return msgspec.convert(table, WorkerTable, dec_hook=_words)
     except msgspec.ValidationError as error:
@@ -150,7 +136,7 @@ def _converted(table: dict[str, Any]) -> WorkerTable:
 
 
 def _with_name(place: str, table: dict[str, Any], error: str) -> str:
-    """A place in a file with the first name that is left out: that which gives the same error."""
+    """Completes the first omitted name in a place: that which alone gives the same error."""
     before, _, after = place.partition(_ANY)
     entries = reduce(lambda within, key: within[key], before.split("."), table)
     for name, value in [*entries.items()]:
@@ -158,15 +144,15 @@ def _with_name(place: str, table: dict[str, Any], error: str) -> str:
         entries[name] = value
         try:
             msgspec.convert(table, WorkerTable, dec_hook=_words)
-        except msgspec.ValidationError as found:
-            if str(found) == error:
+        except msgspec.ValidationError as single:
+            if str(single) == error:
                 shown = name if re.fullmatch(r"[\w-]+", name) else repr(name)
                 return f"{before}.{shown}{after}"
     raise AssertionError("one of them is wrong")
 
 
 def _words(kind: type, given: object) -> object:
-    """A command line, or a list of its words. Raises ``ValueError``."""
+    """Converts a command line, or a list of words. Raises ``ValueError``."""
     assert kind is Words, "the only type of ours"
     words = given
     if isinstance(given, str):
@@ -201,18 +187,11 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
     default = Condition(seconds=0.0 if table.window_s == UNTIL_EXIT else 1.0)
     given.update(ready=table.ready or default, settled=table.settled or default)
     given["stop"] = table.stop.removeprefix("SIG")
-    return WorkerFile(
-        **given,
-        extras=extras,
-        name=path.stem,
-        path=path,
-        sha256=digest.hexdigest(),
-        texts=texts,
-    )
+    given.update(extras=extras, name=path.stem, path=path, sha256=digest.hexdigest(), texts=texts)
+    return WorkerFile(**given)
 
 
 def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
-    """A package's normalised name, and those of its extras that are wanted."""
     if text is None:
         return None, ()
     try:
@@ -225,7 +204,7 @@ def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
 
 
 def _require_sense(table: WorkerTable) -> None:
-    """Raises ``_WrongError`` for what each key may say, and all of them together may not."""
+    """Raises ``_WrongError`` for values, or combinations of keys, that make no sense."""
     signals = {f"services.{name}.stop": service.stop for name, service in table.services.items()}
     for key, name in {"stop": table.stop, **signals}.items():
         if f"SIG{name.removeprefix('SIG')}" not in signal.Signals.__members__:
@@ -238,7 +217,7 @@ def _require_sense(table: WorkerTable) -> None:
     if table.window_s == UNTIL_EXIT:
         for name in ("settled", "poke"):
             if getattr(table, name) is not None:
-                _wrong(name.removesuffix("_s"), "does not go with a window until exit")
+                _wrong(name, "does not go with a window until exit")
     _require_phases(table)
     _require_placeholders(table)
 
@@ -249,7 +228,7 @@ def _require_phases(table: WorkerTable) -> None:
     for place, phase in enumerate(table.phases):
         key, before = f"{PHASE}.{phase.name}", table.phases[:place]
         gone = stopped_after(before)
-        if phase.name in (one.name for one in before):
+        if phase.name in (it.name for it in before):
             _wrong(key, "its name is used twice")
         if phase.poke and table.poke is None:
             _wrong(f"{key}.poke", "the file has no table [poke]")
@@ -262,15 +241,15 @@ def _require_phases(table: WorkerTable) -> None:
 
 
 def _require_placeholders(table: WorkerTable) -> None:
-    own = {PORT, FOLDER, HERE, *table.parameters}
-    own |= {REVISION} if table.package is None else set()
-    own |= {PYTHON} if table.package is not None or table.variants else set()
-    own |= {METRICS} if table.metrics else set()
+    common = {PORT, FOLDER, HERE, *table.parameters}
+    common |= {REVISION} if table.package is None else set()
+    common |= {PYTHON} if table.package is not None or table.variants else set()
+    common |= {METRICS} if table.metrics else set()
     named = set()
-    for key, text, known in _texts(table, own):
+    for key, text, known in _texts(table, common):
         for name in PLACEHOLDER.findall(text):
             if name not in known:
-                there = ", ".join(f"{{{one}}}" for one in sorted(known))
+                there = ", ".join(f"{{{it}}}" for it in sorted(known))
                 _wrong(key, f"nothing fills {{{name}}}. There are: {there}")
             named.add(name)
     if table.package is None and REVISION not in named:
@@ -280,10 +259,10 @@ def _require_placeholders(table: WorkerTable) -> None:
         _wrong("metrics", "the command needs {metrics}: the file that it writes them to")
 
 
-def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[str]]]:
-    """Each text that may have something in braces, with its key and what may stand there."""
+def _texts(table: WorkerTable, common: set[str]) -> Iterator[tuple[str, str, set[str]]]:
+    """Yields each text that may have placeholders, with its key and those known there."""
     ports = [(f"{name}.port", f"{name}.folder") for name in table.services]
-    known = own.union(*ports)
+    known = common.union(*ports)
     lines: list[tuple[str, Sequence[str], set[str]]] = [("command", table.command, known)]
     for key, condition in (("ready", table.ready), ("settled", table.settled)):
         if condition is not None:
@@ -293,20 +272,20 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
         lines.append(("poke.done.command", table.poke.done.command, known))
     lines += [(f"{PHASE}.{phase.name}.run", phase.run, known) for phase in table.phases]
     for place, (name, service) in enumerate(table.services.items()):
-        of_service = (own - {REVISION, METRICS}).union(*ports[:place])
+        in_service = (common - {REVISION, METRICS}).union(*ports[:place])
         words = (service.command, service.ready.command, service.counters)
         keys = (f"services.{name}.{key}" for key in ("command", "ready.command", "counters"))
-        lines += [(key, line, of_service) for key, line in zip(keys, words, strict=True)]
+        lines += [(key, line, in_service) for key, line in zip(keys, words, strict=True)]
     lines += [(f"environment.{name}", [text], known) for name, text in table.environment.items()]
     return ((key, word, there) for key, words, there in lines for word in words)
 
 
 def _require_parameters(table: WorkerTable) -> None:
     for name, value in table.parameters.items():
-        if name in _TAKEN:
+        if name in _RESERVED:
             _wrong(f"parameters.{name}", "is a placeholder already: rename it")
-        if not isinstance(value, str) and not abs(value) < _MOST:
-            _wrong(f"parameters.{name}", f"is not a number below {_MOST:g}")
+        if not isinstance(value, str) and not abs(value) < _MAX_NUMBER:
+            _wrong(f"parameters.{name}", f"is not a number below {_MAX_NUMBER:g}")
     for scenario, values in table.scenarios.items():
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
@@ -318,9 +297,9 @@ def _require_parameters(table: WorkerTable) -> None:
 
 
 def _require_metrics(table: WorkerTable) -> None:
-    taken = {*BY_NAME, *(one.name for one in (*metrics.WAITING, *metrics.UNTIL_EXIT))}
+    taken = {*BY_NAME, *(it.name for it in (*metrics.WAITING, *metrics.UNTIL_EXIT))}
     for name, file in table.metrics.items():
-        for metric in metrics_of(name, file):
+        for metric in declared_metrics(name, file):
             if metric.name in taken:
                 _wrong(f"metrics.{name}", f"there is a metric {metric.name} already: rename it")
             taken.add(metric.name)
@@ -339,5 +318,5 @@ def _require_pins(table: WorkerTable) -> None:
             pin = Requirement(text)
         except InvalidRequirement as error:
             _wrong("with", f"{text!r} is not a requirement: {error}")
-        if [one.operator for one in pin.specifier] != ["=="] or "*" in text:
+        if [it.operator for it in pin.specifier] != ["=="] or "*" in text:
             _wrong("with", f"{text!r} is not pinned: NAME==VERSION")

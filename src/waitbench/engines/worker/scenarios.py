@@ -1,4 +1,4 @@
-"""A worker file -> its scenarios."""
+"""Makes the scenarios of a worker file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from waitbench.engines.worker import metrics, written
+from waitbench.engines.worker import metrics, own_metrics
 from waitbench.engines.worker.file import PHASE
 from waitbench.model.metrics import Metric
 from waitbench.model.scenario import Scenario
@@ -15,17 +15,17 @@ from waitbench.system import connections
 
 WINDOW = "window"
 WINDOW_S = 10.0
-"""How long a worker is watched where neither its file nor a gate says it."""
+"""The window of a worker without one, outside of gates."""
 _WARM_UP_S = 2.0
-_USUAL_S, _MOST_S = 30.0, 600.0
-"""How long what ends by itself usually takes, for the time left, and may take."""
+_EXPECTED_S, _MAX_S = 30.0, 600.0
+"""Of a worker that ends by itself: expected time, and time limit."""
 _ACTION_S = 30.0
-"""How long what a phase begins with may take, but for a service or a worker to be ready."""
+"""The time limit of a phase's action, without its service's or worker's start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerScenario(Scenario):
-    """A worker that is started, waits, is woken up, and ends; or that ends by itself."""
+    """A worker that starts, waits, is poked, and ends; or that ends by itself."""
 
     worker: WorkerFile
     is_command: bool = True
@@ -45,7 +45,6 @@ class WorkerScenario(Scenario):
 
     @property
     def phases(self) -> Sequence[Phase]:
-        """What happens before the window."""
         return self.worker.phases_until(self.parameters.get(PHASE))
 
     @property
@@ -62,7 +61,7 @@ class WorkerScenario(Scenario):
 
     @property
     def _absent(self) -> Mapping[str, str]:
-        """Keys of metrics that its runs do not give, and what would mend that."""
+        """Returns the keys of metrics that its runs lack, each with a remedy."""
         worker, stopped, absent = self.worker, stopped_after(self.phases), dict[str, str]()
         if worker.ready.seconds is not None:
             absent[metrics.START_UP] = "`ready` in its file is a number of seconds"
@@ -78,11 +77,10 @@ class WorkerScenario(Scenario):
 
     @property
     def expected_s(self) -> float:
-        return self._window_s(_USUAL_S) + self._others_s
+        return self._window_s(_EXPECTED_S) + self._outside_window_s
 
     @property
     def time_limit_s(self) -> float:
-        """As long as each step of it may take."""
         worker = self.worker
         steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
         pokes = 1 + sum(phase.poke is not None for phase in self.phases)
@@ -91,7 +89,7 @@ class WorkerScenario(Scenario):
             settles_s = worker.settled.within if phase.seconds is None else phase.seconds
             starts_s = worker.services[phase.start].ready.longest_s if phase.start else 0.0
             steps.append(_ACTION_S + starts_s + settles_s)
-        return 30 + self._window_s(_MOST_S) + self._others_s + sum(steps)
+        return 30 + self._window_s(_MAX_S) + self._outside_window_s + sum(steps)
 
     @property
     def has_window(self) -> bool:
@@ -100,8 +98,8 @@ class WorkerScenario(Scenario):
     def shortened(self) -> WorkerScenario:
         if self.works or self.worker.window_s is not None:
             return self
-        found = {name: value for name, value in self.parameters.items() if name != WINDOW}
-        return replace(self, parameters=found)
+        parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
+        return replace(self, parameters=parameters)
 
     def warmed_up(self) -> WorkerScenario:
         return self.watched_for(min(self._window_s(), _WARM_UP_S))
@@ -114,27 +112,28 @@ class WorkerScenario(Scenario):
         return self if self.works else replace(self, parameters=watched)
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
-        return written.read(paths, self.worker.metrics) if self.worker.metrics else {}
+        return own_metrics.read(paths, self.worker.metrics) if self.worker.metrics else {}
 
     def _window_s(self, until_exit_s: float = 0.0) -> float:
         return until_exit_s if self.works else float(self.parameters.get(WINDOW, WINDOW_S))
 
     @property
-    def _others_s(self) -> float:
-        """How long it may take to start and to end, which nobody knows before."""
+    def _outside_window_s(self) -> float:
+        """Estimates start-up and shutdown, which are unknown before a run."""
         starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
-        of_phases = (settles_s if one.seconds is None else one.seconds for one in self.phases)
-        services_s = sum(one.ready.seconds or 0.0 for one in self.worker.services.values())
+        phases_s = (settles_s if it.seconds is None else it.seconds for it in self.phases)
+        services_s = sum(it.ready.seconds or 0.0 for it in self.worker.services.values())
         poke_s = 1.0 if self.worker.poke else 0.0
-        return services_s + starts_s + settles_s + sum(of_phases) + poke_s + 1.5
+        return services_s + starts_s + settles_s + sum(phases_s) + poke_s + 1.5
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
-    """Each scenario of a worker, or the one with the defaults of its parameters and its phases."""
+    """Makes each scenario of a worker, or one with its defaults, and one for each of its phases."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
     phases: dict[str, Values] = {
-        f"{worker.name}-{one.name}": {PHASE: one.name} for one in worker.phases
+        f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases
     }
+    identity = {"file": worker.path.name, "sha256": worker.sha256}
     doing = "until it ends" if worker.ends_by_itself else "while it waits"
     window = {} if worker.ends_by_itself else {WINDOW: worker.window_s or WINDOW_S}
     return tuple(
@@ -142,13 +141,7 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
             name=name,
             purpose=f"the worker of {worker.path.name}, {doing}",
             worker=worker,
-            parameters={
-                "file": worker.path.name,
-                "sha256": worker.sha256,
-                **window,
-                **worker.parameters,
-                **values,
-            },
+            parameters={**identity, **window, **worker.parameters, **values},
         )
         for name, values in (named or {worker.name: {}, **phases}).items()
     )

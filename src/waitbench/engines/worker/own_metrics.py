@@ -1,4 +1,4 @@
-"""Metrics of a worker's own: the lines of JSON that its command writes to ``{metrics}``."""
+"""Metrics that a worker's command writes to ``{metrics}``, a line of JSON each."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from waitbench.model.metrics import OWN, Finite, Metric
 from waitbench.model.worker import MetricFile
 
 _UNITS = {"s": "second", "B": "byte"}
-_MOST_SHOWN = 60
+_MAX_CHARS = 60
 _LINE = msgspec.json.Decoder(dict[str, Finite | list[Finite]])
 
 
-def metrics_of(name: str, file: MetricFile) -> tuple[Metric, ...]:
-    """What a run gives of one: ``call-time-p99`` and others, or the one that has its name."""
+def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
+    """Makes the metrics of one table: ``call-time-p99`` and others, or one of the table's name."""
     unit = _UNITS.get(file.unit, file.unit)
     with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
-    statistics: list[tuple[str, ...]] = [(one,) for one in file.show] or [()]
+    statistics: list[tuple[str, ...]] = [(statistic,) for statistic in file.show] or [()]
     return tuple(
         Metric(
             "-".join((name, *shown)),
@@ -32,10 +32,7 @@ def metrics_of(name: str, file: MetricFile) -> tuple[Metric, ...]:
 
 
 def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str, float]:
-    """The metrics of a run by their keys, of what each copy of the worker wrote.
-
-    Raises ``ValueError`` with a sentence for whatever is missing or damaged.
-    """
+    """Reads a run's own metrics, of all its copies. Raises ``ValueError`` with a sentence."""
     numbers: dict[str, list[float]] = {}
     for path in paths:
         try:
@@ -47,30 +44,30 @@ def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str,
         for number, line in enumerate(lines, start=1):
             for name, values in _values(line, f"line {number} of {{metrics}}", files).items():
                 numbers.setdefault(name, []).extend(values)
-    found = {}
+    values_by_key = {}
     for name, file in files.items():
         if name not in numbers:
             raise ValueError(f"it wrote no {name} to {{metrics}}")
-        for metric, shown in zip(metrics_of(name, file), file.show or ("",), strict=True):
-            found[metric.key] = _statistic(name, numbers[name], shown)
-    return found
+        for metric, shown in zip(declared_metrics(name, file), file.show or ("",), strict=True):
+            values_by_key[metric.key] = _statistic(name, numbers[name], shown)
+    return values_by_key
 
 
 def _values(line: bytes, where: str, files: Mapping[str, MetricFile]) -> dict[str, list[float]]:
     try:
-        found = _LINE.decode(line)
+        values_by_name = _LINE.decode(line)
     except (ValueError, RecursionError) as error:
-        shown = line.decode("utf-8", "replace").strip()[:_MOST_SHOWN]
+        shown = line.decode("utf-8", "replace").strip()[:_MAX_CHARS]
         raise ValueError(
             f"{where} is not a JSON object of numbers and lists of numbers: {shown!r}"
         ) from error
-    for name in found:
+    for name in values_by_name:
         if name not in files:
             there = ", ".join(files)
             raise ValueError(
-                f"{where} has {name[:_MOST_SHOWN]!r}, which is not one of the [metrics]: {there}"
+                f"{where} has {name[:_MAX_CHARS]!r}, which is not one of the [metrics]: {there}"
             )
-    return {name: one if isinstance(one, list) else [one] for name, one in found.items()}
+    return {name: it if isinstance(it, list) else [it] for name, it in values_by_name.items()}
 
 
 def _statistic(name: str, values: Sequence[float], shown: str) -> float:
@@ -89,7 +86,7 @@ def _statistic(name: str, values: Sequence[float], shown: str) -> float:
         return float(min(values) if shown == "min" else max(values))
     if shown in ("", "mean"):
         return fmean(values)
-    # Here: no run is under way, and not every command that starts measures.
+    # Imported here: not every command measures, and no run is under way now.
     import numpy as np
 
     return float(np.percentile(values, int(shown.removeprefix("p"))))

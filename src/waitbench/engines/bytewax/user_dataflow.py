@@ -1,4 +1,4 @@
-"""A dataflow of the user's own: ``FILE.py:CALL`` -> its scenario."""
+"""Makes the scenario of a user's dataflow, ``FILE.py:CALL``."""
 
 import ast
 import hashlib
@@ -15,23 +15,23 @@ from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName, Metric
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
 
-_MOST_BYTES = 200
-"""Of the name: what is written for a scenario is named after it, with up to 50 bytes more."""
+_MAX_NAME_BYTES = 200
+"""Of the name: files of a scenario are named after it, with up to 50 bytes more."""
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 _OURS = {"support", "waitbench_probe"}
-"""The modules of dataflows/ that a user's may import."""
+"""Modules of dataflows/ that a user's may import."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class UsersDataflow(Dataflow):
-    """A dataflow of which nothing is known but what it is called."""
+class UserDataflow(Dataflow):
+    """A dataflow of which only its name is known."""
 
     is_own: bool = False
 
     @property
     def works(self) -> bool:
-        # Nobody knows; but somebody waits for it to be done.
+        # Unknown, but the user waits for it to be done.
         return True
 
     @property
@@ -39,11 +39,9 @@ class UsersDataflow(Dataflow):
         return METRICS if self.is_observed else SEEN_FROM_OUTSIDE
 
 
-def users_dataflow(text: str) -> UsersDataflow:
-    """The scenario of ``FILE.py:CALL``; the call is ``flow`` by default.
-
-    It is validated as far as a file can be without running it. Raises ``UsageError``.
-    """
+def user_dataflow(text: str) -> UserDataflow:
+    """Validates a file without running it; the call is ``flow`` by default. Raises
+    ``UsageError``."""
     shown = f"--dataflow {text!r}"
     given = _GIVEN.fullmatch(text)
     path = Path(given["path"] if given else text)
@@ -64,43 +62,38 @@ def users_dataflow(text: str) -> UsersDataflow:
         raise UsageError(f"{shown}: {path} does not define {called[1]!r}.")
     try:
         convert(path.stem, FileName)
-        if len(path.stem.encode()) > _MOST_BYTES:
-            raise ValidationError(f"it has more than {_MOST_BYTES} bytes")
+        if len(path.stem.encode()) > _MAX_NAME_BYTES:
+            raise ValidationError(f"it has more than {_MAX_NAME_BYTES} bytes")
     except ValidationError as error:
         raise UsageError(
             f"{shown}: results are named after {path.stem!r}. Rename the file: {error}."
         ) from error
-    is_observed = not _OURS.isdisjoint(_imported(tree))
+    is_observed = not _OURS.isdisjoint(_imported_modules(tree))
     if is_observed and (DATAFLOWS / path.name).exists():
         raise UsageError(
             f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
             "import in its place. Rename yours."
         )
-    # What is run by -m finds the modules of the current folder first.
+    # python -m finds modules of the current folder first.
     for name in ("bytewax", *(sorted(_OURS) if is_observed else ())):
         if any(map(files.is_there, (name, f"{name}.py"))):
             raise UsageError(
                 f"{shown}: the current folder has a {name} of its own, which Python would import "
                 "in place of the revision's. Call this from another folder."
             )
+    digest = hashlib.sha256(code.encode()).hexdigest()
     is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
-    return UsersDataflow(
-        # One name in files and tables; what is measured is known by its parameters.
+    return UserDataflow(
         name=f"{path.stem}-of-yours" if is_taken else path.stem,
         purpose=f"your dataflow {text}",
         module=path.resolve(),
         call=call,
-        parameters={
-            "file": str(path.resolve()),
-            "sha256": hashlib.sha256(code.encode()).hexdigest(),
-            "call": call,
-        },
+        parameters={"file": str(path.resolve()), "sha256": digest, "call": call},
         is_observed=is_observed,
     )
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """The top-level names of all modules that a program imports by a statement."""
+def _imported_modules(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
