@@ -26,7 +26,7 @@ _METRICS = (
 )  # fmt: skip
 
 
-def kept(
+def stored(
     name: str,
     releases: Sequence[str],
     scenarios: Sequence[str] = ("waiting",),
@@ -35,7 +35,7 @@ def kept(
     rise: float = 0.5,
 ) -> Contents:
     """A comparison of some releases, each of which costs a little more than the one before."""
-    costs = {one: 1.0 + rise * place for place, one in enumerate(releases)}
+    costs = {release: 1.0 + rise * place for place, release in enumerate(releases)}
     records = (
         released(costs, session=name, scenario=scenario, rounds=rounds, metrics=_METRICS)
         for scenario in scenarios
@@ -44,7 +44,7 @@ def kept(
 
 
 def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Contents:
-    """A folder that holds these."""
+    """A folder with these records."""
     comparison = describing(records, settings)
     return Contents(folder=Path(name), comparison=comparison, records=records)
 
@@ -54,22 +54,22 @@ def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Pa
     return paging.page_of(contents_of(*records, **settings), price)
 
 
-def trends_of(all_kept: Sequence[Contents]) -> Trends:
-    """What they tell together of two costs."""
-    told = [
-        one
-        for each in all_kept
-        for one in sessions_of(
+def trends_of(several: Sequence[Contents]) -> Trends:
+    """The trends of each cost over all comparisons."""
+    sessions = [
+        session
+        for each in several
+        for session in sessions_of(
             str(each.folder),
             each.comparison,
             each.records,
             [BY_NAME[name] for name in COSTS],
         )
     ]
-    anchor = history.commonest(told)
+    anchor = history.commonest(sessions)
     assert anchor is not None
     return {
-        name: history.trends([one for one in told if one.metric == name], anchor) for name in COSTS
+        name: history.trends([it for it in sessions if it.metric == name], anchor) for name in COSTS
     }
 
 

@@ -25,12 +25,12 @@ from waitbench.reporting.document import Answer
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
 
-def found_of(*records: Record, verdict: GateVerdict | None = None) -> Findings:
+def findings_of(*records: Record, verdict: GateVerdict | None = None) -> Findings:
     return findings([statistics.compare(record) for record in records], verdict)
 
 
-def shown(found: Answer, width: int = 80) -> list[str]:
-    return lines_of(lambda console: print_answer(found, console), width)
+def shown(summary: Answer, width: int = 80) -> list[str]:
+    return lines_of(lambda console: print_answer(summary, console), width)
 
 
 def test_a_command_is_one_line_however_long_so_that_it_can_be_copied() -> None:
@@ -64,34 +64,36 @@ ONCE = waits(0.1)[:1]
 def test_what_is_best_done_next_depends_on_what_was_found(
     old: Runs, new: Runs, verdict: GateVerdict | None, argv: Sequence[str], option: str | None
 ) -> None:
-    found = found_of(make_record({"old": old, "new": new}), verdict=verdict)
-    links = next_step(found, verdict, len(new), argv)
+    compared = findings_of(make_record({"old": old, "new": new}), verdict=verdict)
+    links = next_step(compared, verdict, len(new), argv)
     assert (links[-1][1].split(" -p 2 ")[1] if links else None) == option
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
-    found = found_of(make_record({"old": waits(2)[:1], "new": ONCE}))
+    compared = findings_of(make_record({"old": waits(2)[:1], "new": ONCE}))
     same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
-    assert next_step(replace(found, notes=[*found.notes, same]), None, 1, ARGV) == []
+    assert next_step(replace(compared, notes=[*compared.notes, same]), None, 1, ARGV) == []
 
 
 def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
-    neither = found_of(make_record({"old": [], "new": []}))
-    lost = found_of(make_record({"old": waits(2), "new": []}))
-    assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
-    assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}
+    neither = findings_of(make_record({"old": [], "new": []}))
+    lost = findings_of(make_record({"old": waits(2), "new": []}))
+    assert {forest.mark_of(it) for it in neither.results if it.judged} == {"–"}
+    assert {forest.mark_of(it) for it in lost.results if it.judged} == {"✗"}
 
 
 @pytest.mark.parametrize("idle", [1.0, 1.5])
 def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -> None:
-    own = {metric.key: 10.0 for metric in SERVICES}
+    services = {metric.key: 10.0 for metric in SERVICES}
     runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0 + number / 100} for number in range(18)]
     sides = {"old": runs, "new": [{**run, "time_cpu_idle": idle} for run in runs]}
-    record = make_record({label: [{**run, **own} for run in of] for label, of in sides.items()})
+    record = make_record(
+        {label: [{**it, **services} for it in runs] for label, runs in sides.items()}
+    )
     record.metrics = (*METRICS, *SERVICES)
     verdict = gate.conclude([record], DEFAULTS)
     assert bool(verdict.failures) == (idle > 1)
-    table = "\n".join(shown(answer(found_of(record, verdict=verdict))))
+    table = "\n".join(shown(answer(findings_of(record, verdict=verdict))))
     assert "✓ the services' CPU" in table
     assert "✓ requests to the services" in table
 
@@ -105,7 +107,7 @@ def watched(*windows: float, scenario: str = "idle") -> Record:
 
 
 @pytest.mark.parametrize(
-    ("records", "said"),
+    ("records", "basis"),
     [
         ([watched(10.0002, 9.9998, 10.3)], "1 process, 3 rounds, 10 s windows"),
         ([watched(0.3001)], "1 process, 1 round, 0.3 s windows"),
@@ -116,9 +118,9 @@ def watched(*windows: float, scenario: str = "idle") -> Record:
     ],
 )
 def test_the_first_line_says_how_long_workers_were_watched(
-    records: Sequence[Record], said: str
+    records: Sequence[Record], basis: str
 ) -> None:
-    assert found_of(*records).basis.removesuffix(", mean seconds") == said
+    assert findings_of(*records).basis.removesuffix(", mean seconds") == basis
 
 
 @pytest.mark.parametrize(("alone_s", "is_understated"), [(1.4, True), (0.7, False)])
@@ -132,11 +134,11 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
         for label, idle_s in (("old", 0.01), ("new", spins_s * (1 + 0.001 * number))):
             run = measurement(label, number, {**times(5, 1, 1), "time_cpu_idle": idle_s})
             record.add(structs.replace(run, marks=marks))
-    found = found_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
-    (asked,) = found.judgements or ()
-    assert forest.change_of(asked) == ("at least 70× more" if is_understated else "70× more")
-    assert f"idle CPU {forest.change_of(asked)} in" in found.shown[0].text
-    (figure,) = (one for one in found.results if one.metric.name == "idle")
+    compared = findings_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
+    (question,) = compared.judgements or ()
+    assert forest.change_of(question) == ("at least 70× more" if is_understated else "70× more")
+    assert f"idle CPU {forest.change_of(question)} in" in compared.shown[0].text
+    (figure,) = (it for it in compared.results if it.metric.name == "idle")
     assert figure.after is not None
     assert figure.after.value == pytest.approx(alone_s, rel=0.02)
     assert figure.after.count == (1 if is_understated else 16)

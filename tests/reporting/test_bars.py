@@ -39,7 +39,7 @@ def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> Non
     comparison = statistics.compare(record)
     (cell, *_) = bars.of([comparison]).rows[0].cells
     assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
-    (beside,) = (one for one in comparison.figures["more"] if one.metric.name == "real")
+    (beside,) = (it for it in comparison.figures["more"] if it.metric.name == "real")
     assert beside.before is not None
     assert beside.before.value == cell[0].mean
     (pair, *_) = bars_of(make_record({"old": runs, "new": runs[:2]})).rows[0].cells

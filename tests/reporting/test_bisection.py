@@ -22,10 +22,10 @@ def commits(points: int, *rises: tuple[int, float], unbuildable: tuple[int, ...]
 
 def releases(points: int, *rises: tuple[int, float]) -> Search:
     """The same over releases v0.0, v0.1, …"""
-    named = [f"0.{number}" for number in range(points)]
-    sources = (Point(source=Source(Origin.WHEEL, version)) for version in named)
-    found = commits(points, *rises)
-    return replace(found, points=tuple(sources), labels=tuple(f"v{one}" for one in named))
+    versions = [f"0.{number}" for number in range(points)]
+    sources = (Point(source=Source(Origin.WHEEL, version)) for version in versions)
+    labels = tuple(f"v{version}" for version in versions)
+    return replace(commits(points, *rises), points=tuple(sources), labels=labels)
 
 
 def searched(*searches: Search) -> Searched:
@@ -41,20 +41,20 @@ def searched(*searches: Search) -> Searched:
 
 def merge_named() -> Search:
     """A search whose culprit is a merge, in which a search inside it is proposed."""
-    found = commits(4, (2, 0.25))
-    point = found.points[2]
+    ended = commits(4, (2, 0.25))
+    point = ended.points[2]
     assert point.commit is not None
     merge = replace(point.commit, parents=("a" * 40, "b" * 40))
-    points = (*found.points[:2], replace(point, commit=merge), *found.points[3:])
-    return replace(found, points=points)
+    points = (*ended.points[:2], replace(point, commit=merge), *ended.points[3:])
+    return replace(ended, points=points)
 
 
 def inconclusive(*, is_disturbed: bool) -> Search:
     """A search that ended with such a step."""
-    found = commits(4)
-    changes = [replace(one, verdict=Verdict.INCONCLUSIVE) for one in found.steps[0].changes]
+    ended = commits(4)
+    changes = [replace(it, verdict=Verdict.INCONCLUSIVE) for it in ended.steps[0].changes]
     step = Step(changes=tuple(changes), is_disturbed=is_disturbed, rounds=30)
-    return replace(found, steps=(step,))
+    return replace(ended, steps=(step,))
 
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
@@ -84,11 +84,11 @@ def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> No
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "line"),
     [
         (Step(), "inconclusive: too few rounds"),
         (commits(4).steps[0], "0 % (0 %), 12 rounds"),
     ],
 )
-def test_the_end_of_a_step_says_what_it_found(step: Step, said: str) -> None:
-    assert lines_of(lambda to: bisection.Steps(to, quiet=False).end(step)) == [said]
+def test_the_end_of_a_step_says_what_it_found(step: Step, line: str) -> None:
+    assert lines_of(lambda to: bisection.Steps(to, quiet=False).end(step)) == [line]

@@ -52,8 +52,8 @@ def draw(*dots: Dot, reach: float = 4) -> Axes:
     return axes_of(forest.draw(Table("title", columns)))
 
 
-def gate(*asked: MetricResult) -> Axes:
-    return axes_of(forest.draw(tabulate("gate", asked, GATE_COLUMNS, axis=axis_of(asked))))
+def gate(*answers: MetricResult) -> Axes:
+    return axes_of(forest.draw(tabulate("gate", answers, GATE_COLUMNS, axis=axis_of(answers))))
 
 
 def axes_of(figure: Figure) -> Axes:
@@ -79,15 +79,15 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
 
 
 def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
-    found = msgspec.structs.replace(
+    answer = msgspec.structs.replace(
         results.of_verdict(failing())[0], margin=0.25, ratio=Estimate(1.5, 1.4, 1.6, 8)
     )
-    axes = gate(found, msgspec.structs.replace(found, floor=0.1))
+    axes = gate(answer, msgspec.structs.replace(answer, floor=0.1))
     assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
     dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
     assert dots == [1.5 / 1.25, 1.5]
-    bands = [one for one in axes.patches if isinstance(one, Rectangle)]
-    assert [(one.get_x(), one.get_x() + one.get_width()) for one in bands] == [
+    bands = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert [(band.get_x(), band.get_x() + band.get_width()) for band in bands] == [
         (0.8, 1), (0.5, 1),
     ], "no change; with a floor all up to the limit"  # fmt: skip
 
@@ -112,9 +112,9 @@ def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
 
 
 def test_the_axis_of_a_gate_holds_the_worst_row() -> None:
-    found = results.of_verdict(failing())[0]
-    worst = msgspec.structs.replace(found, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
-    axes = gate(found, worst)
+    answer = results.of_verdict(failing())[0]
+    worst = msgspec.structs.replace(answer, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
+    axes = gate(answer, worst)
     assert axes.get_xlim() == (1 / 50, 50)
     assert {line.get_marker() for line in axes.lines} == {"None", "o"}
 
@@ -132,8 +132,8 @@ def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
     verdict: Verdict, tone: str, is_hollow: bool
 ) -> None:
     (compared_with,) = results.of_comparisons([compared({"a": waits(1), "b": waits(2)})])[:1]
-    found = msgspec.structs.replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
-    axes = axes_of(forest.draw(tabulate("", [found], COLUMNS, axis=axis_of([found]))))
+    result = msgspec.structs.replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
+    axes = axes_of(forest.draw(tabulate("", [result], COLUMNS, axis=axis_of([result]))))
     dot = axes.lines[-1]
     assert dot.get_color() == tone
     assert dot.get_markerfacecolor() == ("white" if is_hollow else tone)
@@ -155,12 +155,12 @@ def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
 
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:
     verdict = many()
-    asked = results.of_verdict(verdict)
-    axes = axes_of(forest.draw(gate_table(findings((), verdict), asked, "gate")))
+    answers = results.of_verdict(verdict)
+    axes = axes_of(forest.draw(gate_table(findings((), verdict), answers, "gate")))
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "2 waiting scenarios together"
-    assert len(names) == len(asked) + len({one.scenario for one in asked})
-    assert len(axes.texts) == 3 * len(asked), "a mark, a change and its bounds"
+    assert len(names) == len(answers) + len({answer.scenario for answer in answers})
+    assert len(axes.texts) == 3 * len(answers), "a mark, a change and its bounds"
 
 
 PAGE_PIXELS = 830
@@ -172,8 +172,8 @@ def drawn(labels: list[str]) -> list[Figure]:
     """A chart of ratios and one of a scan, of revisions with these labels beside a baseline."""
     every = ["base", *labels]
     comparison = compared({label: waits(1 + n, count=2) for n, label in enumerate(every)})
-    found = results.of_comparisons([comparison])
-    rows = tabulate("", found, COLUMNS, axis=axis_of(found))
+    ratios = results.of_comparisons([comparison])
+    rows = tabulate("", ratios, COLUMNS, axis=axis_of(ratios))
     scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
     shown = bars.of([comparison], "5 rounds")
     return [bar_chart.draw(shown), *map(forest.draw, (rows, *scan.tables(scanned)))]
@@ -206,18 +206,18 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format_and_the_s
 ) -> None:
     runs = {"a": waits(1, count=2), "b": waits(1, count=3)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
-    found = findings([waiting, other], failing())
+    all_findings = findings([waiting, other], failing())
     scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
     drawn = []
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
         shown = bars.of([waiting, other])
-        files = charts.draw_all(found, shown, folder, ["png", "svg"], scanned)
+        files = charts.draw_all(all_findings, shown, folder, ["png", "svg"], scanned)
         names = ("costs", "overview", "gate", "idle-partitions-scan")
         assert files == [folder / f"{name}.{form}" for name in names for form in ("png", "svg")]
         drawn.append([path.read_bytes() for path in files])
     assert drawn[0] == drawn[1]
-    starts = [one[:8] for one in drawn[0]]
+    starts = [content[:8] for content in drawn[0]]
     assert starts == [b"\x89PNG\r\n\x1a\n", b"<?xml ve"] * 4
 
 
@@ -227,9 +227,9 @@ def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path
 
 
 def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
-    found = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
-    (table,) = scan.tables(found)
-    assert [one.text for one in table.headings][::5] == ["silence, s", "late"]
+    scanned = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
+    (table,) = scan.tables(scanned)
+    assert [heading.text for heading in table.headings][::5] == ["silence, s", "late"]
     assert len(table.rows) == 2 * len(VALUES)
     assert table.notes == [], "no line is fitted"
     assert [text_of(row[-1]) for row in table.rows[:2]] == ["10 ms", "10 ms"]

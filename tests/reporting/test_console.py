@@ -34,8 +34,8 @@ def test_a_terminal_is_told_what_we_tell_it_and_nothing_else(
     monkeypatch.setenv("TERM", "xterm")
     file = io.StringIO()
     make_console(file=file, width=80).print(Text(HOSTILE, style="red"))
-    told = re.findall(r"\x1b\[[0-9;]*m", file.getvalue())
-    assert told == ["\x1b[31m", "\x1b[0m"]
+    commands = re.findall(r"\x1b\[[0-9;]*m", file.getvalue())
+    assert commands == ["\x1b[31m", "\x1b[0m"]
     assert file.getvalue().count("\x1b") == 2
 
 
@@ -61,8 +61,8 @@ VERDICT = verdict_of(
 Show = Callable[[Console], None]
 
 
-def tables(*found: Table) -> Show:
-    return lambda console: print_tables(found, console)
+def tables(*shown: Table) -> Show:
+    return lambda console: print_tables(shown, console)
 
 
 def several() -> Show:
@@ -72,8 +72,8 @@ def several() -> Show:
         for name in ("partitioned-long-input", "dynamic-long-input")
     ]
     verdict = verdict_of(*records, criteria=["cpu:10%"])
-    found = findings([*map(statistics.compare, records)], verdict)
-    return lambda console: print_answer(answer(found), console)
+    data = findings([*map(statistics.compare, records)], verdict)
+    return lambda console: print_answer(answer(data), console)
 
 
 def limits(share: float) -> Show:
@@ -81,8 +81,8 @@ def limits(share: float) -> Show:
     run = {**times(1, 1, 0), "cpu_share_idle": share, "wakeups": 8.0}
     record = make_record({"a": [{**run, "time_cpu_idle": 2 * share}] * 18})
     verdict = verdict_of(record, criteria=["limit idle:0.5%", "limit wakeups:5/s"])
-    found = findings([statistics.compare(record)], verdict)
-    return lambda console: print_answer(answer(found), console)
+    data = findings([statistics.compare(record)], verdict)
+    return lambda console: print_answer(answer(data), console)
 
 
 SHOWN: dict[str, Show] = {
@@ -98,7 +98,7 @@ SHOWN: dict[str, Show] = {
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
     "why": tables(*why.tables("idle", [BEFORE, AFTER]), DEEP),
-    "history": tables(*(history.table(one, "waiting", BY_NAME["idle"]) for one in TRENDS)),
+    "history": tables(*(history.table(trend, "waiting", BY_NAME["idle"]) for trend in TRENDS)),
     "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
 }
 """tests/frozen/expected/console has what each shows."""
@@ -113,4 +113,4 @@ def test_tables_fit_80_columns_with_the_figures_of_a_wide_console(name: str) -> 
     lines = lines_of(SHOWN[name], 80)
     assert max(map(len, lines)) <= 80
     lost = figures_of(lines_of(SHOWN[name], 1000)) - figures_of(lines)
-    assert {one for one in lost if not one.startswith("a-release")} == set()
+    assert {word for word in lost if not word.startswith("a-release")} == set()

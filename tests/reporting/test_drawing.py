@@ -58,4 +58,4 @@ def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: s
     drawn = svg.of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis.of_ratios(2))
     assert "<circle" not in drawn
     assert f'<svg x="{edge}"' in drawn
-    assert all(0 <= float(found) <= 100 for found in re.findall(r"([-\d.]+)%", drawn))
+    assert all(0 <= float(share) <= 100 for share in re.findall(r"([-\d.]+)%", drawn))

@@ -111,10 +111,10 @@ def numbers(text: str) -> list[float]:
 def test_every_view_has_the_four_figures(case: str, view: str) -> None:
     compared = [statistics.compare(record) for record in CASES[case]()]
     shown = numbers(VIEWS[view](compared))
-    for it in compared:
-        for label in it.figures:
+    for comparison in compared:
+        for label in comparison.figures:
             for name in FOUR:
-                values = [run.metrics[BY_NAME[name].key] for run in it.record.of(label)]
+                values = [run.metrics[BY_NAME[name].key] for run in comparison.record.of(label)]
                 if not values:
                     continue
                 mean = fmean(values)
@@ -147,12 +147,12 @@ def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     record = make_record({"old": base, "new": candidate[::-1]}, scenario="partitioned")
     verdict = gate.conclude([record], DEFAULTS)
     known = findings([statistics.compare(record)], verdict)
-    (asked,) = (it for it in results.of_verdict(verdict) if it.metric.name == "cpu")
+    (answer_of_gate,) = (it for it in results.of_verdict(verdict) if it.metric.name == "cpu")
     (shown,) = (it for it in known.results if it.metric.name == "cpu")
-    assert asked.ratio is not None
+    assert answer_of_gate.ratio is not None
     assert shown.ratio is not None
-    assert asked.ratio.value == pytest.approx(shown.ratio.value)
+    assert answer_of_gate.ratio.value == pytest.approx(shown.ratio.value)
     without = findings([statistics.compare(record)])
     (alone,) = (it for it in without.results if it.metric.name == "cpu")
     assert alone.ratio is not None
-    assert alone.ratio.value == pytest.approx(asked.ratio.value)
+    assert alone.ratio.value == pytest.approx(answer_of_gate.ratio.value)

@@ -34,14 +34,18 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         replace(base, judgements=()),
     ]
     for verdict in changed:
-        passes, outcome, found = verdict.exit_code == 0, verdict.outcome, findings((), verdict)
-        data = plain(found, verdict)
+        passes, outcome, all_findings = (
+            verdict.exit_code == 0,
+            verdict.outcome,
+            findings((), verdict),
+        )
+        data = plain(all_findings, verdict)
         assert (data["outcome"], data["exit_code"]) == (outcome.value, int(verdict.exit_code))
-        suite = ElementTree.fromstring(junit(found, verdict))
+        suite = ElementTree.fromstring(junit(all_findings, verdict))
         bad = int(suite.get("failures") or 0) + int(suite.get("errors") or 0)
         assert bool(bad) is not passes
         assert (suite.get("failures") == "0") is (outcome is not GateOutcome.FAIL)
-        first = rendered(found).splitlines()[0]
+        first = rendered(all_findings).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}: " in first
 

@@ -34,9 +34,9 @@ def record(**more: float) -> Record:
 def served() -> Record:
     """A scenario with services."""
     counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_idle": 0.02}
-    found = record(**counted)
-    found.metrics = (*METRICS, *WAITING)
-    return found
+    made = record(**counted)
+    made.metrics = (*METRICS, *WAITING)
+    return made
 
 
 def cost_of(cores: float) -> IdleCost:
@@ -53,7 +53,7 @@ COSTS = [
 def test_the_axis_reaches_to_the_dearest_and_needs_a_fixed_width() -> None:
     spinning = idle.side_by_side(COSTS, 3)
     assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
-    (dots,) = (one for one in spinning.headings if one.axis is not None)
+    (dots,) = (it for it in spinning.headings if it.axis is not None)
     assert dots.axis is not None
     assert dots.axis.high == pytest.approx(2)
     assert [text for _, text in dots.axis.ticks] == [".01", ".1", "1", "10", "100"]
@@ -71,8 +71,8 @@ def test_work_is_no_waiting_and_without_a_window_nobody_knows() -> None:
     working = record()
     working.works = True
     busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
-    for one in (working, busy, make_record({"a": [times(1, 1, 1)]})):
-        assert idle.tables([statistics.compare(one)]) == []
+    for made in (working, busy, make_record({"a": [times(1, 1, 1)]})):
+        assert idle.tables([statistics.compare(made)]) == []
 
 
 def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> None:

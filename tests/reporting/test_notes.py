@@ -34,7 +34,7 @@ from waitbench.pipeline.criteria import parse
 from waitbench.reporting import notes
 from waitbench.reporting.answer import answer, findings, remarks
 
-Said = Sequence[Record] | GateVerdict
+Input = Sequence[Record] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
 
 
@@ -117,7 +117,7 @@ def failed_in_many() -> GateVerdict:
         make_record({"base": [], "new": []}, scenario=name)
         for name in ("a", "a", "b", "c", "d", "e")
     ]
-    places: tuple[Judgement, ...] = tuple(replace(first, records=(one,)) for one in records)
+    places: tuple[Judgement, ...] = tuple(replace(first, records=(record,)) for record in records)
     return replace(failing(), judgements=places)
 
 
@@ -128,7 +128,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
 DEAR = OutlierCounts(candidate=11, baseline=1, pairs=60)
 NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
-CASES: dict[str, Callable[[], Said]] = {
+CASES: dict[str, Callable[[], Input]] = {
     "nothing odd": lambda: [pair()],
     "one round": lambda: [
         make_record({"old": waits(2, count=1), "new": waits(0.1, count=1)}),
@@ -197,26 +197,27 @@ CASES: dict[str, Callable[[], Said]] = {
 }
 
 
-def lines(said: Said) -> list[str]:
+def lines(source: Input) -> list[str]:
     """All notes with their levels; of a gate its answers, too."""
-    if isinstance(said, GateVerdict):
-        found = findings((), said)
+    if isinstance(source, GateVerdict):
+        all_notes = findings((), source).notes
         return [
-            *(f"{one.level} {one.text}" for one in found.notes),
-            *(f"  {notes.sentence(one)}" for one in results.of_verdict(said)),
+            *(f"{note.level} {note.text}" for note in all_notes),
+            *(f"  {notes.sentence(answer)}" for answer in results.of_verdict(source)),
         ]
-    compared = [statistics.compare(record) for record in said]
-    return [f"{one.level} {one.text}" for one in findings(compared, scanned=scans(said)).notes]
+    compared = [statistics.compare(record) for record in source]
+    all_notes = findings(compared, scanned=scans(source)).notes
+    return [f"{note.level} {note.text}" for note in all_notes]
 
 
 def test_each_fact_is_said_once_and_with_what_to_do() -> None:
-    said = ["\n".join([f"# {name}", *lines(made()), ""]) for name, made in CASES.items()]
-    check("notes.txt", "\n".join(said))
+    texts = ["\n".join([f"# {name}", *lines(made()), ""]) for name, made in CASES.items()]
+    check("notes.txt", "\n".join(texts))
 
 
 def test_a_table_of_workers_says_that_rounds_were_disturbed() -> None:
-    said = [one for record in disturbed() for one in remarks(statistics.compare(record))]
-    assert any("disturbed by other programs" in one for one in said), said
+    texts = [text for record in disturbed() for text in remarks(statistics.compare(record))]
+    assert any("disturbed by other programs" in text for text in texts), texts
 
 
 def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
@@ -224,8 +225,8 @@ def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
     runs = [dict.fromkeys([BY_NAME[name].key for name in names], 100.0) for _ in range(9)]
     record = make_record({"base": runs, "new": runs})
     verdict = gate.conclude([record], parse([f"{name}:10%" for name in names], METRICS))
-    told = [note.text for note in answer(findings([statistics.compare(record)], verdict)).notes]
-    said = "9 runs are too few to rule out rare ones that cost more"
+    texts = [note.text for note in answer(findings([statistics.compare(record)], verdict)).notes]
+    why = "9 runs are too few to rule out rare ones that cost more"
     titles = "idle CPU, total CPU, peak memory, wake-ups while waiting"
-    assert [text for text in told if said in text] == [f"new, {titles} in waiting: {said}"]
-    assert not [text for text in told if "--rounds" in text]
+    assert [text for text in texts if why in text] == [f"new, {titles} in waiting: {why}"]
+    assert not [text for text in texts if "--rounds" in text]

@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import contestant, make_record, outcome, times
-from tests.reporting.made_up import contents_of, kept, page_of, trends_of
+from tests.reporting.made_up import contents_of, page_of, stored, trends_of
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
@@ -21,7 +21,7 @@ from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
-from waitbench.reporting.document import Page, Word
+from waitbench.reporting.document import Page, TextCell
 from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.page import compose_history
 
@@ -43,9 +43,9 @@ def failed() -> Page:
 
 def together() -> Page:
     """The history of several comparisons, in one of which a run failed."""
-    failing = kept("three", ("v1", "v2"), rise=0.0)
+    failing = stored("three", ("v1", "v2"), rise=0.0)
     failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
-    several = [kept("one", ("v1", "v2")), kept("two", ("v1", "v2", "v3")), failing]
+    several = [stored("one", ("v1", "v2")), stored("two", ("v1", "v2", "v3")), failing]
     return compose_history(several, trends_of(several), 0)
 
 
@@ -54,9 +54,10 @@ def side_by_side() -> Page:
     several = []
     for name, share in (("rq", 0.002), ("arq", 0.02)):
         waited = {**times(5, 0.1, 0.1), "time_cpu_idle": share * 4, "cpu_share_idle": share}
-        of = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
-        runs = {one.label: [waited] * 3 for one in of}
-        several.append(contents_of(make_record(runs, scenario=name, revisions=of), name=name))
+        revisions = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
+        runs = {it.label: [waited] * 3 for it in revisions}
+        record = make_record(runs, scenario=name, revisions=revisions)
+        several.append(contents_of(record, name=name))
     return paging.page_of_several(several)
 
 
@@ -80,9 +81,9 @@ PAGES: dict[str, Callable[[], Page]] = {
 def test_a_revision_has_one_colour_in_all_tables() -> None:
     runs = {label: [times(1, 1 + n, 1)] * 3 for label, n in (("a", 0), ("b", 1), ("c", 2))}
     page = page_of(make_record(runs, scenario="one"), make_record(runs, scenario="two"))
-    tables = [*page.tables, *(table for one in page.sections for table in one.tables)]
+    tables = [*page.tables, *(table for section in page.sections for table in section.tables)]
     cells = [cell for table in tables for row in table.rows for cell in row]
-    named = [cell for cell in cells if isinstance(cell, Word) and cell.colour]
+    named = [cell for cell in cells if isinstance(cell, TextCell) and cell.colour]
     expected = dict(zip("abc", COLOURS, strict=False))
     assert {cell.text for cell in named} == {"b", "c"}
     assert [cell for cell in named if cell.colour != expected[cell.text]] == []
@@ -104,14 +105,15 @@ def test_a_page_opens_with_real_user_system_and_total_cpu_time() -> None:
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
-    one = kept("one", ("v1", "v2"), [f"scenario-{n}" for n in range(8)], rounds=30)
-    assert len(html.render(page_of(*one.records)).encode()) <= 500_000
+    names = [f"scenario-{number}" for number in range(8)]
+    contents = stored("one", ("v1", "v2"), names, rounds=30)
+    assert len(html.render(page_of(*contents.records)).encode()) <= 500_000
 
 
 def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     nights = [
-        kept(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
+        stored(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
         for number in range(2, 52)
     ]
     page = compose_history(nights, trends_of(nights), 50)
@@ -126,7 +128,7 @@ def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     )
     whole = contents_of(record)
     part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
-    alone, of_two = (conclusion_of(one).compared[0].figures["b"] for one in (whole, part))
+    alone, of_two = (conclusion_of(it).compared[0].figures["b"] for it in (whole, part))
     assert of_two == statistics.compare(record, scenarios=2).figures["b"]
     assert alone != of_two
 
@@ -144,15 +146,15 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_text(text: str) -> None:
-    def page(said: str) -> str:
-        record = make_record({"v1": [times(1, 1, 1)] * 3, said: [times(1, 2, 1)] * 3}, argv=(said,))
-        record.scenario = said
-        record.add(outcome(said, 6, "failed", message=said, log=said))
+    def page(name: str) -> str:
+        record = make_record({"v1": [times(1, 1, 1)] * 3, name: [times(1, 2, 1)] * 3}, argv=(name,))
+        record.scenario = name
+        record.add(outcome(name, 6, "failed", message=name, log=name))
         return html.render(page_of(record))
 
-    shown, plain = page(text), page("harmless")
-    # What it holds of elements is what the template wrote.
-    tags = [re.findall(r"<(?:script|img|style|!--)", one) for one in (shown, plain)]
+    shown, expected = page(text), page("harmless")
+    # All elements are those of the template.
+    tags = [re.findall(r"<(?:script|img|style|!--)", it) for it in (shown, expected)]
     assert tags[0] == tags[1]
     assert "\u202e" not in shown
     assert "onerror=alert(1)>" not in shown
@@ -160,7 +162,7 @@ def test_hostile_text_is_text(text: str) -> None:
 
 
 def test_a_page_asks_for_nothing() -> None:
-    shown = html.render(page_of(*kept("folder", ("v1", "v2")).records))
+    shown = html.render(page_of(*stored("folder", ("v1", "v2")).records))
     assert re.findall(r"""(?:src|href)=["'](?!#)|url\(""", shown) == []
     assert "default-src 'none'" in shown
     assert shown.count("<script>") == 1

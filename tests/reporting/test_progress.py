@@ -11,13 +11,13 @@ from waitbench.model.run import PlannedRun
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import RunProgress
 
-SCENARIO = next(one for one in SCENARIOS if one.waits and not one.large_changes_only)
+SCENARIO = next(it for it in SCENARIOS if it.waits and not it.large_changes_only)
 RUNS = [
     PlannedRun(scenario=SCENARIO, label="new", round=number, position=0) for number in range(1, 9)
 ]
 
 
-class Told:
+class ClockedBar:
     """A bar on a console of its own, and a clock that goes on as runs are made."""
 
     def __init__(self, *, is_terminal: bool = False) -> None:
@@ -39,42 +39,42 @@ class Told:
     @property
     def seconds_left(self) -> list[float]:
         units = {"s": 1, "min": 60, "h": 3600}
-        found = re.findall(r"([0-9.]+) (s|min|h) left", self.text)
-        return [float(number) * units[unit] for number, unit in found]
+        times = re.findall(r"([0-9.]+) (s|min|h) left", self.text)
+        return [float(number) * units[unit] for number, unit in times]
 
 
 def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")  # which can move its cursor
-    told = Told(is_terminal=True)
-    with told.bar as bar:
+    clocked = ClockedBar(is_terminal=True)
+    with clocked.bar as bar:
         bar.extend(RUNS)
         for run, pace in zip(RUNS, [1.0, 0.5, 2.5, 1.5, 3.0, 0.5, 1.0, 1.0], strict=True):
-            told.carry_out(run, pace)
-    left = told.seconds_left
+            clocked.carry_out(run, pace)
+    left = clocked.seconds_left
     assert left[0] == pytest.approx(8 * SCENARIO.expected_s, abs=1)
     assert left[3] > left[2], "the third run takes more than twice as long as those before"
-    shares = [int(share) for share in re.findall(r"(\d+)%", told.text)]
+    shares = [int(share) for share in re.findall(r"(\d+)%", clocked.text)]
     assert shares == sorted(shares)
     assert len(set(shares)) > 3
 
 
 def test_a_round_that_is_repeated_says_why() -> None:
-    told = Told()
-    with told.bar as bar:
+    clocked = ClockedBar()
+    with clocked.bar as bar:
         bar.extend(RUNS[:2])
-        told.carry_out(RUNS[0])
+        clocked.carry_out(RUNS[0])
         bar.repeat(RUNS[:1], 1.26)
     text = f"{SCENARIO.name} round 1 again: other programs used 1.26 cores meanwhile."
-    assert text in " ".join(told.text.split())
+    assert text in " ".join(clocked.text.split())
 
 
 def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
-    told = Told()
-    with told.bar as bar:
+    clocked = ClockedBar()
+    with clocked.bar as bar:
         for run, at_most_s in zip(RUNS, (600.0, 900.0), strict=False):
             bar.extend([run], at_most_s)
-            told.carry_out(run)
-    assert "(at most 10 min left)" in told.text
-    assert told.seconds_left == sorted(told.seconds_left, reverse=True)
+            clocked.carry_out(run)
+    assert "(at most 10 min left)" in clocked.text
+    assert clocked.seconds_left == sorted(clocked.seconds_left, reverse=True)

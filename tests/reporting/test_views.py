@@ -73,34 +73,34 @@ def findings(*, has_gate: bool) -> Findings:
     )
 
 
-def on_console(found: Findings, width: int = 200) -> str:
-    lines = lines_of(lambda to: print_answer(answer(found), to), width)
-    if found.judgements is not None:
-        lines += lines_of(lambda to: print_tables([details(found)], to), width)
+def on_console(data: Findings, width: int = 200) -> str:
+    lines = lines_of(lambda to: print_answer(answer(data), to), width)
+    if data.judgements is not None:
+        lines += lines_of(lambda to: print_tables([details(data)], to), width)
     return "\n".join(lines)
 
 
-def in_markdown(found: Findings) -> str:
-    if found.judgements is None:
-        return markdown.render_answer(answer(found))
-    return gate_formats.rendered(found)
+def in_markdown(data: Findings) -> str:
+    if data.judgements is None:
+        return markdown.render_answer(answer(data))
+    return gate_formats.rendered(data)
 
 
-def table(found: Findings) -> Table:
-    colours = colours_of(found.labels)
-    if found.judgements is None:
-        return costs(found, found.results, "costs", colours)
-    return gate_table(found, found.judgements, "asked", colours)
+def table(data: Findings) -> Table:
+    colours = colours_of(data.labels)
+    if data.judgements is None:
+        return costs(data, data.results, "costs", colours)
+    return gate_table(data, data.judgements, "asked", colours)
 
 
-def on_page(found: Findings) -> str:
-    tables = [table(found)]
-    shown = Page(title=found.title, facts=(), notes=found.shown, tables=tables, sections=())
+def on_page(data: Findings) -> str:
+    tables = [table(data)]
+    shown = Page(title=data.title, facts=(), notes=data.shown, tables=tables, sections=())
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 
 
-def in_chart(found: Findings) -> str:
-    figure = drawing.draw(table(found))
+def in_chart(data: Findings) -> str:
+    figure = drawing.draw(table(data))
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
@@ -113,21 +113,22 @@ CASES = [*((view, True) for view in VIEWS), *((view, False) for view in ("page",
 
 @pytest.mark.parametrize(("view", "has_gate"), CASES)
 def test_every_view_has_the_same_figures(view: str, has_gate: bool) -> None:
-    found = findings(has_gate=has_gate)
-    shown = VIEWS[view](found)
-    for one in found.judgements or found.results:
-        texts = [forest.mark_of(one), forest.change_of(one), forest.interval_of(one)]
+    data = findings(has_gate=has_gate)
+    shown = VIEWS[view](data)
+    for result in data.judgements or data.results:
+        texts = [forest.mark_of(result), forest.change_of(result), forest.interval_of(result)]
         if view != "chart":
-            texts += [forest.allowed_of(one)] if has_gate else []
-            texts += [] if has_gate else [forest.before_of(one), forest.after_of(one)]
+            texts += [forest.allowed_of(result)] if has_gate else []
+            texts += [] if has_gate else [forest.before_of(result), forest.after_of(result)]
         assert [text for text in texts if text not in shown] == []
 
 
 @pytest.mark.parametrize("view", ["console", "markdown", "page"])
 def test_every_view_has_every_note_in_the_same_words(view: str) -> None:
     shown = VIEWS[view](findings(has_gate=True))
-    assert [one.text for one in NOTES if f"{one.level} {one.text}" not in " ".join(shown.split())
-            and not (view != "console" and one.text in shown)] == []  # fmt: skip
+    words = " ".join(shown.split())
+    for note in NOTES:
+        assert f"{note.level} {note.text}" in words or (view != "console" and note.text in shown)
 
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x00\x9b2J\x7f\u202eb"
@@ -135,22 +136,22 @@ HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x00\x9b2J\x7f\u202eb"
 
 def hostile() -> Findings:
     """Those of a gate whose names and notes are of anybody."""
-    found = findings(has_gate=True)
+    data = findings(has_gate=True)
     named = {"scenario": HOSTILE, "revision": HOSTILE}
     return replace(
-        found,
+        data,
         labels=("old", HOSTILE),
-        judgements=[structs.replace(one, **named) for one in found.judgements or ()],
-        notes=[structs.replace(one, text=HOSTILE, **named) for one in found.notes],
+        judgements=[structs.replace(it, **named) for it in data.judgements or ()],
+        notes=[structs.replace(it, text=HOSTILE, **named) for it in data.notes],
     )
 
 
-def in_junit(found: Findings) -> str:
-    return gate_formats.junit(found, failing())
+def in_junit(data: Findings) -> str:
+    return gate_formats.junit(data, failing())
 
 
 @pytest.mark.parametrize("view", [*VIEWS.values(), in_junit], ids=lambda view: view.__name__)
 def test_no_view_has_control_characters(view: Callable[[Findings], str]) -> None:
     shown = view(hostile())
     assert "\ufffd" in shown
-    assert [one for one in shown if not one.isprintable() and one not in "\n\u200b"] == []
+    assert [it for it in shown if not it.isprintable() and it not in "\n\u200b"] == []

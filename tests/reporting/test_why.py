@@ -22,10 +22,10 @@ STACKS = (place(*map(Frame, stack), wakeups=1) for stack in ("abcd", "abcde", "a
 def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
     (by_wakeups, wakeups), (by_cpu, cpu) = flames([BEFORE, AFTER])
     assert (by_wakeups, by_cpu) == ("v2 against v1, by wake-ups", "v2 against v1, by CPU")
-    assert [(one.depth, one.name) for one in wakeups[:3]] == [
+    assert [(box.depth, box.name) for box in wakeups[:3]] == [
         (0, "all"), (1, "child x"), (2, "Thread"),
     ]  # fmt: skip
-    assert cpu[0].said == "v1 99 % of a CPU, v2 7 % of a CPU"
+    assert cpu[0].figures == "v1 99 % of a CPU, v2 7 % of a CPU"
     assert flames([]) == ()
 
 
@@ -36,7 +36,7 @@ def test_a_function_lies_within_its_caller_and_beside_its_like() -> None:
     after = why("v2", place("main", "park", wakeups=6), place("main", "lock", wakeups=2))
     (_, wakeups), _ = flames([before, after])
     boxes = {box.name.partition(" ")[0]: box for box in wakeups}
-    assert boxes["park"].said == "v1 0 wake-ups a second, v2 6 wake-ups a second"
+    assert boxes["park"].figures == "v1 0 wake-ups a second, v2 6 wake-ups a second"
     assert (boxes["park"].tone, boxes["lock"].tone) == ("more", "same")
     assert boxes["lock"].width == pytest.approx(0.4)
     assert boxes["park"].left == pytest.approx(boxes["lock"].left + boxes["lock"].width)
@@ -50,5 +50,5 @@ def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
 
 
 def test_folded_stacks_have_no_separator_within_a_name() -> None:
-    found = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
-    assert found == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}
+    stacks = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
+    assert stacks == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}

@@ -1,4 +1,4 @@
-"""Comparisons and a verdict -> what they come to, and how a report of it begins and ends."""
+"""Comparisons and a verdict -> findings, and the tables and next step of a report."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 
-import msgspec
+from msgspec.structs import replace
 
 from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
@@ -21,47 +21,47 @@ from waitbench.reporting.document import Answer, Table
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
 
-_NAMED = 2
-"""So many candidates are named in the title."""
+_MOST_NAMED = 2
+"""More candidates are counted in the title, not named."""
 _MORE_ROUNDS = 2
-"""By how much more rounds are proposed where those that were made did not tell enough."""
+"""The factor of rounds that are proposed where those made were too few."""
 _CERTAIN = (Verdict.SLOWER, Verdict.FASTER, Verdict.EXPLAINED)
-"""Answers by which a candidate is not what the baseline is."""
+"""Answers by which a candidate differs from the baseline."""
 _NOT_AGAIN = ("--results", "--rounds", "--shard")
-"""Options with a value that the next command does not have, or has another one of."""
+"""Options with a value that the next command does not have, or has with another value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """Everything that a comparison comes to. Every view is made of this."""
+    """All results and notes of a comparison. Every view is made of this."""
 
     labels: tuple[str, ...] = ()
     """The baseline first."""
     basis: str = ""
-    """How many processes and rounds it rests on."""
+    """How many processes and rounds the results rest on."""
     results: Sequence[MetricResult] = ()
     judgements: Sequence[MetricResult] | None = None
-    """What a gate asked; ``None`` without one."""
+    """The questions of a gate; ``None`` without one."""
     notes: Sequence[Note] = ()
 
     @property
     def shown(self) -> tuple[Note, ...]:
         """Each text once."""
-        return tuple({one.text: one for one in self.notes}.values())
+        return tuple({note.text: note for note in self.notes}.values())
 
     @property
     def title(self) -> str:
-        """What was compared with what."""
-        baseline, *others = self.labels or ("",)
-        if len(others) == 1:
-            return f"{baseline} → {others[0]}"
-        names = " and ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
-        return f"{names} against {baseline}" if others else baseline
+        baseline, *candidates = self.labels or ("",)
+        if len(candidates) == 1:
+            return f"{baseline} → {candidates[0]}"
+        number = len(candidates)
+        names = " and ".join(candidates) if number <= _MOST_NAMED else f"{number} revisions"
+        return f"{names} against {baseline}" if candidates else baseline
 
     @property
     def main(self) -> Sequence[MetricResult]:
-        """The ratios that charts draw: of many candidates, those that are judged alone."""
-        is_short = len(self.labels) <= _NAMED + 1
+        """The ratios that charts draw: with many candidates, the judged ones alone."""
+        is_short = len(self.labels) <= _MOST_NAMED + 1
         return [it for it in self.results if it.is_main and (is_short or it.judged)]
 
 
@@ -70,7 +70,6 @@ def findings(
     verdict: GateVerdict | None = None,
     scanned: Sequence[Scanned] = (),
 ) -> Findings:
-    """All results and notes."""
     judgements = None if verdict is None else of_analysis.of_verdict(verdict)
     results = of_analysis.of_comparisons(comparisons)
     results = of_analysis.with_answers(results, judgements or ())
@@ -93,7 +92,7 @@ def findings(
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """What to know of a worker in a table of several."""
+    """Cautions about a worker, for a table of several."""
     return [
         f"{comparison.record.scenario}: {note.text}."
         for note in findings([comparison]).notes
@@ -102,10 +101,10 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -> str:
-    topologies = {one.record.topology for one in comparisons}
+    topologies = {it.record.topology for it in comparisons}
     processes = topologies.pop() if len(topologies) == 1 else ""
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
-    counts = sorted({one.rounds for one in comparisons if one.rounds})
+    counts = sorted({it.rounds for it in comparisons if it.rounds})
     rounds = format_count(counts[-1], "round", "rounds") if counts else "no rounds"
     if len(counts) > 1:
         rounds = f"{counts[0]}–{rounds}"
@@ -115,122 +114,117 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
 
 
 def _windows(comparisons: Sequence[Comparison]) -> str:
-    """How long workers were watched that end when they are told to."""
-    records = [one.record for one in comparisons if STOP in one.record.metrics]
-    runs = [[record.window_s(run) or 0.0 for run in record.measurements] for record in records]
-    windows = [round(median(of), 1) for of in runs if of]
-    ends = (
-        dict.fromkeys(f"{one:g}" for one in (min(windows), max(windows)) if one) if windows else ()
-    )
+    """The windows of workers that run until they are stopped."""
+    records = [it.record for it in comparisons if STOP in it.record.metrics]
+    by_record = [[it.window_s(run) or 0.0 for run in it.measurements] for it in records]
+    medians = sorted(round(median(windows), 1) for windows in by_record if windows)
+    ends = dict.fromkeys(f"{end:g}" for end in medians[:1] + medians[-1:] if end)
     return f"{'–'.join(ends)} s windows" if ends else ""
 
 
-def answer(found: Findings) -> Answer:
+def answer(findings: Findings) -> Answer:
     """The deciding questions of a gate, then the figures of each scenario."""
-    tables = [*matrix.tables(found.labels, found.results)]
-    if found.judgements is not None:
-        decides, _ = of_analysis.decisive(found.judgements)
-        tables.insert(0, gate_table(found, decides, in_parts=True))
-    return Answer(title=found.title, basis=found.basis, notes=found.shown, tables=tables)
+    tables = [*matrix.tables(findings.labels, findings.results)]
+    if findings.judgements is not None:
+        decisive, _ = of_analysis.decisive(findings.judgements)
+        tables.insert(0, gate_table(findings, decisive, in_parts=True))
+    return Answer(title=findings.title, basis=findings.basis, notes=findings.shown, tables=tables)
 
 
 def costs(
-    found: Findings,
+    findings: Findings,
     results: Sequence[MetricResult],
     title: str,
     colours: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
     """Figures beside those of the baseline; of a revision alone, its own."""
-    if not found.labels[1:]:
-        return forest.tabulate(title, results, forest.sides(found.labels), colours=colours)
-    columns, axis = (*forest.sides(found.labels), *forest.COLUMNS), forest.axis_of(results)
+    axis = forest.axis_of(results) if findings.labels[1:] else None
+    columns = forest.columns_of(findings.labels)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
-def scenario(found: Findings, name: str, *, everything: bool = False) -> Table:
-    """The figures of one scenario that a reader can act on, or all of them."""
-    figures = [
-        it
-        for it in found.results
-        if it.scenario == name and (everything or it.metric.name in FIRST or it.metric.is_own)
+def scenario(findings: Findings, name: str, *, everything: bool = False) -> Table:
+    """The figures of one scenario that a reader can act on, or all."""
+    results = [it for it in findings.results if it.scenario == name]
+    if not everything:
+        results = [it for it in results if it.metric.name in FIRST or it.metric.is_own]
+    return costs(findings, results, f"{name} · {findings.basis}")
+
+
+def of_commands(findings: Findings) -> list[Table]:
+    """The metrics that commands report themselves, a table a scenario."""
+    by_scenario: dict[str, list[MetricResult]] = {}
+    for result in findings.results:
+        if result.metric.is_of_command:
+            by_scenario.setdefault(result.scenario, []).append(result)
+    return [
+        costs(findings, results, f"{name} · what the command measured")
+        for name, results in by_scenario.items()
     ]
-    return costs(found, figures, f"{name} · {found.basis}")
-
-
-def of_commands(found: Findings) -> list[Table]:
-    """What commands measure of themselves, a table a scenario."""
-    own = [one for one in found.results if one.metric.is_of_command]
-    places: dict[str, list[MetricResult]] = {}
-    for one in own:
-        places.setdefault(one.scenario, []).append(one)
-    return [costs(found, of, f"{at} · what the command measured") for at, of in places.items()]
 
 
 def gate_table(
-    found: Findings,
-    asked: Sequence[MetricResult],
+    findings: Findings,
+    judgements: Sequence[MetricResult],
     title: str = "",
     colours: Mapping[str, str] = MappingProxyType({}),
     *,
     in_parts: bool = False,
 ) -> Table:
-    """Answers of a gate below where they were asked, with the figures of both sides.
+    """Answers of a gate, grouped by scenario, with the figures of both sides.
 
-    In parts, one about several scenarios has theirs in rows below it.
+    ``in_parts``: a question about several scenarios has the figures of each in rows below it.
     """
-    several = len({one.revision for one in asked}) > 1
+    has_several = len({judgement.revision for judgement in judgements}) > 1
     rows: list[MetricResult] = []
     groups: list[str] = []
-    for one in asked:
-        own = [
-            of
-            for of in found.results
-            if of.scenario in one.scenarios
-            and (of.revision, of.metric.name) == (one.revision, one.metric.name)
-            and one.limit is None
+    for judgement in judgements:
+        about = (judgement.revision, judgement.metric.name)
+        parts = [
+            result
+            for result in findings.results
+            if result.scenario in judgement.scenarios
+            and (result.revision, result.metric.name) == about
+            and judgement.limit is None
         ]
-        if len(one.scenarios) == 1 and own:
-            rows.append(msgspec.structs.replace(one, before=own[0].before, after=own[0].after))
-        else:
-            rows.append(one)
-            below = own if in_parts and one.ratio is not None else ()
-            rows += [
-                msgspec.structs.replace(of, ratio=None, verdict=None, why_not="", is_alone=True)
-                for of in below
-            ]
-        group = f"{one.revision}: {one.scenario}" if several else one.scenario
-        groups += [group] * (len(rows) - len(groups))
-    sides = forest.sides(found.labels) if any(one.after for one in rows) else ()
-    has_rises = any(one.limit is None for one in asked)
+        added = [judgement]
+        if parts and len(judgement.scenarios) == 1:
+            added = [replace(judgement, before=parts[0].before, after=parts[0].after)]
+        elif in_parts and judgement.ratio is not None:
+            bare = {"ratio": None, "verdict": None, "why_not": "", "is_alone": True}
+            added += [replace(part, **bare) for part in parts]
+        place = judgement.scenario
+        groups += [f"{judgement.revision}: {place}" if has_several else place] * len(added)
+        rows += added
+    sides = forest.sides(findings.labels) if any(row.after for row in rows) else ()
+    has_rises = any(judgement.limit is None for judgement in judgements)
     return forest.tabulate(
         title,
         rows,
         (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS)),
         axis=forest.axis_of(rows),
         colours=colours,
-        names=(("cost", _asked),),
+        names=(("cost", _name),),
         groups=groups,
     )
 
 
-def _asked(found: MetricResult) -> str:
-    return forest.cost_of(found) if found.criterion else f"    {found.scenario}"
+def _name(row: MetricResult) -> str:
+    return forest.cost_of(row) if row.criterion else f"    {row.scenario}"
 
 
-def details(found: Findings) -> Table:
-    """All that a gate asked."""
-    asked = of_analysis.by_urgency(found.judgements or ())
-    return gate_table(
-        found, asked, f"the gate · {format_count(len(asked), 'question', 'questions')}"
-    )
+def details(findings: Findings) -> Table:
+    judgements = of_analysis.by_urgency(findings.judgements or ())
+    number = format_count(len(judgements), "question", "questions")
+    return gate_table(findings, judgements, f"the gate · {number}")
 
 
 def next_step(
-    found: Findings, verdict: GateVerdict | None, rounds: int, argv: Sequence[str]
+    findings: Findings, verdict: GateVerdict | None, rounds: int, argv: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """What is best done now with a comparison that was typed so, and why; if anybody knows."""
-    verdicts = {it.verdict for it in found.results if it.judged and it.verdict}
-    idle = {it.verdict for it in found.results if it.metric.name == "idle"}
+    """Why and how to go on after the comparison of this command line; empty if nothing helps."""
+    verdicts = {it.verdict for it in findings.results if it.judged and it.verdict}
+    idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateOutcome.INCONCLUSIVE, bool(verdict.failures)
         more, purpose = ["--full"], "longer runs tell smaller changes apart"
@@ -243,16 +237,16 @@ def next_step(
     elif not is_open:
         more = ["--gate"] if verdicts and verdict is None else []
         purpose = "for CI: exit code 1 if it costs more"
-    same = sum(one.kind == notes.SAME_BUILD for one in found.notes)
-    # More rounds find nothing between what is the same.
-    is_futile = is_open and 0 < same == len(found.labels) - 1
-    if list(argv[:1]) != ["compare"] or is_futile or not more or more in ([one] for one in argv):
+    same = sum(note.kind == notes.SAME_BUILD for note in findings.notes)
+    # More rounds find no difference between equal builds.
+    is_futile = is_open and 0 < same == len(findings.labels) - 1
+    if list(argv[:1]) != ["compare"] or is_futile or not more or more in ([it] for it in argv):
         return []
     return [("Next", f"{purpose}:"), ("", again(argv, *more))]
 
 
 def again(argv: Sequence[str], *more: str) -> str:
-    """A command as it was typed, into a folder of its own, with more options."""
+    """The same command, into a folder of its own, with more options."""
     left_out = {*_NOT_AGAIN, "--resume", *(word for word in more if word.startswith("--"))}
     words = [
         word

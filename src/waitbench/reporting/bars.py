@@ -1,4 +1,4 @@
-"""Comparisons -> bars: the costs of each revision in each scenario, from zero."""
+"""Comparisons -> bars from zero: the costs of each revision in each scenario."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,14 +9,9 @@ from waitbench.reporting.drawing import colours_of, families
 from waitbench.reporting.formats import format_columns
 
 _Columns = Sequence[Mapping[str, Metric]]
-"""Costs by their headings; those that stand together have the unit of the terminal's table."""
+"""Costs by their headings; costs of one mapping share a unit, as in the terminal's table."""
 _OF_RUNS: _Columns = (
-    {
-        "real": BY_NAME["real"],
-        "user": BY_NAME["user"],
-        "system": BY_NAME["system"],
-        "total CPU": BY_NAME["cpu"],
-    },
+    {title: BY_NAME[title] for title in ("real", "user", "system")} | {"total CPU": BY_NAME["cpu"]},
 )
 _OF_WAITING: _Columns = (
     {"idle CPU": BY_NAME["idle"]},
@@ -24,11 +19,10 @@ _OF_WAITING: _Columns = (
     {"lateness p99": BY_NAME["latency"]},
     {"memory": MEMORY},
 )
-"""Of workers that are told to end: how long a run of one lasts says nothing of it."""
+"""Of workers that run until they are stopped: the time that they run means nothing."""
 
 
 def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
-    """A column for each cost that was measured of any revision in any scenario."""
     waits = any(MEMORY in comparison.record.metrics for comparison in comparisons)
     labels = tuple(comparisons[0].figures) if comparisons else ()
     headings: list[str] = []
@@ -40,12 +34,14 @@ def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
             for comparison in comparisons
             for label in labels
         ]
-        (counted_in,) = {metric.unit for metric in group.values()}
+        (unit,) = {metric.unit for metric in group.values()}
         means = [bar.mean for bar in bars]
-        unit, (texts,) = format_columns([means], counted_in, [means] if waits else [[1.0]])
-        named = map(_named, bars, texts)
+        unit, (texts,) = format_columns([means], unit, [means] if waits else [[1.0]])
+        labelled = (
+            bar._replace(text=bar.text or text) for bar, text in zip(bars, texts, strict=True)
+        )
         for title in group:
-            column = [[next(named) for _ in labels] for _ in comparisons]
+            column = [[next(labelled) for _ in labels] for _ in comparisons]
             if any(bar.mean is not None for cell in column for bar in cell):
                 headings.append(", ".join(filter(None, (title, unit))))
                 columns.append(column)
@@ -64,12 +60,8 @@ def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
 
 def _bar(comparison: Comparison, label: str, metric: Metric) -> Bar:
     mean = comparison.cost(label, metric.name)
+    if mean is None:
+        return Bar(label, None, least=0.0, most=0.0, text="not measured")
     runs = [run.metrics.get(metric.key) for run in comparison.record.of(label)]
     values = [value for value in runs if value is not None]
-    if mean is None:
-        return Bar(label=label, mean=None, least=0.0, most=0.0)
-    return Bar(label=label, mean=mean.value, least=min(values), most=max(values))
-
-
-def _named(bar: Bar, text: str) -> Bar:
-    return bar._replace(text="not measured" if bar.mean is None else text)
+    return Bar(label, mean.value, min(values), max(values))

@@ -1,4 +1,4 @@
-"""The result of a search for a change -> an answer, progress lines, plain data."""
+"""The search for a change -> an answer, progress lines, JSON."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.verdicts import Verdict
-from waitbench.reporting.document import Answer, Heading, Table
+from waitbench.reporting.document import Answer, Column, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 from waitbench.reporting.progress import Log
@@ -23,22 +23,21 @@ _LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """A whole search so far: among releases, then among the commits of one, and the request."""
+    """The request, and the searches so far: among releases, then among the commits of one."""
 
     criterion: Criterion
     faster: bool
-    """Whether the change that is looked for is a fall."""
     scenarios: tuple[str, ...]
     searches: tuple[Search, ...]
     """At least one."""
     options: tuple[str, ...]
-    """Those that ``compare`` takes too, to measure the same again."""
+    """Options of ``compare``, to measure the same again."""
     remarks: tuple[str, ...] = ()
 
     @property
     def proven(self) -> tuple[Search, ...]:
         """The searches that named a culprit, or a range."""
-        return tuple(one for one in self.searches if one.end in (End.FOUND, End.RANGE))
+        return tuple(it for it in self.searches if it.end in (End.FOUND, End.RANGE))
 
     @property
     def main(self) -> Search:
@@ -47,7 +46,7 @@ class Searched:
 
 
 def answer(searched: Searched) -> Answer:
-    """What was found, the culprit, every step, and how to repeat it."""
+    """The findings, the culprit, every step, and how to repeat the search."""
     good, *_, bad = searched.searches[0].labels
     return Answer(
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
@@ -67,9 +66,9 @@ def _notes(searched: Searched) -> Iterator[Note]:
             yield _note("missing", f"{search.labels[point]} cannot be measured: {why}")
     for remark in searched.remarks:
         yield _note("remark", remark)
-    for one in (search.culprit for search in searched.proven if search.culprit):
-        text = f"{one.commit[:_SHOWN_DIGITS]} {one.subject} ({one.author}, {one.date})"
-        yield _note("culprit", text)
+    for commit in (search.culprit for search in searched.proven if search.culprit):
+        digits = commit.commit[:_SHOWN_DIGITS]
+        yield _note("culprit", f"{digits} {commit.subject} ({commit.author}, {commit.date})")
     if searched.proven:
         chance = f"{ALPHA * 100:g} % at most, over all steps together"
         yield _note("error", f"the chance of a wrong answer is {chance}")
@@ -87,33 +86,30 @@ def _steps(searched: Searched) -> Table:
         for change in step.changes
     ]
     changes = [change for *_, change in steps]
-    return Table(
-        "",
+    columns: list[Column] = [
+        (Heading("step"), [step for step, *_ in steps]),
+        (Heading("from → to"), [" → ".join(labels) for _, labels, _ in steps]),
         (
-            (Heading("step"), [step for step, *_ in steps]),
-            (Heading("from → to"), [" → ".join(labels) for _, labels, _ in steps]),
-            (
-                Heading("change"),
-                [f"{MARKS[change.verdict]} {format_change(change.ratio)}" for change in changes],
-            ),
-            (Heading("bounds"), [format_range(change.ratio) for change in changes]),
-            ("rounds", [str(change.ratio.count) for change in changes]),
+            Heading("change"),
+            [f"{MARKS[it.verdict]} {format_change(it.ratio.value)}" for it in changes],
         ),
-    )
+        (Heading("bounds"), [format_range(it.ratio) for it in changes]),
+        ("rounds", [str(it.ratio.count) for it in changes]),
+    ]
+    return Table("", columns)
 
 
 def finding(searched: Searched, search: Search) -> str:
-    """What one of its searches came to, in one line."""
-    what, (good, bad) = searched.criterion.metric.title, search.labelled(search.suspects)
+    cost, (good, bad) = searched.criterion.metric.title, search.labelled(search.suspects)
     last = search.steps[-1] if search.steps else None
     proven = _ratios([search.proof] if search.proof else [])
     if search.end is End.FOUND:
-        return f"FOUND: {what} {proven} with {bad}, relative to {good}"
+        return f"FOUND: {cost} {proven} with {bad}, relative to {good}"
     if search.end is End.RANGE:
-        return f"RANGE: {what} {proven} after {good}, up to {bad}: nothing between can be measured"
+        return f"RANGE: {cost} {proven} after {good}, up to {bad}: nothing between can be measured"
     if search.end is End.NO_CHANGE and last:
         built = ", built here" if search.grain == COMMITS else ""
-        return f"NO CHANGE PROVEN: {what} from {good} to {bad}{built}: {_ratios(last.changes)}"
+        return f"NO CHANGE PROVEN: {cost} from {good} to {bad}{built}: {_ratios(last.changes)}"
     why = "nothing was measured"
     if last is not None and last.left is None:
         busy = "; other programs used the machine in most rounds" if last.is_disturbed else ""
@@ -124,12 +120,12 @@ def finding(searched: Searched, search: Search) -> str:
     elif last is not None:
         certain = f"no single step is certainly beyond {searched.criterion.margin * 100:g} %"
         why = "not searched to the end" if last.left else certain
-    return f"OPEN: {what} from {good} to {bad}: {why}"
+    return f"OPEN: {cost} from {good} to {bad}: {why}"
 
 
 def to_repeat(searched: Searched) -> list[str]:
-    """The commands that measure what was named beside what was before it, and search a merge."""
-    # A file of the user's own has one scenario, which has no name on the command line.
+    """The commands that compare each culprit with the point before it, and search a merge."""
+    # A user's file has one scenario, which has no name on the command line.
     is_own = {"--worker", "--dataflow"}.intersection(searched.options)
     scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
@@ -143,33 +139,31 @@ def to_repeat(searched: Searched) -> list[str]:
 
 
 def _ratios(changes: Iterable[Change]) -> str:
-    said = ((format_change(one.ratio), format_range(one.ratio)) for one in changes)
-    return ", then ".join(f"{change} ({bounds or 'no bounds yet'})" for change, bounds in said)
+    return ", then ".join(
+        f"{format_change(change.ratio.value)} ({format_range(change.ratio) or 'no bounds yet'})"
+        for change in changes
+    )
 
 
 class Steps(Log):
     """Reports how far a search is."""
 
     def begin(self, search: Search, points: Sequence[int]) -> None:
-        """A step is about to be measured."""
         good, bad = search.suspects
         left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
         shown = " … ".join(search.labelled(points))
         self.say(f"step {len(search.steps) + 1}, {left} {search.grain} left: {shown}", "bold")
 
     def missing(self, label: str, why: str) -> None:
-        """A point cannot be measured; another one takes its place."""
         self.say(f"{label} cannot be measured: {why}", "yellow")
 
     def end(self, step: Step) -> None:
-        """A step is over."""
         is_open = "inconclusive: " if step.left is None else ""
         ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
         self.say(f"{is_open}{ratios if step.changes else 'too few rounds'}")
 
 
 def plain(searched: Searched) -> dict[str, Any]:
-    """Everything that a program may want to know."""
     first = searched.searches[0]
     return {
         "good": first.labels[0],

@@ -1,6 +1,6 @@
-"""What reports and pages say, as data. Builders make it of answers, renderers show it."""
+"""Reports and pages as data: builders make it of results, renderers show it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,61 +10,57 @@ from waitbench.reporting.drawing import Axis
 
 
 @dataclass(frozen=True, kw_only=True)
-class Word:
-    """A cell with a text that looks or sorts in a way of its own."""
+class TextCell:
+    """A text that looks or sorts in a way of its own."""
 
     text: str
     short: str = ""
-    """The same below the row that it continues, where there is little room."""
+    """Replaces the text on a console, below the row that it continues."""
     mark: str = ""
-    """What stands before it: one of ``summary.MARK_STYLES``."""
+    """Stands before the text: one of ``summary.MARK_STYLES``."""
     style: str = ""
-    """How it looks, as rich names it: a console, a page and a chart show the same."""
+    """As rich names it: a console, a page and a chart show the same."""
     sort: float | None = None
-    """What a column of a page is sorted by; ``None`` sorts by the text."""
+    """The key by which a page sorts; ``None`` sorts by the text."""
     colour: str = ""
-    """Of the revision that it names, on a page."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A cell with a value as a dot and its interval, on the axis of its column."""
+    """A value as a dot with its interval, on the axis of its column."""
 
     ratio: Estimate
     band: tuple[float, float] | None
-    """The ratios that a margin allows; ``None`` of what is no ratio."""
+    """The ratios that a margin allows; ``None`` where the value is not a ratio."""
     colour: str = ""
-    """That of its revision, where it has no style."""
+    """Of its revision, where it has no style."""
     is_open: bool = False
-    """Whether nothing certain is known: the dot is hollow."""
+    """Whether the dot is hollow, as nothing certain is known."""
     style: str = ""
-    """As that of a ``Word``: whether it is less or more."""
     text: str = ""
-    """The same on a console."""
+    """Replaces the dot on a console."""
 
     @property
     def sort(self) -> float:
-        """What a column of a page is sorted by."""
         return self.ratio.value
 
 
-Cell = str | Word | Dot
+Cell = str | TextCell | Dot
 
 
 def text_of(cell: Cell) -> str:
     """A cell's text, behind its mark."""
-    if isinstance(cell, Word) and cell.mark:
+    if isinstance(cell, TextCell) and cell.mark:
         return f"{cell.mark} {cell.text}"
     return cell if isinstance(cell, str) else cell.text
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a column; one that is only a text is above figures."""
+    """The head of a column; a bare text is the head of a column of figures."""
 
     text: str
     is_left: bool = True
-    """Whether the column is aligned to the left, as names are."""
     axis: Axis | None = None
     """Of a column of dots: on a page, and on a console where it has a width there."""
     gives_way: int = 0
@@ -84,35 +80,41 @@ class Table:
     title: str
     columns: Sequence[Column]
     notes: Sequence[str] = ()
-    """Sentences that stand below it."""
     groups: Sequence[str] = ()
     """The scenario of each row, if there are several: a console says it once, above them."""
 
     @property
     def headings(self) -> tuple[Heading, ...]:
         return tuple(
-            one if isinstance(one, Heading) else Heading(one, is_left=False)
-            for one, _ in self.columns
+            heading if isinstance(heading, Heading) else Heading(heading, is_left=False)
+            for heading, _ in self.columns
         )
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
         return tuple(zip(*(cells for _, cells in self.columns), strict=True))
 
-    def without(self, is_left_out: Callable[[Heading], bool]) -> "Table":
-        """The same without some columns."""
-        known = zip(self.headings, self.columns, strict=True)
-        return replace(self, columns=[one for heading, one in known if not is_left_out(heading)])
+    @property
+    def grouped_rows(self) -> dict[str, list[tuple[Cell, ...]]]:
+        """The rows of each group; without groups, all below an empty name."""
+        rows: dict[str, list[tuple[Cell, ...]]] = {}
+        for row, group in zip(self.rows, self.groups or [""] * len(self.rows), strict=True):
+            rows.setdefault(group, []).append(row)
+        return rows
+
+    def without(self, left_out: Collection[Heading]) -> "Table":
+        """A copy without the columns of these headings."""
+        pairs = zip(self.headings, self.columns, strict=True)
+        return replace(self, columns=[column for head, column in pairs if head not in left_out])
 
 
 class Bar(NamedTuple):
-    """One cost of one revision in one scenario."""
+    """One cost of one revision in one scenario, over all runs."""
 
     label: str
     mean: float | None
     least: float
     most: float
-    """Of all runs."""
     text: str = ""
     """The mean in the unit of its column, or that nothing was measured."""
 
@@ -127,14 +129,14 @@ class BarRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """What each revision costs in each scenario. All bars of a column have one scale."""
+    """The costs of each revision in each scenario. All bars of a column have one scale."""
 
     title: str
     note: str
     colours: Mapping[str, str]
     """By the label of the revision."""
     headings: Sequence[str]
-    """Costs with their units; none where nothing was measured."""
+    """Costs with their units; empty where nothing was measured."""
     rows: Sequence[BarRow]
 
     @property
@@ -146,17 +148,15 @@ class Bars:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a comparison comes to: what its report ends with."""
+    """The end of a report: headlines, tables, cautions, and links."""
 
     title: str
-    """What was compared with what."""
     basis: str = ""
-    """What that rests on."""
     notes: Sequence[Note] = ()
     tables: Sequence[Table] = ()
     """A row for each scenario, or for each question of a gate."""
     links: Sequence[tuple[str, str]] = ()
-    """What is best done now, and where there is more: a word, and a command or a place."""
+    """A word, and a command to run next or a place where there is more."""
 
 
 class FlameBox(NamedTuple):
@@ -165,21 +165,20 @@ class FlameBox(NamedTuple):
     depth: int
     left: float
     width: float
-    """Where it is drawn, as a share of the graph."""
+    """As a share of the graph, as ``left`` is."""
     tone: str
     """``less`` or ``more`` than the baseline, or ``same``."""
     name: str
-    said: str
-    """Its figures."""
+    figures: str
 
 
 Flame = tuple[str, Sequence[FlameBox]]
-"""A flame graph with its title, callers above: of two revisions, with what differs."""
+"""A flame graph with its title, callers above: of two revisions, with the difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What a page folds up: a scenario, a history, how something was measured."""
+    """A folded part of a page: a scenario, a history, how something was measured."""
 
     title: str
     tables: Sequence[Table] = ()
@@ -194,7 +193,6 @@ class Page:
 
     title: str
     facts: Sequence[str]
-    """What was measured, and when."""
     notes: Sequence[Note]
     tables: Sequence[Table]
     sections: Sequence[Section]

@@ -1,41 +1,34 @@
-"""What all pictures share, those of a page and files: axes and colours."""
+"""Axes and colours, shared by the pictures of pages and of files."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, cycle
 
 from waitbench.model.estimate import Estimate
-from waitbench.reporting.formats import format_digits
+from waitbench.reporting.formats import factor_of, format_digits
 
 COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7A52B3")
-"""Of revisions, the baseline first: out of Okabe and Ito's palette for colour-blind readers.
+"""Of revisions, the baseline first: from Okabe and Ito's palette for colour-blind readers.
 
-See jfly.uni-koeln.de/color. Red and green are left out: they say more and less.
+See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less.
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
-"""What a style of ``summary.MARK_STYLES`` is on paper; any other is grey."""
+"""Styles of ``summary.MARK_STYLES`` on paper; any other is grey."""
 _VAGUE = 10.0
-"""An interval that ends so many times farther from 1 than its estimate does not stretch an axis."""
+"""An interval whose end is so many times farther from 1 than its estimate stretches no axis."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 
 def colours_of(labels: Sequence[str]) -> dict[str, str]:
-    """The colour of each revision of a comparison: it has the same wherever it is drawn."""
     baseline, *others = COLOURS
-    return {
-        label: others[(place - 1) % len(others)] if place else baseline
-        for place, label in enumerate(labels)
-    }
+    return dict(zip(labels, chain([baseline], cycle(others)), strict=False))
 
 
 def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
-    """The family of each scenario, and its name therein: names of a family begin alike.
-
-    A scenario without relatives has no family. One that is called as its family has work from its
-    first moment on.
-    """
+    """The first word of each name, if others begin with it, and the rest of the name."""
     parts = [re.split("[-@]", scenario, maxsplit=1) for scenario in scenarios]
     sizes = Counter(first for first, *_ in parts)
     return [
@@ -45,7 +38,7 @@ def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def shorten(text: str, width: int) -> str:
-    """Leaves out the middle of a text that is too wide, because names differ at their ends."""
+    """Leaves out the middle of a wide text, because names differ at their ends."""
     if len(text) <= width:
         return text
     tail = (width - 1) // 2
@@ -59,13 +52,13 @@ class Axis:
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
-    """The values that are written at it, and as what."""
+    """Values and their labels."""
     characters: int = 0
-    """Its width on a console; 0 where it is not drawn there."""
+    """Its width on a console; 0 if it is not drawn there."""
 
     @property
     def ruler(self) -> str:
-        """The ticks on a console, each where it is, unless it would touch the one before."""
+        """The ticks on a console, each at its place unless it would touch the previous one."""
         ruler = ""
         for value, text in self.ticks:
             place = round(self.place(value) * self.characters)
@@ -75,15 +68,15 @@ class Axis:
 
     @classmethod
     def of_ratios(cls, reach: float, middle: str = "1") -> "Axis":
-        """From ``1 / reach`` to ``reach``, around what ``middle`` calls 1."""
-        text = format_digits(reach, 3)
+        """From ``1 / reach`` to ``reach``; ``middle`` labels the tick at 1."""
+        text = format_digits(reach)
         return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, middle), (reach, f"×{text}")))
 
     @classmethod
     def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0, middle: str = "1") -> "Axis":
-        """The shortest that holds these with their intervals, but for a share of them.
+        """The shortest axis that holds all ratios with their intervals but for a share ``beyond``.
 
-        Of a bound, and of an interval that says next to nothing, it holds the estimate.
+        Of a bound, and of a vague interval, it need hold the estimate only.
         """
         reaches = sorted(map(_reach, ratios))
         most = reaches[math.ceil(len(reaches) * (1 - beyond)) - 1] if reaches else 1.0
@@ -92,24 +85,18 @@ class Axis:
 
     @property
     def is_of_ratios(self) -> bool:
-        """Whether no change, or a limit, is in its middle."""
         return math.isclose(self.low * self.high, 1.0)
 
     def place(self, value: float) -> float:
-        """Where a value lies: 0 to 1 within the axis, less or more beyond its ends."""
+        """The position of a value: 0 to 1 within the axis, less or more beyond its ends."""
         return math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
 
     def clipped(self, value: float) -> float:
-        """The value, or the end that it lies beyond."""
         return min(max(value, self.low), self.high)
 
 
 def _reach(ratio: Estimate) -> float:
     """How far from 1 a ratio and its interval go, as a factor."""
-    reach = _factor(ratio.value)
-    widest = max([reach, *(_factor(end) for end in (ratio.low, ratio.high) if end)])
+    reach = factor_of(ratio.value)
+    widest = max([reach, *(factor_of(end) for end in (ratio.low, ratio.high) if end)])
     return reach if ratio.is_bound or widest > reach * _VAGUE else widest
-
-
-def _factor(ratio: float) -> float:
-    return max(ratio, 1 / ratio) if ratio > 0 else math.inf

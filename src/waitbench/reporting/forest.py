@@ -1,8 +1,8 @@
-"""Results -> tables: what is written of each in every view, and the dot that draws it.
+"""Results -> tables: the texts of each result in every view, and the dot that draws it.
 
 An axis of ratios is logarithmic with 1 in its middle; that of a gate has each row's limit there. A
-dot is green, red or grey as its mark is, and hollow where it is inconclusive; the band is what the
-row's own margin allows.
+dot is green, red or grey as its mark is, and hollow where it is inconclusive; the band is the
+row's own margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from waitbench.analysis.statistics import BELOW_RESOLUTION, UNABLE, MetricResult
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
-from waitbench.reporting.document import Column, Dot, Heading, Table, Word
+from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (
     NOTHING,
@@ -26,160 +26,158 @@ from waitbench.reporting.formats import (
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
-place_of: Callable[[MetricResult], str] = attrgetter("scenario")
-label_of: Callable[[MetricResult], str] = attrgetter("revision")
 TOO_FEW = "too few rounds"
 _SHORT = 10
-"""Labels up to this head a column of figures."""
+"""Labels up to this length head a column of figures."""
 
 
-def mark_of(found: MetricResult) -> str:
-    """What is known of a result, in one character."""
-    if found.accepted or found.verdict is Verdict.EXPLAINED:
+def mark_of(result: MetricResult) -> str:
+    """The answer in one character."""
+    if result.accepted or result.verdict is Verdict.EXPLAINED:
         return WARNING
-    if found.fails:
+    if result.fails:
         return BROKEN
-    if found.verdict is not None:
-        holds = {Verdict.WITHIN_MARGIN: HOLDS} if found.criterion else {}
-        return holds.get(found.verdict) or MARKS.get(found.verdict, HARMLESS)
-    if found.is_alone:
+    if result.verdict is not None:
+        holds = {Verdict.WITHIN_MARGIN: HOLDS} if result.criterion else {}
+        return holds.get(result.verdict) or MARKS.get(result.verdict, HARMLESS)
+    if result.is_alone:
         return ""
-    is_harmless = found.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not found.judged
-    # Where neither side has a figure a gate ended before its turn, or a note says what failed.
-    return HARMLESS if is_harmless or found.before is None else BROKEN
+    is_harmless = result.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not result.judged
+    # Where neither side has a figure a gate ended before its turn, or a note names the failure.
+    return HARMLESS if is_harmless or result.before is None else BROKEN
 
 
-def cost_of(found: MetricResult) -> str:
-    """What is measured."""
-    return f"dear runs of {found.metric.title}" if found.by_dear_runs else found.metric.title
+label_of: Callable[[MetricResult], str] = attrgetter("revision")
 
 
-def before_of(found: MetricResult) -> str:
-    """The baseline's value, in the unit of both."""
-    return _sides(found)[0]
+def cost_of(result: MetricResult) -> str:
+    return f"dear runs of {result.metric.title}" if result.by_dear_runs else result.metric.title
 
 
-def after_of(found: MetricResult) -> str:
-    """The candidate's value, in the unit of both; of a revision alone, or why it has none."""
-    return found.why_not if found.is_alone and found.why_not else _sides(found)[1]
+def before_of(result: MetricResult) -> str:
+    """The baseline's value, in the unit of both sides."""
+    return _sides(result)[0]
 
 
-def _sides(found: MetricResult) -> list[str]:
-    values = [None if one is None else one.value for one in (found.before, found.after)]
-    return format_values(values, found.metric.unit)
+def after_of(result: MetricResult) -> str:
+    """The candidate's value, in the unit of both sides; of a revision alone, or why it has none."""
+    return result.why_not if result.is_alone and result.why_not else _sides(result)[1]
 
 
-def has_ratio(found: MetricResult) -> bool:
-    """Whether both sides lie above the resolution, so that a ratio of them says anything."""
-    is_bound = found.ratio is not None and found.ratio.is_bound and not found.floor
-    return not is_bound and found.why_not != BELOW_RESOLUTION
+def _sides(result: MetricResult) -> list[str]:
+    values = [side.value if side else None for side in (result.before, result.after)]
+    return format_values(values, result.metric.unit)
 
 
-def change_of(found: MetricResult) -> str:
+def has_ratio(result: MetricResult) -> bool:
+    """Whether both sides lie above the resolution, so that their ratio means anything."""
+    is_bound = result.ratio is not None and result.ratio.is_bound and not result.floor
+    return not is_bound and result.why_not != BELOW_RESOLUTION
+
+
+def change_of(result: MetricResult) -> str:
     """The ratio as a change, or why there is none."""
-    if found.by_dear_runs and found.dear is not None:
-        return f"{found.dear.candidate} of {found.dear.pairs}"
-    if found.is_alone:
+    if result.by_dear_runs and result.dear is not None:
+        return f"{result.dear.candidate} of {result.dear.pairs}"
+    if result.is_alone:
         return ""
-    if not has_ratio(found):
-        # The two figures stand alone.
+    if not has_ratio(result):
         return NOTHING
-    if found.ratio is None:
-        return found.why_not or (found.verdict.value if found.verdict else NOTHING)
-    if found.limit is not None:
-        return format_of_limit(found.limit, found.ratio.value)
-    change = (
-        f"{format_share(found.ratio)} of allowed" if found.floor else format_change(found.ratio)
-    )
-    return f"{'at least ' * found.at_least}{change}"
+    if result.ratio is None:
+        return result.why_not or (result.verdict.value if result.verdict else NOTHING)
+    if result.limit is not None:
+        return format_of_limit(result.limit, result.ratio.value)
+    ratio = result.ratio.value
+    change = f"{format_share(ratio)} of allowed" if result.floor else format_change(ratio)
+    return f"{'at least ' * result.at_least}{change}"
 
 
-def interval_of(found: MetricResult) -> str:
-    """What is certain of the change."""
-    if counted := _counted(found):
+def interval_of(result: MetricResult) -> str:
+    if counted := _counted(result):
         return counted
-    if found.ratio is not None and found.limit is not None:
-        ends = (("≥", found.ratio.low), ("≤", found.ratio.high))
-        known = [f"{sign} {format_of_limit(found.limit, end)}" for sign, end in ends if end]
+    if result.ratio is not None and result.limit is not None:
+        ends = (("≥", result.ratio.low), ("≤", result.ratio.high))
+        known = [f"{sign} {format_of_limit(result.limit, end)}" for sign, end in ends if end]
         return ", ".join(known) or NOTHING
-    if not has_ratio(found):
+    if not has_ratio(result):
         return NOTHING
-    if found.ratio is not None:
-        certain = format_shares(found.ratio) if found.floor else format_range(found.ratio)
-        return certain or (NOTHING if found.criterion else TOO_FEW)
-    if found.verdict is Verdict.INCONCLUSIVE:
-        # Nothing is known of a question before its first look.
+    if result.ratio is not None:
+        certain = format_shares(result.ratio) if result.floor else format_range(result.ratio)
+        return certain or (NOTHING if result.criterion else TOO_FEW)
+    if result.verdict is Verdict.INCONCLUSIVE:
+        # Before the first interim analysis of a question.
         return TOO_FEW
-    return "" if found.is_alone else NOTHING
+    return "" if result.is_alone else NOTHING
 
 
-def _counted(found: MetricResult) -> str:
-    """What is known instead of bounds: how many runs were dear, or missed a time limit."""
-    if found.missed is not None:
-        ours, theirs = (
-            alone + found.missed.both for alone in (found.missed.candidate, found.missed.baseline)
-        )
-        baseline = "" if found.limit else f", baseline {theirs}"
-        return f"{ours} of {found.missed.pairs}{baseline}"
-    is_of_dear = found.by_dear_runs and found.dear is not None
-    return f"baseline {found.dear.baseline}" if is_of_dear and found.dear else ""
+def _counted(result: MetricResult) -> str:
+    """Counts in place of bounds: of runs that were dear, or that missed a time limit."""
+    if missed := result.missed:
+        candidate, baseline = (it + missed.both for it in (missed.candidate, missed.baseline))
+        beside = "" if result.limit else f", baseline {baseline}"
+        return f"{candidate} of {missed.pairs}{beside}"
+    return f"baseline {result.dear.baseline}" if result.by_dear_runs and result.dear else ""
 
 
-def allowed_of(found: MetricResult) -> str:
-    """The limit of a question."""
-    if not found.criterion:
+def allowed_of(result: MetricResult) -> str:
+    if not result.criterion:
         return ""
-    if found.limit is not None:
-        return f"at most {format_of_limit(found.limit, 1.0)}"
-    floor = f" + {format_limit(found.floor, found.metric)}" if found.floor else ""
-    return f"+{found.margin * 100:g} %{floor}"
+    if result.limit is not None:
+        return f"at most {format_of_limit(result.limit, 1.0)}"
+    floor = f" + {format_limit(result.floor, result.metric)}" if result.floor else ""
+    return f"+{result.margin * 100:g} %{floor}"
 
 
 Figure = Callable[[MetricResult], str]
 Columns = Sequence[tuple[str, Figure]]
-"""Headings, and what stands below each."""
+"""Headings, and the text of each result below."""
 COLUMNS: Columns = (("change", change_of), ("95 %", interval_of))
-GATE_COLUMNS: Columns = (
-    ("change", change_of),
-    ("certainly", interval_of),
-    ("allowed", allowed_of),
-)
+GATE_COLUMNS: Columns = (("change", change_of), ("certainly", interval_of), ("allowed", allowed_of))
 LIMIT_COLUMNS: Columns = (("estimate", change_of), *GATE_COLUMNS[1:])
-_NAMES: Columns = (("scenario", place_of), ("cost", cost_of), ("revision", label_of))
+_NAMES: Columns = (
+    ("scenario", attrgetter("scenario")),
+    ("cost", cost_of),
+    ("revision", label_of),
+)
 
 
 def sides(labels: Sequence[str]) -> Columns:
     """The columns of both figures; of a revision alone, of its own."""
-    baseline, *others = labels or ("",)
-    if not others:
+    baseline, *candidates = labels or ("",)
+    if not candidates:
         return ((baseline, after_of),)
-    candidate = others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate"
+    (candidate,) = candidates if len(candidates) == 1 else ("candidate",)
     return (
         (baseline if len(baseline) <= _SHORT else "baseline", before_of),
-        (candidate, after_of),
+        (candidate if len(candidate) <= _SHORT else "candidate", after_of),
     )
 
 
-def dot_of(found: MetricResult) -> Dot | None:
+def columns_of(labels: Sequence[str]) -> Columns:
+    """The columns of figures, and of changes where there are candidates."""
+    return (*sides(labels), *(COLUMNS if labels[1:] else ()))
+
+
+def dot_of(result: MetricResult) -> Dot | None:
     """A ratio, or how far it is from the limit of a gate."""
-    ratio, most = found.ratio, 1 + found.margin
-    if ratio is None or not has_ratio(found):
+    ratio, most = result.ratio, 1 + result.margin
+    if ratio is None or not has_ratio(result):
         return None
     band = (1 / most, most)
-    if found.criterion and found.floor:
-        # The ratio is that to what is allowed already.
+    if result.criterion and result.floor:
+        # The ratio is to the limit already.
         band = (0.0, 1.0)
-    elif found.criterion:
+    elif result.criterion:
         band = (1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
-    is_open, style = found.verdict is Verdict.INCONCLUSIVE, MARK_STYLES.get(mark_of(found), "")
+    is_open, style = result.verdict is Verdict.INCONCLUSIVE, MARK_STYLES.get(mark_of(result), "")
     return Dot(ratio, band, is_open=is_open, style=style)
 
 
 def axis_of(results: Sequence[MetricResult]) -> Axis:
-    """The axis that holds all of them, with what each is compared with in its middle."""
-    middle = "limit" if any(one.criterion for one in results) else "1"
+    """The axis that holds all dots; in its middle, no change or the limit."""
+    middle = "limit" if any(result.criterion for result in results) else "1"
     return Axis.over([dot.ratio for dot in map(dot_of, results) if dot], middle=middle)
 
 
@@ -192,43 +190,40 @@ def tabulate(
     colours: Mapping[str, str] = MappingProxyType({}),
     names: Columns = (),
     groups: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> Table:
-    """A row for each: a mark and names, columns of figures, and dots where there is an axis.
+    """A row for each result: a mark and names, columns of figures, and dots if there is an axis.
 
-    Names that all rows share are no column, unless ``names`` says which are. Figures of the two
-    sides give way then on a console where names would not fit beside them.
+    By default, names that all rows share have no column. With ``names``, the figures of the two
+    sides give way on a console where names would not fit beside them.
     """
-    sides = (before_of, after_of) if names else ()
+    giving_way = (before_of, after_of) if names else ()
     shown = names or [
         (heading, name)
         for heading, name in _NAMES
         if name is cost_of or len(set(map(name, results))) > 1
     ]
-    first = shown[0][1]
-    made: list[Column] = [
-        (Heading(heading), [_name(one, name, name is first, colours) for one in results])
-        for heading, name in shown
-    ]
-    for text, of in columns:
-        heading = Heading(text, is_left=False, gives_way=1 if of in sides else 0)
-        made.append((heading, [_figure(one, of) for one in results]))
+    table: list[Column] = []
+    for text, name in shown:
+        has_mark = not table
+        cells = [_cell(it, name, colours, has_mark=has_mark) for it in results]
+        table.append((Heading(text), cells))
+    for text, figure in columns:
+        heading = Heading(text, is_left=False, gives_way=1 if figure in giving_way else 0)
+        table.append((heading, [_cell(it, figure, colours) for it in results]))
     if axis is not None:
-        made.append((Heading("ratio", axis=axis), [dot_of(one) or "" for one in results]))
-    return Table(title, made, groups=groups)
+        table.append((Heading("ratio", axis=axis), [dot_of(it) or "" for it in results]))
+    return Table(title, table, notes, groups)
 
 
-def _name(found: MetricResult, of: Figure, has_mark: bool, colours: Mapping[str, str]) -> Word:
-    return Word(
-        text=of(found),
-        mark=mark_of(found) if has_mark else "",
-        colour=colours.get(found.revision, "") if of is label_of else "",
-    )
-
-
-def _figure(found: MetricResult, of: Figure) -> Word:
-    is_change = of is change_of
-    return Word(
-        text=of(found),
-        style=MARK_STYLES.get(mark_of(found), "") if is_change else "",
-        sort=found.ratio.value if is_change and found.ratio else None,
+def _cell(
+    result: MetricResult, figure: Figure, colours: Mapping[str, str], *, has_mark: bool = False
+) -> TextCell:
+    is_change, mark = figure is change_of, mark_of(result)
+    return TextCell(
+        text=figure(result),
+        mark=mark if has_mark else "",
+        style=MARK_STYLES.get(mark, "") if is_change else "",
+        sort=result.ratio.value if is_change and result.ratio else None,
+        colour=colours.get(result.revision, "") if figure is label_of else "",
     )

@@ -1,7 +1,7 @@
 """Numbers as people write them: counts, values, changes, ratios, intervals, shares.
 
-A ratio is said as a change: "13× less", and below 1.5× in per cent. Its interval has the same unit.
-Nothing else writes a figure: it reads alike wherever it stands.
+A ratio is written as a change: "13× less", and below 1.5× in per cent. Its interval has the same
+unit. No other module formats figures, so that they are alike everywhere.
 """
 
 import math
@@ -13,38 +13,33 @@ from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
 
 NOTHING = "–"
-"""Stands where there is no figure."""
-NOT_KNOWN = "not known"
+"""Takes the place of a figure."""
 FARTHEST = 10.0
-"""The factor by which the end of an interval that is worth printing is off its ratio at most."""
+"""An end of an interval that is off its ratio by a larger factor is not printed."""
 
 _DIGITS = 3
 """Of a value: more is noise."""
-_SAID_DIGITS = 2
-"""Of what is said in a sentence, from a factor of 2 on."""
+_RATIO_DIGITS = 2
 _SHARES_BELOW = 1.5
-"""Changes by less than this factor are said in per cent."""
+"""Changes by less than this factor are in per cent."""
 _WHOLE = 9.95
 """From here on two digits have none after the point."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
 }
-"""By what a metric is counted in: from how much on which unit is read, and its number in one."""
+"""By the unit of a metric: from which value on a unit is used, and the factor to it."""
 _LEAST = 1e-6
-"""What is below counts as 0, and a change by the inverse of it as boundless."""
+"""A value below this counts as 0, and a change by its inverse as boundless."""
 
 
-def format_count(count: int, one: str, many: str) -> str:
-    """So many, with the words that fit: ``1 round``, ``5 rounds``."""
-    return f"{count} {one if count == 1 else many}"
+def format_count(count: int, singular: str, plural: str) -> str:
+    """``1 round``, ``5 rounds``."""
+    return f"{count} {singular if count == 1 else plural}"
 
 
-def format_digits(value: float, digits: int, *, zeros: bool = False) -> str:
-    """So many significant digits, or all before the point; never an exponent.
-
-    ``zeros`` keeps those at the end, so that values below one another are aligned on the point.
-    """
+def format_digits(value: float, digits: int = _DIGITS, *, zeros: bool = False) -> str:
+    """So many significant digits, or all before the point; ``zeros`` keeps those at the end."""
     if not math.isfinite(value):
         return "∞"
     if abs(value) < _LEAST:
@@ -55,15 +50,10 @@ def format_digits(value: float, digits: int, *, zeros: bool = False) -> str:
     return text if zeros or "." not in text else text.rstrip("0").rstrip(".")
 
 
-def format_number(value: float) -> str:
-    """Three digits, or all before the point."""
-    return format_digits(value, _DIGITS)
-
-
 def format_values(
     values: Sequence[float | None], counted_in: str, digits: int = _DIGITS
 ) -> list[str]:
-    """Values beside or below each other, in one unit: that of the largest."""
+    """Values in one unit, that of the largest."""
     unit, scale = _unit_for([value for value in values if value is not None], counted_in)
     return [
         NOTHING
@@ -74,7 +64,6 @@ def format_values(
 
 
 def format_quantity(value: float, counted_in: str, digits: int = _DIGITS) -> str:
-    """A value in the unit that fits."""
     return format_values([value], counted_in, digits)[0]
 
 
@@ -89,10 +78,7 @@ def format_columns(
     counted_in: str,
     like: Sequence[Sequence[float | None]],
 ) -> tuple[str, list[list[str]]]:
-    """Columns in the unit that fits the median of those ``like`` them, and that unit.
-
-    Each value has three digits: ".091", "5.10", "48.5", "126".
-    """
+    """The unit for the median of ``like``, and columns in it with three digits: ".091", "48.5"."""
     values = [abs(value) for column in like for value in column if value]
     unit, scale = _unit_for([median(values)] if values else [], counted_in)
     return unit, [[_narrow(value, scale) for value in column] for column in columns]
@@ -109,81 +95,69 @@ def _narrow(value: float | None, scale: float) -> str:
 
 
 def format_limit(value: float, metric: Metric) -> str:
-    """A limit, whose digits are all meant."""
     unit, scale = _unit_for([value], metric.unit)
     return f"{value * scale:g} {unit}".rstrip()
 
 
 def format_of_limit(limit: Limit, share: float) -> str:
-    """A share of a limit in the unit of that."""
+    """A share of a limit, in the limit's unit."""
     unit = limit.unit if limit.unit.startswith("/") else f" {limit.unit}"
-    return f"{format_number(share * limit.most / limit.size)}{unit}".rstrip()
+    return f"{format_digits(share * limit.most / limit.size)}{unit}".rstrip()
 
 
 def format_many(value: float) -> str:
-    """A large number as it is said."""
-    rounded = float(f"{value:.{_SAID_DIGITS - 1}e}")
-    if abs(rounded) < 10**4:
-        return format_digits(rounded, _DIGITS)
-    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if abs(rounded) >= size:
-            return f"{format_digits(rounded / size, _DIGITS)}{letter}"
-    return format_digits(rounded, _DIGITS)
+    """Two digits of a number, with a letter for thousands from 10,000 on: "12k"."""
+    rounded = float(f"{value:.{_RATIO_DIGITS - 1}e}")
+    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if abs(rounded) >= least:
+            return f"{format_digits(rounded / unit)}{letter}"
+    return format_digits(rounded)
 
 
-def format_change(ratio: Estimate | float) -> str:
-    """A ratio as it is said: "13× less", "1.5× more", below that "+4.2 %"."""
-    value = ratio.value if isinstance(ratio, Estimate) else ratio
-    return _change(value, value)
+def format_change(ratio: float, like: float | None = None) -> str:
+    """A ratio in the unit of the ratio ``like``: "13× less", "1.5× more", below that "+4.2 %"."""
+    if factor_of(ratio if like is None else like) < _SHARES_BELOW:
+        return f"{_percent(ratio)} %"
+    return f"{_times(factor_of(ratio))}× {'less' if ratio < 1 else 'more'}"
 
 
 def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    One that holds 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out: then it
-    is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
+    An interval around 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out:
+    the result is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
     """
     value = ratio.value
     ends = (ratio.low, ratio.high)
-    low, high = (end if end and _factor(end / value) <= FARTHEST else None for end in ends)
+    low, high = (end if end and factor_of(end / value) <= FARTHEST else None for end in ends)
     if low is None or high is None:
         end = high if low is None else low
         if end is None:
-            return "" if ends == (None, None) else NOT_KNOWN
-        text = _change(end, value)
-        # The less it is, the greater is the factor by which it is less.
+            return "" if ends == (None, None) else "not known"
+        text = format_change(end, value)
+        # A smaller ratio is a greater factor "less".
         is_most = (low is None) is not text.endswith("less")
         return f"{'≤' if is_most else '≥'} {text}"
-    if _factor(value) < _SHARES_BELOW:
+    if factor_of(value) < _SHARES_BELOW:
         texts = dict.fromkeys(_percent(end, whole=whole) for end in (low, high))
         return f"{'…'.join(texts)} %"
     if low < 1 < high:
         return f"÷{_times(1 / low)}…×{_times(high)}"
-    # Nearest to no change first.
-    factors = sorted(map(_factor, (low, high)))
+    factors = sorted(map(factor_of, (low, high)))
     return f"{'–'.join(dict.fromkeys(map(_times, factors)))}×"
 
 
 def format_bound(ratios: Iterable[Estimate]) -> str:
-    """How far from no change intervals reach at most, in whole per cent: "±8 %"."""
+    """The farthest end of intervals from no change, in whole per cent: "±8 %"."""
     ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end]
     return f"±{max(1, math.ceil(max(abs(end - 1) for end in ends) * 100 - 1e-9))} %"
 
 
-def _change(ratio: float, like: float) -> str:
-    """A ratio in per cent, or as a factor, as it suits the one that it belongs to."""
-    if _factor(like) < _SHARES_BELOW:
-        return f"{_percent(ratio)} %"
-    return f"{_times(_factor(ratio))}× {'less' if ratio < 1 else 'more'}"
-
-
-def _factor(ratio: float) -> float:
-    """How far a ratio is from 1, whichever side it is on."""
+def factor_of(ratio: float) -> float:
     return max(ratio, 1 / max(ratio, _LEAST), 1.0)
 
 
 def _percent(ratio: float, *, whole: bool = False) -> str:
-    """A change in per cent, with its sign."""
     percent = abs(ratio - 1) * 100
     size = f"{percent:.0f}" if whole else _two_digits(percent)
     return "0" if size in ("0", "0.0") else f"{'−' if ratio < 1 else '+'}{size}"
@@ -194,18 +168,16 @@ def _times(factor: float) -> str:
 
 
 def _two_digits(value: float) -> str:
-    """Two digits, one of which is before the point."""
     return format_many(value) if value >= _WHOLE else f"{value:.1f}"
 
 
-def format_share(ratio: Estimate | float) -> str:
-    """A ratio to what is allowed: "8.4 %", and from 1.5 on "21×"."""
-    value = ratio.value if isinstance(ratio, Estimate) else ratio
-    return f"{_share(value, value)}{_share_unit(value)}"
+def format_share(share: float) -> str:
+    """A ratio to a limit: "8.4 %", and from 1.5 on "21×"."""
+    return f"{_share(share, share)}{_share_unit(share)}"
 
 
 def format_shares(ratio: Estimate) -> str:
-    """What is certain of it, in the same unit: "7.0–9.1 %", "≤ 24×"."""
+    """The interval of a ratio to a limit, in the same unit: "7.0–9.1 %", "≤ 24×"."""
     low, high = (end and _share(end, ratio.value) for end in (ratio.low, ratio.high))
     if low and high:
         text = "–".join(dict.fromkeys((low, high)))

@@ -19,36 +19,36 @@ SCHEMA_VERSION = 6
 """Of ``verdict.json``."""
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
-"""The kinds of notes besides those of answers that keep a gate from a pass."""
+"""Kinds of notes that keep a gate from a pass without a question."""
 _EXPLANATION = (
     "Lower bounds hold for all questions and all looks together, upper ones for all looks, each "
     f"with {ALPHA * 100:g} % error. With a floor, a ratio is to the most that is allowed."
 )
 
 
-def plain(found: Findings, verdict: GateVerdict) -> dict[str, Any]:
-    """Everything that is known, for ``verdict.json`` and ``--json``; see docs/verdict.md."""
+def plain(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
+    """The content of ``verdict.json`` and ``--json``; see docs/verdict.md."""
     return {
         "schema_version": SCHEMA_VERSION,
         "outcome": verdict.outcome.value,
         "exit_code": int(verdict.exit_code),
         "error": ALPHA,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
-        "judgements": results.plain(found.judgements or ()),
-        "notes": msgspec.to_builtins(found.notes),
+        "judgements": results.plain(findings.judgements or ()),
+        "notes": msgspec.to_builtins(findings.notes),
     }
 
 
-def junit(found: Findings, verdict: GateVerdict) -> str:
-    """JUnit's XML: a test case for each answer, and for whatever else keeps it from a pass.
+def junit(findings: Findings, verdict: GateVerdict) -> str:
+    """JUnit's XML: a test case for each answer, and for each other note that prevents a pass.
 
-    Failures and errors are there if and only if the exit code is not 0; what is inconclusive is an
-    error, or skipped where it is to pass.
+    It has failures or errors if and only if the exit code is not 0; an inconclusive answer is an
+    error, or skipped where it passes.
     """
     is_passed_over = verdict.inconclusive_passes or verdict.failures
     tags = {"?": "skipped" if is_passed_over else "error", BROKEN: "error"}
     suite = ElementTree.Element("testsuite", name="cpu-usage")
-    for place, name, note in _cases(found):
+    for place, name, note in _cases(findings):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
         tag = "failure" if note.kind == _FAILS else tags.get(note.level)
         if tag:
@@ -66,26 +66,27 @@ def junit(found: Findings, verdict: GateVerdict) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _cases(found: Findings) -> Iterator[tuple[str, str, Note]]:
-    """All that was asked with what is said of it, and what else keeps it from a pass."""
-    said = {(one.scenario, one.revision, one.criterion): one for one in found.notes}
-    for one in found.judgements or ():
-        kind = _FAILS if one.fails else ""
-        note = Note(kind=kind, level=forest.mark_of(one), text=notes.sentence(one))
-        beside = said.get((one.scenario, one.revision, one.criterion), note)
-        if beside.kind == notes.OPEN:
-            # It has no figures, and may be about several.
-            beside = msgspec.structs.replace(beside, text=f"{note.text}. {beside.text}")
-        yield one.scenario, f"{one.revision} {one.criterion}", beside
-    others = [one for one in found.notes if one.kind in _ERRORS]
-    if not (found.judgements or others):
-        others = [msgspec.structs.replace(found.notes[0], level=BROKEN)]
+def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
+    """The class, name and note of each test case."""
+    known = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
+    for judgement in findings.judgements or ():
+        place, question = judgement.scenario, (judgement.revision, judgement.criterion)
+        kind, level = _FAILS if judgement.fails else "", forest.mark_of(judgement)
+        answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
+        note = known.get((place, *question), answer)
+        if note.kind == notes.OPEN:
+            # It has no figures, and may be about several questions.
+            note = msgspec.structs.replace(note, text=f"{answer.text}. {note.text}")
+        yield place, " ".join(question), note
+    others = [note for note in findings.notes if note.kind in _ERRORS]
+    if not (findings.judgements or others):
+        others = [msgspec.structs.replace(findings.notes[0], level=BROKEN)]
     for note in others:
         yield note.scenario or "cpu-usage", f"{note.revision} {note.kind}".strip(), note
 
 
-def rendered(found: Findings) -> str:
-    """Markdown: what a reviewer reads first, and every answer folded."""
-    answers = f"{markdown.render_table(details(found))}\n{_EXPLANATION}"
+def rendered(findings: Findings) -> str:
+    """Markdown: the answer for a reviewer, and all questions folded."""
+    answers = f"{markdown.render_table(details(findings))}\n{_EXPLANATION}"
     folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
-    return f"{markdown.render_answer(answer(found))}\n{folded}"
+    return f"{markdown.render_answer(answer(findings))}\n{folded}"

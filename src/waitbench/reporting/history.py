@@ -1,7 +1,6 @@
-"""A Trend -> what people and their tools read: a table with sentences, JSON."""
+"""A trend -> a table, notes, JSON."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -18,38 +17,36 @@ from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
 from waitbench.reporting.summary import MARKS
 
-COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda one: str(one.rounds)))
+COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1
-"""The share of a history's revisions that may lie beyond its axis."""
+"""The share of revisions that may lie beyond the axis, so that few do not flatten the others."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
 def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
-    """The revisions of the series with this title in order of history, with its change points.
-
-    With ``newest``, only so many, besides the anchor and those at a step.
-    """
+    """The ``newest`` revisions, or all for 0, with the anchor and those at change points."""
     steps = {step.after: _text(step) for step in trend.change_points}
-    shown = _newest_of(trend, newest)
+    always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
+    first = len(trend.ratios) - newest if newest else 0
+    entries = enumerate(trend.ratios)
+    shown = [entry for number, entry in entries if number >= first or entry.name in always]
     dates = {entry.name: (entry.date or "")[:10] for entry in shown}
     left_out = len(trend.ratios) - len(shown)
     notes = {
         _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
         f"{left_out} older revisions are left out: --json has all.": left_out,
     }
-    made = forest.tabulate(
+    return forest.tabulate(
         f"{title}: {metric.title}, relative to {trend.anchor}",
         [of_entry(entry, trend, title, metric) for entry in shown],
-        (*COLUMNS, ("change point", lambda one: steps.get(one.revision, ""))),
-        # The few that are far out do not flatten the others.
+        (*COLUMNS, ("change point", lambda result: steps.get(result.revision, ""))),
         axis=Axis.over(trend.ratios.values(), _FAR_OUT),
-        names=(("revision", forest.label_of), ("date", lambda one: dates[one.revision])),
+        names=(("revision", forest.label_of), ("date", lambda result: dates[result.revision])),
+        notes=tuple(note for note, holds in notes.items() if holds),
     )
-    return replace(made, notes=tuple(note for note, holds in notes.items() if holds))
 
 
 def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricResult:
-    """One revision of a history, relative to the anchor."""
     ratio, is_anchor = trend.ratios[entry], entry.name == trend.anchor
     return MetricResult(
         scenario=title,
@@ -63,40 +60,32 @@ def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricRe
     )
 
 
-def _newest_of(trend: Trend, newest: int) -> list[Entry]:
-    """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
-    at_steps = {name for step in trend.change_points for name in (step.before, step.after)}
-    late = len(trend.ratios) - newest if newest else 0
-    return [
-        entry
-        for number, entry in enumerate(trend.ratios)
-        if number >= late or entry.name in {trend.anchor, *at_steps}
-    ]
-
-
 def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
-    """Trends by what to call them: a title that no other of these has.
-
-    That is scenario and topology, and the parameters and machines in which others of these differ.
-    """
-    found = {}
+    """Trends by a unique title: scenario, topology, and distinguishing parameters and machines."""
+    titles = {}
     for trend in trends:
-        place = (trend.series.scenario, trend.series.topology)
-        alike = [
-            {**one.series.as_mapping, "on": one.machine}
-            for one in trends
-            if (one.series.scenario, one.series.topology) == place
+        place = _place(trend)
+        alike = [_parameters(other) for other in trends if _place(other) == place]
+        names = sorted({name for parameters in alike for name in parameters})
+        parts = [
+            f"{name} {_parameters(trend).get(name, NOTHING)}"
+            for name in names
+            if len({str(parameters.get(name)) for parameters in alike}) > 1
         ]
-        own = {**trend.series.as_mapping, "on": trend.machine}
-        names = sorted({name for one in alike for name in one})
-        telling = [name for name in names if len({str(one.get(name)) for one in alike}) > 1]
-        title = ", ".join((*place, *(f"{name} {own.get(name, NOTHING)}" for name in telling)))
-        found[title] = trend
-    return found
+        titles[", ".join((*place, *parts))] = trend
+    return titles
+
+
+def _place(trend: Trend) -> tuple[str, str]:
+    return trend.series.scenario, trend.series.topology
+
+
+def _parameters(trend: Trend) -> dict[str, Any]:
+    return {**trend.series.as_mapping, "on": trend.machine}
 
 
 def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
-    """A row for each revision of each trend, for JSON; ``step`` is a change point there."""
+    """A row for each revision of each trend, for JSON; ``step`` is its change point."""
     return [
         {
             "scenario": trend.series.scenario,
@@ -121,7 +110,7 @@ def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
 
 
 def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Note:
-    """The steps of several series at one revision, in one direction, each with its title."""
+    """A note on the change points of several series at one revision, in one direction."""
     (title, first), *more = steps
     ratios = sorted(step.ratio.value for _, step in steps)
     change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
@@ -139,5 +128,5 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> N
 
 
 def _text(step: ChangePoint) -> str:
-    ratio = f"{MARKS[step.ratio.verdict]} {format_change(step.ratio)} ({format_range(step.ratio)})"
-    return f"{ratio}{'?' * step.is_provisional}"
+    mark, change = MARKS[step.ratio.verdict], format_change(step.ratio.value)
+    return f"{mark} {change} ({format_range(step.ratio)}){'?' * step.is_provisional}"

@@ -1,4 +1,4 @@
-"""A page -> one HTML file that needs nothing else: no network, no script to be read."""
+"""A page as one HTML file that needs no network, and no script to be read."""
 
 import itertools
 from functools import cache
@@ -18,7 +18,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(page: Page) -> str:
-    """The page as HTML. Whatever is in it is shown as text."""
+    """The page as HTML, with all content escaped."""
     template = _environment().get_template("page.html")
     number = itertools.count(1).__next__
     return template.render(page=page, number=number, headlines=HEADLINES, styles=MARK_STYLES)
@@ -26,7 +26,7 @@ def render(page: Page) -> str:
 
 @cache
 def _environment() -> "jinja2.Environment":
-    # Here, not above: it is needed by nothing else, and takes a while.
+    # Imported here, as it takes a while and nothing else needs it.
     import jinja2
 
     environment = jinja2.Environment(
@@ -37,13 +37,11 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["dot"] = svg.of_dot
-    environment.filters["axis"] = svg.of_axis
-    environment.filters["bars"] = svg.of_bars
+    environment.filters.update(dot=svg.of_dot, axis=svg.of_axis, bars=svg.of_bars)
     return environment
 
 
 def _text(value: object) -> object:
-    """What a template writes: nothing in it reorders letters or commands a terminal."""
-    # Markup is what the template itself declares safe.
+    """Removes characters that reorder letters or command a terminal."""
+    # A ``Markup``, which the template declares safe, is not exactly a ``str``.
     return printable(value) if type(value) is str else value

@@ -1,4 +1,4 @@
-"""Costs of waiting -> a table in plain units, with dots on an axis of per cent of a core."""
+"""Idle costs -> a table in plain units, with dots on an axis of per cent of a core."""
 
 import math
 import re
@@ -9,14 +9,13 @@ from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
 from waitbench.model.estimate import Estimate
-from waitbench.reporting.document import Column, Dot, Heading, Table, Word
+from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity
 
-HOURS_A_MONTH = 365.25 * 24 / 12
-"""730.5."""
+_HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
-"""Of a core: where the axis begins, and how far it reaches at least."""
+"""Cores: the start of the axis, and its least end."""
 _CHARACTERS = 18
 _FIGURES = (
     ("wakes/s", "wakeups", ""),
@@ -28,12 +27,12 @@ _FIGURES = (
     ("bytes/s\nservices", "service-bytes", ""),
     ("% core\nservices", "service-cpu", "core"),
 )
-"""Headings, metrics, and in what they are written."""
+"""Headings, metrics, and units."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a core costs by the hour, in any currency."""
+    """The price of a core for an hour, in any currency."""
 
     amount: float
 
@@ -45,38 +44,33 @@ class Price:
             raise UsageError(f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour.")
         return cls(float(match[1]))
 
-    def of(self, cost: IdleCost) -> float:
-        """What a revision costs a month."""
-        return cost.cores.value * HOURS_A_MONTH * self.amount
+    def of_month(self, cost: IdleCost) -> float:
+        return cost.cores.value * _HOURS_A_MONTH * self.amount
 
 
 Costs = Sequence[tuple[str, str, IdleCost | None]]
-"""Scenario and revision of a worker, and what it costs where that is known."""
+"""Scenario and revision of a worker, and its cost if that is known."""
 
 
 def costs_of(worker: Comparison) -> Costs:
-    """What each revision of a worker costs."""
     return [(worker.record.scenario, label, idle_cost(worker, label)) for label in worker.figures]
 
 
 def tables(
     comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """One table of all that wait, by scenario or side by side; none where nothing does.
-
-    What is one of many values of a scan is left out.
-    """
-    waiting = [one for one in comparisons if one.record.mostly_waits and one.record.scan is None]
-    costs = [row for one in waiting for row in costs_of(one) if row[2] or not grouped]
+    """One table of all waiting workers outside of scans; none where no worker waits."""
+    waiting = [it for it in comparisons if it.record.mostly_waits and it.record.scan is None]
+    costs = [row for it in waiting for row in costs_of(it) if row[2] or not grouped]
     if not any(cost for *_, cost in costs):
         return []
-    return [side_by_side(costs, max(one.rounds for one in waiting), price, grouped=grouped)]
+    return [side_by_side(costs, max(it.rounds for it in waiting), price, grouped=grouped)]
 
 
 def side_by_side(
     costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
 ) -> Table:
-    """The dearest first, those that failed at the end: a column for each figure that one has."""
+    """The dearest first, failed workers last: a column for each figure that any has."""
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     known = [cost for *_, cost in rows]
     windows = sorted(cost.window_s for cost in known if cost and cost.window_s)
@@ -85,7 +79,7 @@ def side_by_side(
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
     axis = axis_of(cost.cores for cost in known if cost)
-    shares = [None if cost is None else cost.cores.value for cost in known]
+    shares = [cost.cores.value if cost else None for cost in known]
     dots = [dot_of(cost.cores, axis) if cost else "" for cost in known]
     names = [
         label if grouped or label == worker else f"{worker} {label}" for worker, label, _ in rows
@@ -96,25 +90,25 @@ def side_by_side(
         (Heading("% of a core, logarithmic", axis=axis, gives_way=0 if price is None else 2), dots),
     ]
     if price is not None:
-        prices = [None if cost is None else price.of(cost) for cost in known]
+        prices = [price.of_month(cost) if cost else None for cost in known]
         columns.append(column("per month", prices))
     for text, metric, unit in _FIGURES:
-        values = [None if cost is None else cost.figures.get(metric) for cost in known]
+        values = [cost.figures.get(metric) if cost else None for cost in known]
         if any(value is not None for value in values):
             columns.append(column(text, values, unit))
     return Table(title, columns, groups=[worker for worker, *_ in rows] if grouped else ())
 
 
 def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
-    """What is counted in this unit, as it is written."""
+    """Figures counted in this unit."""
     gives_way = 1 if text == "calls/s" or "\n" in text else 0
-    cells = [NOTHING if it is None else Word(text=_write(it, unit), sort=it) for it in values]
+    cells = [NOTHING if it is None else TextCell(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
 def axis_of(cores: Iterable[Estimate]) -> Axis:
     """The axis of shares of a core, from a hundredth of a per cent on."""
-    most = max([_USUAL, *(one.value for one in cores)])
+    most = max([_USUAL, *(estimate.value for estimate in cores)])
     decade = 10.0 ** math.floor(math.log10(most))
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
     decades = math.floor(math.log10(high / _LEAST) + 1e-9)
@@ -123,7 +117,7 @@ def axis_of(cores: Iterable[Estimate]) -> Axis:
 
 
 def dot_of(cores: Estimate, axis: Axis, colour: str = "") -> Dot:
-    """What a worker uses on the axis, which a console has as text."""
+    """A worker's cores on the axis, with a text for a console."""
     place = axis.place(cores.value)
     text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
     return Dot(cores, None, colour, text=text)

@@ -1,4 +1,4 @@
-"""Answers and tables as Markdown: whatever is in them stays text."""
+"""Answers and tables as Markdown, with all content escaped."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,6 @@ from waitbench.system.streams import printable
 
 
 def render_answer(answer: Answer) -> str:
-    """What a comparison comes to: the headlines, the table, what to be wary of."""
     basis = f" ({_escape(answer.basis)})" if answer.basis else ""
     title = f"{_escape(answer.title)}{basis}"
     headlines = [note for note in answer.notes if note.kind in HEADLINES]
@@ -28,18 +27,17 @@ def render_answer(answer: Answer) -> str:
 
 
 def _items(notes: Iterable[Note], strong: str = "") -> list[str]:
-    return [f"* {strong}{_escape(f'{one.level} {one.text}'.strip())}{strong}" for one in notes]
+    return [f"* {strong}{_escape(f'{note.level} {note.text}'.strip())}{strong}" for note in notes]
 
 
 def render_table(table: Table) -> str:
-    """A table with its title and its notes."""
     title = [f"**{table.title}**", ""] if table.title else []
     lines = [*title, *_table_lines(table), "", *table.notes]
     return printable("\n".join(lines)).rstrip() + "\n"
 
 
 def _table_lines(table: Table) -> list[str]:
-    table = table.without(lambda heading: heading.axis is not None)
+    table = table.without([heading for heading in table.headings if heading.axis])
     header = [_escape(f"{it.group} {it.text}".strip()) for it in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
@@ -51,9 +49,7 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    """Text that stays text, in a table too."""
-    one_line = printable(text).replace("\n", " ")
-    return one_line.replace("|", "\\|").replace("<", "&lt;")
+    return printable(text).replace("\n", " ").replace("|", "\\|").replace("<", "&lt;")
 
 
 def _line(cells: Sequence[str]) -> str:

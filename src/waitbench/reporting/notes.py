@@ -1,7 +1,6 @@
-"""Comparisons and verdicts -> notes: every fact that a reader must know, worded here alone.
+"""Comparisons and verdicts -> notes: every fact that a reader must know beside the figures.
 
-The level of a note is its mark, as that of a figure; a view chooses by kind and level which it
-shows, and says nothing of its own.
+The level of a note is its mark. A view selects notes by kind and level, and words none itself.
 """
 
 import math
@@ -32,20 +31,17 @@ from waitbench.system.installation import called
 
 OUTCOME, CHANGE, WORSE, OPEN = "outcome", "change", "worse", "open"
 HEADLINES = (OUTCOME, CHANGE, WORSE)
-"""What a report begins with: the kinds of what it comes to."""
+"""Kinds of notes at the head of a report."""
 SAME_BUILD = "same-build"
 DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COUNTED_DEARLY_S = 10e-6
-"""Of CPU a wake-up: between what was raised by a third (2.4 µs) and by a tenth (24 µs).
-
-See docs/trials/counting-cost.txt.
-"""
+"""CPU a wake-up: counting adds a third to 2.4 µs, a tenth to 24: docs/trials/counting-cost.txt."""
 _NEXT_TO_NOTHING_S = 5e-5
-"""A difference of lateness below this is not worth a line."""
-_NAMED = 2
-"""So many candidates have a line for each cost; of more, each has one for all."""
+"""A smaller difference of lateness has no line."""
+_MOST_IN_FULL = 2
+"""So many candidates have a line for each cost; of more, each has one line."""
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateOutcome.PASS: "✓",
@@ -64,7 +60,7 @@ _ODD = {
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
     SENT_AT_END: "lateness counts from the poke's start, as `sent` and its end came together",
 }
-"""What to do about runs with a mark."""
+"""The remedy for runs with a mark."""
 
 
 def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
@@ -72,9 +68,9 @@ def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
 
 
 def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
-    """What became of total CPU, real time and system time of each candidate, and what got worse."""
+    """Changes of total CPU, real time and system time of each candidate, and all other rises."""
     labels = [*dict.fromkeys(it.revision for it in results if it.judged)]
-    is_brief = len(labels) > _NAMED
+    is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
         of_label = [it for it in results if it.revision == label]
         prefix = f"{label}: " if labels[1:] else ""
@@ -91,7 +87,7 @@ _Line = tuple[str, str, str, int]
 
 
 def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Line]:
-    """A line for each cost that comes first: of dataflows, the user time is in the total."""
+    """A line for each main cost; user time is left out, as it is a part of the total."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.headline and it.metric.name == "cpu" for it in results):
         names = tuple(it.metric.name for it in results if it.judged)[:1]
@@ -108,30 +104,28 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Li
 
 
 def _mark(group: Sequence[MetricResult]) -> str:
-    """What a line about several scenarios says first: a rise before a fall."""
+    """The mark of a line about several scenarios: a rise comes before a fall."""
     verdicts = {it.verdict for it in group}
     known = next((it for it in MARKS if it in verdicts), None)
     return MARKS[known] if known else forest.mark_of(group[0])
 
 
 def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
-    """What became of one cost: where it rose or fell, most of all, and where nothing changed."""
+    """Where one cost rose or fell, with the largest change, and where nothing changed."""
     if len(group) == 1:
         return _single(group[0])
     parts: list[str] = []
     for verdict, word in ((Verdict.SLOWER, "more"), (Verdict.FASTER, "less")):
         if certain := [it for it in group if it.verdict is verdict]:
             most = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
-            values = f"{forest.before_of(most)} → {forest.after_of(most)}"
-            change = forest.change_of(most).strip(NOTHING)
-            if is_brief:
-                parts.append(
-                    f"{word} {_in(certain, group)} ({change or values} in {most.scenario})"
-                )
-                continue
+            change, place = forest.change_of(most).strip(NOTHING), most.scenario
             where = f"{_in(certain, group)}, most in" if certain[1:] else "in"
-            figures = f"{values}, {change}" if change else values
-            parts.append(f"{word} {where} {most.scenario} ({figures})")
+            figures = f"{_values(most)}, {change}" if change else _values(most)
+            parts.append(
+                f"{word} {_in(certain, group)} ({change or figures} in {place})"
+                if is_brief
+                else f"{word} {where} {place} ({figures})"
+            )
     if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
         bound = format_bound(it.ratio for it in same if it.ratio)
         parts.append(f"within {bound} {_in(same, group)}")
@@ -141,15 +135,19 @@ def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
         where = "" if is_brief else f" ({known} in {widest.scenario})"
         parts.append(f"unclear {_in(unsure, group)}{where}")
     reasons: dict[str, list[MetricResult]] = {}
-    for it in (it for it in group if it.verdict is None):
-        reasons.setdefault(it.why_not, []).append(it)
-    parts += [f"{_reason(own[0])} {_in(own, group)}" for own in reasons.values()]
+    for result in group:
+        if result.verdict is None:
+            reasons.setdefault(result.why_not, []).append(result)
+    parts += [f"{_reason(alike[0])} {_in(alike, group)}" for alike in reasons.values()]
     return "; ".join(parts)
 
 
+def _values(result: MetricResult) -> str:
+    return f"{forest.before_of(result)} → {forest.after_of(result)}"
+
+
 def _single(result: MetricResult) -> str:
-    """A change in the only scenario."""
-    values = f"{forest.before_of(result)} → {forest.after_of(result)}"
+    values = _values(result)
     if result.verdict is None:
         return values if result.why_not == BELOW_RESOLUTION else result.why_not
     if result.ratio and result.ratio.low is None:
@@ -178,24 +176,20 @@ def _reason(result: MetricResult) -> str:
 
 
 def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
-    """What else certainly rose, each cost where it did so most."""
-    others = [
-        it
-        for it in results
-        if it.metric.name in SIDE_EFFECTS and not it.judged
-        and (it.waits or it.metric.name not in _OF_WAITING)
-    ]  # fmt: skip
+    """Certain rises of other costs, each where it is largest."""
+    others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
+    others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
     rises: dict[str, list[MetricResult]] = {}
-    for it in others:
-        is_much = it.before and it.after and it.after.value - it.before.value >= _NEXT_TO_NOTHING_S
-        if it.verdict is Verdict.SLOWER and is_much:
-            rises.setdefault(it.metric.title, []).append(it)
+    for other in others:
+        before, after = other.before, other.after
+        is_much = before and after and after.value - before.value >= _NEXT_TO_NOTHING_S
+        if other.verdict is Verdict.SLOWER and is_much:
+            rises.setdefault(other.metric.title, []).append(other)
     texts = []
     for title, risen in rises.items():
         most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
-        values = f"{forest.before_of(most)} → {forest.after_of(most)}"
-        texts.append(f"{title} {values} in {most.scenario}{more}")
+        texts.append(f"{title} {_values(most)} in {most.scenario}{more}")
     if texts:
         yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
     elif others and not any(NOT_WITHIN in it.why_not for it in others):
@@ -206,77 +200,70 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
 def cautions(
     comparisons: Sequence[Comparison], different: Collection[str], *, is_gate: bool = False
 ) -> Iterator[Note]:
-    """What to be wary of, each in a line that says what to do.
-
-    Some candidates are certainly ``different`` from the baseline.
-    """
-    labels = dict.fromkeys(label for one in comparisons for label in one.figures)
-    rounds = sum(one.rounds for one in comparisons)
-    disturbed = sum(len(one.record.disturbed_rounds) for one in comparisons)
+    """Reasons to distrust figures, with remedies; ``different`` candidates certainly are so."""
+    records = [comparison.record for comparison in comparisons]
+    labels = dict.fromkeys(label for it in comparisons for label in it.figures)
+    rounds = sum(it.rounds for it in comparisons)
+    disturbed = sum(len(record.disturbed_rounds) for record in records)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note(DISTURBED, f"{text}: repeat on an idle machine", count=disturbed)
-    # A gate makes as many as it needs.
-    is_asked = len(labels) > 1 and not is_gate
-    if is_asked and rounds and all(one.rounds < 2 for one in comparisons):
+    # A gate makes as many rounds as it needs.
+    if len(labels) > 1 and not is_gate and rounds and all(it.rounds < 2 for it in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
-    lacking = (run for one in comparisons for run in incomplete_runs(one.record))
-    yield from failures(lacking, INCOMPLETE)
+    yield from failures((run for record in records for run in incomplete_runs(record)), INCOMPLETE)
     for label in labels:
         yield from _oddities(label, comparisons, differs=label in different)
-    for context in (one.record.context for one in comparisons[:1]):
+    for context in (record.context for record in records[:1]):
         if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
             yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all again")
         if context.mixed_origins:
             text = "different compilers built these, and may explain a difference"
             yield _note("mixed-origins", f"{text}: leave out --origin mixed")
-    yield from _machines(one.record for one in comparisons)
+    yield from _machines(records)
 
 
 def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note]:
-    """The runs of a revision that gave no measurement, or a part of one: each last word once."""
-    alike: dict[tuple[str, str], list[FailedRuns]] = {}
-    for one in failed:
-        alike.setdefault((one.label, one.message.rstrip(".")), []).append(one)
-    for (label, message), found in alike.items():
-        count = sum(one.count for one in found)
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        runs = f"{format_count(count, 'run', 'runs')} of {found[0].scenario}{more}"
-        text, place = f"{label}, {runs} {how}: {message}", found[0].scenario
+    """Failed or incomplete runs, a note for each revision and message."""
+    grouped: dict[tuple[str, str], list[FailedRuns]] = {}
+    for runs in failed:
+        grouped.setdefault((runs.label, runs.message.rstrip(".")), []).append(runs)
+    for (label, message), alike in grouped.items():
+        count, place = sum(it.count for it in alike), alike[0].scenario
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        text = f"{label}, {format_count(count, 'run', 'runs')} of {place}{more} {how}: {message}"
         level = WARNING if how == INCOMPLETE else BROKEN
         yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
 def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -> Iterator[Note]:
-    runs = [run for one in comparisons for run in one.record.of(label)]
-    counts = {mark: sum(mark in run.marks for run in runs) for mark in _ODD}
-    said = [
-        ("odd", f": in {n} of {len(runs)} runs {_ODD[mark]}", n) for mark, n in counts.items() if n
-    ]
+    runs = [run for it in comparisons for run in it.record.of(label)]
+    counts = {remedy: sum(mark in run.marks for run in runs) for mark, remedy in _ODD.items()}
+    lines = [("odd", f": in {n} of {len(runs)} runs {it}", n) for it, n in counts.items() if n]
     if left := [run.left for run in runs if run.left]:
         text = f": in {len(left)} of {len(runs)} runs its command ended and left {left[-1]}"
-        said.append(("left", text, len(left)))
-    if any(_is_counted_dearly(one, label) for one in comparisons):
+        lines.append(("left", text, len(left)))
+    if any(_is_counted_dearly(it, label) for it in comparisons):
         text = (
             f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
             "raise its CPU by a third"
         )
-        said.append(("counted-dearly", text, 0))
+        lines.append(("counted-dearly", text, 0))
     twin = comparisons[0].record.identical_to(label)
     if twin is not None:
         why = "any difference is chance"
         if differs:
             why = "what differs is chance, or a file or setting that it reads"
-        said.append((SAME_BUILD, f" is the same build as {twin}: {why}", 0))
-    for kind, text, count in said:
+        lines.append((SAME_BUILD, f" is the same build as {twin}: {why}", 0))
+    for kind, text, count in lines:
         yield _note(kind, f"{label}{text}", revision=label, count=count)
 
 
-def _is_counted_dearly(of: Comparison, label: str) -> bool:
-    means, runs = of.means(label), of.record.of(label)
+def _is_counted_dearly(comparison: Comparison, label: str) -> bool:
+    means, runs = comparison.means(label), comparison.record.of(label)
     if any(BY_PROC in run.marks for run in runs) or not {"idle", "wakeups"} <= means.keys():
         return False
     idle_s, wakeups = means["idle"].value, means["wakeups"].value
@@ -284,7 +271,7 @@ def _is_counted_dearly(of: Comparison, label: str) -> bool:
 
 
 def machine_name(machine: Mapping[str, object]) -> str:
-    """What people tell a machine from others by."""
+    """The processor, the number of CPUs, and the fingerprint."""
     number = machine.get("cpus")
     cpus = "" if number is None else ", 1 CPU" if number == 1 else f", {number} CPUs"
     kind = machine.get("cpu") or machine.get("architecture") or "unknown processor"
@@ -292,32 +279,32 @@ def machine_name(machine: Mapping[str, object]) -> str:
 
 
 def _machines(records: Iterable[Record]) -> Iterator[Note]:
-    found: dict[str, list[str]] = {}
+    machines: dict[str, list[str]] = {}
     for record in records:
-        found.setdefault(machine_name(record.measured_on), []).append(record.scenario)
-    if len(found) > 1:
-        where = "; ".join(f"{', '.join(names)} on {machine}" for machine, names in found.items())
-        text = f"measured on {len(found)} machines, no scenario on two of them: {where}"
-        yield _note("machines", text, count=len(found))
+        machines.setdefault(machine_name(record.measured_on), []).append(record.scenario)
+    if len(machines) > 1:
+        where = "; ".join(f"{', '.join(names)} on {machine}" for machine, names in machines.items())
+        text = f"measured on {len(machines)} machines, no scenario on two of them: {where}"
+        yield _note("machines", text, count=len(machines))
 
 
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
-    """What a gate says: the outcome, why, and what must not go unsaid besides."""
-    asked = results.of_verdict(verdict)
-    total = len(asked)
-    text = f"{verdict.outcome.value.upper()}: {_headline(verdict, asked)}"
+    """The outcome of a gate, its reasons, and remarks on single questions."""
+    answers = results.of_verdict(verdict)
+    total = len(answers)
+    text = f"{verdict.outcome.value.upper()}: {_headline(verdict, answers)}"
     yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
-    # Why a question is open matters only where nothing failed.
-    open_for = {} if verdict.failures else _open_for(verdict, asked)
-    for found, shown in zip(verdict.judgements, asked, strict=True):
-        kind, level, text = _beside(found, shown)
-        if why := open_for.get((found.label, found.place, str(found.criterion))):
+    # An open question matters only where nothing failed.
+    reasons = {} if verdict.failures else _reasons_open(verdict, answers)
+    for judgement, answer in zip(verdict.judgements, answers, strict=True):
+        kind, level, text = _remark(judgement, answer)
+        if why := reasons.get((answer.revision, answer.scenario, answer.criterion)):
             kind, level, text = OPEN, "?", why
         if kind:
             yield _note(
-                kind, text, level, scenario=found.place, revision=found.label,
-                criterion=str(found.criterion), count=found.rounds,
+                kind, text, level, scenario=answer.scenario, revision=answer.revision,
+                criterion=answer.criterion, count=answer.rounds,
             )  # fmt: skip
     if verdict.failures and (left := verdict.of(Verdict.INCONCLUSIVE)):
         text = (
@@ -325,7 +312,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             "a candidate that has failed"
         )
         yield _note("unfinished", text, "?", count=len(left))
-    holding = sum(one.verdict in _HOLDS for one in asked)
+    holding = sum(answer.verdict in _HOLDS for answer in answers)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     for place, why in verdict.not_asked:
@@ -335,40 +322,36 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
         yield _note("left-out", text.rstrip("."), HARMLESS)
 
 
-def _open_for(
-    verdict: GateVerdict, asked: Sequence[MetricResult]
+def _reasons_open(
+    verdict: GateVerdict, answers: Sequence[MetricResult]
 ) -> dict[tuple[str, str, str], str]:
-    """Why questions are open, each with those that are so for the same reason.
-
-    By candidate, place and criterion. The table has their figures.
-    """
-    alike: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for found, shown in zip(verdict.judgements, asked, strict=True):
-        why = _why_open(found) if found.verdict is Verdict.INCONCLUSIVE else ""
+    """By candidate, place and criterion, why it is open, with all that are open for that reason."""
+    alike: dict[tuple[str, str, str], list[MetricResult]] = {}
+    for judgement, answer in zip(verdict.judgements, answers, strict=True):
+        why = _why_open(judgement) if answer.verdict is Verdict.INCONCLUSIVE else ""
         if why:
-            group = alike.setdefault((found.label, found.place, why), [])
-            group.append((str(found.criterion), forest.cost_of(shown)))
+            alike.setdefault((answer.revision, answer.scenario, why), []).append(answer)
     return {
-        (label, place, criterion): (
-            f"{label}, {', '.join(cost for _, cost in group)} in {place}: {why}"
+        (label, place, answer.criterion): (
+            f"{label}, {', '.join(map(forest.cost_of, group))} in {place}: {why}"
         )
         for (label, place, why), group in alike.items()
-        for criterion, _ in group
+        for answer in group
     }
 
 
-def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
-    questions = format_count(len(asked), "question", "questions")
+def _headline(verdict: GateVerdict, answers: Sequence[MetricResult]) -> str:
+    questions = format_count(len(answers), "question", "questions")
     accepted = format_count(len(verdict.accepted), "regression", "regressions")
     also = f"; {accepted} accepted" if verdict.accepted else ""
     if verdict.outcome is GateOutcome.FAIL:
-        first, *others = dict.fromkeys(_risen(one) for one in asked if one.fails)
+        first, *others = dict.fromkeys(_risen(answer) for answer in answers if answer.fails)
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateOutcome.PASS:
-        if all(one.limit for one in asked):
-            return format_count(len(asked), "limit holds", "limits hold")
+        if all(answer.limit for answer in answers):
+            return format_count(len(answers), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
-    runs = sum(one.count for one in verdict.failed_runs)
+    runs = sum(it.count for it in verdict.failed_runs)
     left, lacking = verdict.of(Verdict.INCONCLUSIVE), verdict.of(Verdict.NOT_MEASURED)
     lost = [place for place, why in verdict.not_asked if why == LOST]
     reasons = [
@@ -380,57 +363,55 @@ def _headline(verdict: GateVerdict, asked: Sequence[MetricResult]) -> str:
     return f"{'; '.join(filter(None, reasons)) or 'no question could be asked'}{also}"
 
 
-def _risen(found: MetricResult, bounds: str = "") -> str:
-    change = f" {forest.change_of(found)}" if found.ratio or found.missed else ""
-    return f"{found.revision}: {forest.cost_of(found)}{change}{bounds} in {found.scenario}"
+def _risen(answer: MetricResult, bounds: str = "") -> str:
+    change = f" {forest.change_of(answer)}" if answer.ratio or answer.missed else ""
+    return f"{answer.revision}: {forest.cost_of(answer)}{change}{bounds} in {answer.scenario}"
 
 
-def sentence(found: MetricResult) -> str:
-    """An answer of a gate in a line, for what has no tables."""
-    certain = forest.interval_of(found).strip(NOTHING)
-    is_open = ": inconclusive" if found.verdict is Verdict.INCONCLUSIVE else ""
-    risen = _risen(found, f" ({certain})" if certain else "")
-    return f"{risen}, allowed {forest.allowed_of(found)}{is_open}"
+def sentence(answer: MetricResult) -> str:
+    """An answer of a gate in a line, for views without tables."""
+    certain = forest.interval_of(answer).strip(NOTHING)
+    is_open = ": inconclusive" if answer.verdict is Verdict.INCONCLUSIVE else ""
+    risen = _risen(answer, f" ({certain})" if certain else "")
+    return f"{risen}, allowed {forest.allowed_of(answer)}{is_open}"
 
 
-def _beside(found: Judgement, shown: MetricResult) -> tuple[str, str, str]:
-    """Kind, level and text of what is said beside an answer's figures; empty for most."""
-    if found.accepted is not None:
-        until, reason = found.accepted.until, found.accepted.reason
-        return "accepted", WARNING, f"accepted until {until}: {sentence(shown)}. {reason}"
-    if found.verdict is Verdict.NOT_MEASURED:
-        return "not-measured", BROKEN, f"no answer for {found.label}: {found.why_given_up}"
-    cost = found.criterion.cost
-    if found.verdict is Verdict.EXPLAINED and cost and found.cost_ratio:
-        fell = f"{cost.title} {format_change(found.cost_ratio)}"
-        return "explained", WARNING, f"{_risen(shown)}, but {fell}: no regression"
+def _remark(judgement: Judgement, answer: MetricResult) -> tuple[str, str, str]:
+    """Kind, level and text of a remark on an answer; empty for most answers."""
+    if judgement.accepted is not None:
+        until, reason = judgement.accepted.until, judgement.accepted.reason
+        return "accepted", WARNING, f"accepted until {until}: {sentence(answer)}. {reason}"
+    if answer.verdict is Verdict.NOT_MEASURED:
+        return "not-measured", BROKEN, f"no answer for {answer.revision}: {judgement.why_given_up}"
+    cost = judgement.criterion.cost
+    if answer.verdict is Verdict.EXPLAINED and cost and judgement.cost_ratio:
+        fell = f"{cost.title} {format_change(judgement.cost_ratio.value)}"
+        return "explained", WARNING, f"{_risen(answer)}, but {fell}: no regression"
     return "", "", ""
 
 
-def _why_open(found: Judgement) -> str:
-    """Why more rounds have not told, where its bounds do not say it.
-
-    One line says of all rounds that they were disturbed.
-    """
-    # Shares of a limit are said as those of what a floor allows.
-    floor = 1.0 if found.criterion.limit else found.criterion.floor
-    reasons = [found.why_given_up or ""]
-    most = 1 if floor else 1 + found.criterion.margin
-    ratio = found.ratio
-    is_within = ratio is not None and ratio.value < most
-    if found.is_disturbed:
+def _why_open(judgement: Judgement) -> str:
+    """The reason for an open question, where its bounds do not show it."""
+    if judgement.is_disturbed:
+        # A caution of its own counts all disturbed rounds.
         return ""
-    if is_within and found.means is not None:
-        means = format_share(found.means) if floor else format_change(found.means)
-        allowed = " of allowed" if floor else ""
-        reasons.append(f"{means}{allowed} between the means, as some runs cost much more")
-    elif is_within and found.apart and len(found.scenarios) > 1:
-        reasons.append(f"{found.scenarios[found.apart[0]]} by itself seems to cost much more")
-    elif ratio and ratio.high is not None and ratio.high < most and found.dear is not None:
-        dear, pairs = found.dear.candidate, found.dear.pairs
+    # A ratio to a limit is a share, as one to an allowance is.
+    floor = 1.0 if judgement.criterion.limit else judgement.criterion.floor
+    reasons = [judgement.why_given_up or ""]
+    most = 1 if floor else 1 + judgement.criterion.margin
+    ratio, dear = judgement.ratio, judgement.dear
+    is_within = ratio is not None and ratio.value < most
+    if is_within and judgement.means is not None:
+        means = judgement.means
+        change = f"{format_share(means)} of allowed" if floor else format_change(means)
+        reasons.append(f"{change} between the means, as some runs cost much more")
+    elif is_within and judgement.apart and len(judgement.scenarios) > 1:
+        place = judgement.scenarios[judgement.apart[0]]
+        reasons.append(f"{place} by itself seems to cost much more")
+    elif ratio and ratio.high is not None and ratio.high < most and dear is not None:
         reasons.append(
-            f"{dear} of {pairs} runs cost more than twice what is usually allowed"
-            if dear
-            else f"{pairs} runs are too few to rule out rare ones that cost more"
+            f"{dear.candidate} of {dear.pairs} runs cost more than twice what is usually allowed"
+            if dear.candidate
+            else f"{dear.pairs} runs are too few to rule out rare ones that cost more"
         )
     return "; ".join(filter(None, reasons))

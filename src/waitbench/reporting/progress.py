@@ -1,4 +1,4 @@
-"""How far a comparison is: a live bar on a terminal, plain lines elsewhere."""
+"""Progress of a comparison: a live bar on a terminal, plain lines elsewhere."""
 
 import math
 import time
@@ -10,22 +10,20 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import print_prose
-from waitbench.reporting.formats import format_number
+from waitbench.reporting.formats import format_digits
 
 
 class Log:
-    """Prints lines, unless it is to be quiet: in a file each is one, however long it is."""
+    """Prints lines unless quiet; in a file, a line is never wrapped."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._console = console
         self._quiet = quiet
 
-    def about(self, what: str) -> None:
-        """Says what is done now."""
-        self.say(f"{what} …")
+    def about(self, activity: str) -> None:
+        self.say(f"{activity} …")
 
     def say(self, text: str, style: str = "") -> None:
-        """Prints a line."""
         if self._quiet:
             return
         if self._console.is_terminal:
@@ -35,17 +33,17 @@ class Log:
 
 
 class PreparationLog(Log):
-    """Says what is being set up, a line a step."""
+    """Prints a line for each step of setting up."""
 
-    def __call__(self, label: str, what: str) -> None:
-        self.about(f"{label}: {what}")
+    def __call__(self, label: str, step: str) -> None:
+        self.about(f"{label}: {step}")
 
 
 class RunProgress(Log):
     """Shows runs as they end.
 
-    The time left is the expected time of what is left, scaled by what was seen. Where nobody knows
-    how many runs will follow, it is the longest that they may take. The bar never goes back.
+    The time left is the expected time of the runs left, scaled by the pace so far. If their number
+    is not known, it is the longest that they may take. The bar never goes back.
     """
 
     def __init__(
@@ -57,12 +55,11 @@ class RunProgress(Log):
         self._clock = clock
         self._expected_s = self._seen_s = 0.0
         self._end = math.inf
-        """When everything will have ended, at the latest; infinite where that is not known."""
+        """The latest end of everything, by the clock; infinite if it is not known."""
         self._started = self._begun = clock()
         self._share = 0.0
-        """What the bar shows as done."""
-        # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up. What
-        # is done needs no bar: none is left behind among the tables.
+        # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
+        # so that no bar is left behind among the tables.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
@@ -81,21 +78,20 @@ class RunProgress(Log):
         self._bar.stop()
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        """More runs will follow those known so far; see ``execution.session.Observer``."""
+        """Adds runs; see ``execution.session.Observer``."""
         if at_most_s is not None:
             self._end = min(self._end, self._clock() + at_most_s)
         self._left += runs
         self._total += len(runs)
 
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
-        """A round is made again, as others used so many cores during it."""
+        """Adds a round again, as other programs used so many cores during it."""
         self.extend(runs)
         name, number, _ = _described(runs[0])
-        others = f"other programs used {format_number(foreign_cores)} cores meanwhile"
+        others = f"other programs used {format_digits(foreign_cores)} cores meanwhile"
         self.say(f"{name} {number} again: {others}.")
 
     def begin(self, planned: PlannedRun) -> None:
-        """A run is about to start."""
         self._begun = self._clock()
         left_s, spent_s = self._left_s, self._begun - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
@@ -106,26 +102,24 @@ class RunProgress(Log):
         )  # fmt: skip
 
     def end(self, planned: PlannedRun, result: Result) -> None:
-        """The run that began is over."""
         is_measured = isinstance(result, Measurement)
-        if is_measured:  # one that hung says nothing of how long others take
+        if is_measured:  # the time of a run that hung predicts nothing
             self._expected_s += planned.scenario.expected_s
             now = self._clock()
-            # Several may have begun together: their time is counted once.
+            # The time of runs that began together is counted once.
             self._seen_s, self._begun = self._seen_s + now - self._begun, now
         self.skip(planned)
-        # On a terminal the bar says the rest.
+        # A terminal has the bar.
         if is_measured and self._console.is_terminal:
             return
         of_all = "" if math.isfinite(self._end) else f"/{self._total}"
         left = "" if self._console.is_terminal else f" ({self._time_left})"
-        what = " ".join(_described(planned))
+        run = " ".join(_described(planned))
         failure = "" if isinstance(result, Measurement) else f": {result.reason}: {result.message}"
         number = self._total - len(self._left)
-        self.say(f"[{number}{of_all}] {what}{failure}{left}")
+        self.say(f"[{number}{of_all}] {run}{failure}{left}")
 
     def skip(self, planned: PlannedRun) -> None:
-        """The next run of the plan will not take place, or has."""
         self._left.remove(planned)
 
     @property

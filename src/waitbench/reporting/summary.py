@@ -1,9 +1,9 @@
-"""The marks of figures and notes: what tells them apart without colours, and how they look."""
+"""The marks of figures and notes, which tell them apart without colours, and their styles."""
 
 from waitbench.model.verdicts import Verdict
 
 HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"
-"""There can be no figure; something failed; what to be wary of; within its limit."""
+"""No figure is possible; a failure; a caution; within its limit."""
 MARKS = {
     Verdict.SLOWER: "▲",
     Verdict.FASTER: "▼",
@@ -20,4 +20,4 @@ MARK_STYLES = {
     WARNING: "yellow",
     HARMLESS: "dim",
 }
-"""How what has a mark looks: green is less, red is more, and grey is open."""
+"""Green is less, red is more, grey is open."""

@@ -1,4 +1,4 @@
-"""Pictures of a page as SVG: places in per cent, so that they are as wide as there is room."""
+"""Pictures of a page as SVG, with places in per cent: they are as wide as there is room."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,14 +7,13 @@ from waitbench.reporting.document import Bar, Dot
 from waitbench.reporting.drawing import Axis
 
 _REACH = 70
-"""Per cent of a cell that the longest bar of its column takes: the value stands behind it."""
+"""Per cent of a cell that the longest bar of its column takes: the value is behind it."""
 _PITCH = 1.2
 """Ems from bar to bar."""
 _LEFT, _RIGHT = "M-5 0 5-5V5Z", "M5 0-5-5V5Z"
 
 
 def of_axis(axis: Axis) -> str:
-    """The values at an axis, for the head of a column."""
     anchors = {axis.low: "start", axis.high: "end"}
     texts = "".join(
         f'<text x="{_percent(axis, value)}" y="75%" '
@@ -40,10 +39,7 @@ def of_bars(cell: Sequence[Bar], colours: Mapping[str, str], reach: float) -> st
 
 
 def of_dot(dot: Dot, axis: Axis) -> str:
-    """A value, its interval and what is allowed; an arrow where it lies beyond the axis.
-
-    The row says the same in figures, so that nobody need see it.
-    """
+    """A value, interval and margin. Hidden from screen readers, as the row has the figures."""
     return f'<svg class="dot" aria-hidden="true">{"".join(_parts(dot, axis))}</svg>'
 
 
@@ -56,7 +52,7 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
     ratio = dot.ratio
     yield f'<g class="{dot.style}">' if dot.style else f'<g color="{dot.colour or "inherit"}">'
     if ratio.high is not None:
-        # Of what is open there may be an upper bound only.
+        # An open question may have an upper bound only.
         ends = (_percent(axis, end) for end in (ratio.low or ratio.value, ratio.high))
         yield '<line x1="{}" x2="{}" y1="50%" y2="50%" class="i"/>'.format(*ends)
     place = axis.place(ratio.value)

@@ -1,64 +1,59 @@
-"""Where revisions wait and work -> a table of what changed, sentences, and a flame graph."""
+"""Where revisions wait and work -> a table of wake-ups and CPU, and a flame graph."""
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
 from waitbench.analysis.why import Cost, Line, lines, places, total
 from waitbench.model.why import KERNEL, PYTHON, Frame, Why
-from waitbench.reporting.document import Flame, FlameBox, Heading, Table, Word
+from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import NOTHING, format_number
+from waitbench.reporting.formats import NOTHING, format_digits
 
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CPU = 0.05, 0.0005
-"""A second, and of a CPU: a line with less in each revision is not worth a row."""
+"""Per second, and as a share of a CPU: a line with less in each revision has no row."""
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
-_PARTS = 2
+"""Functions shown of either end of a stack, where it has more than ``_DEEP``."""
 _NARROWEST = 0.0005
-"""A function that is less wide, as a share of its flame graph, is left out."""
+"""A function narrower than this share of its flame graph is left out."""
 _ALIKE = 0.1
 """A function whose share in the two revisions differs by less than this is the same."""
-_UNKNOWN = "stack not seen"
 
 
 def tables(scenario: str, several: Sequence[Why]) -> list[Table]:
-    """A table for each candidate beside the baseline, which comes first; alone if it is alone."""
+    """A table for each candidate beside the baseline, which comes first; or for it alone."""
     return [_table(scenario, shown) for shown in _pairs(several)]
 
 
 def _table(scenario: str, shown: Sequence[Why]) -> Table:
-    # A line that costs no revision more than next to nothing is not worth a row.
-    found = [one for one in lines(shown) if any(_text(c) != NOTHING for c in one.costs)]
-    rows = [(who(line), where(line), line.costs) for line in found[:_MOST_ROWS]]
-    rest = [line.costs for line in found[_MOST_ROWS:]]
+    worth = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
+    rows = [(who(line), where(line), line.costs) for line in worth[:_MOST_ROWS]]
+    rest = [line.costs for line in worth[_MOST_ROWS:]]
     if rest:
         rows.append((f"{len(rest)} others", "", tuple(map(total, zip(*rest, strict=True)))))
-    costs = zip(*(of for *_, of in rows), strict=True)
-    columns = [
-        (shorten(why.label, _LABEL_WIDTH), [Word(text=_text(c), sort=c.wakeups_per_s) for c in of])
-        for why, of in zip(shown, costs, strict=False)
-    ]
-    said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
-    title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
-    names = (
+    columns: list[Column] = [
         (Heading("who"), [name for name, *_ in rows]),
         (Heading("from where"), [place for _, place, _ in rows]),
-    )
-    return Table(title, (*names, *columns), said)
+    ]
+    for why, costs in zip(shown, zip(*(costs for *_, costs in rows), strict=True), strict=False):
+        cells = [TextCell(text=_text(cost), sort=cost.wakeups_per_s) for cost in costs]
+        columns.append((shorten(why.label, _LABEL_WIDTH), cells))
+    title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
+    return Table(title, columns, [f"{why.label}: {it}" for why in shown for it in why.remarks])
 
 
 def who(line: Line) -> str:
-    """The thread, and its process where that is not the only one."""
+    """The thread, and its process if there are several."""
     return line.thread if line.process == "worker" else f"{line.process}, {line.thread}"
 
 
 def where(line: Line) -> str:
-    """The functions, the innermost last; of a deep stack those of either end."""
+    """The functions, the innermost last; of a deep stack both ends."""
     frames = [_frame(frame) for frame in line.frames if frame.kind != KERNEL]
     if len(frames) > _DEEP:
         frames[_ENDS:-_ENDS] = ["…"]
-    text = " › ".join(frames) or _UNKNOWN
+    text = " › ".join(frames) or "stack not seen"
     calls = ", ".join(frame.name for frame in line.frames if frame.kind == KERNEL)
     if not line.waits:
         return f"{text} (at work)"
@@ -68,7 +63,7 @@ def where(line: Line) -> str:
 def _frame(frame: Frame) -> str:
     if frame.kind != PYTHON or not frame.file:
         # A path of modules does not fit a console.
-        return "::".join(frame.name.split("::")[-_PARTS:])
+        return "::".join(frame.name.split("::")[-2:])
     return f"{frame.name} ({frame.file}{f':{frame.line}' if frame.line else ''})"
 
 
@@ -82,36 +77,38 @@ def _text(cost: Cost) -> str:
 
 
 def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
-    """The graphs of each candidate against the baseline; of one alone its own."""
+    """The graphs of each candidate against the baseline, or of one revision alone."""
     return tuple(
-        (f"{' against '.join(one.label for one in shown[::-1])}, {by}", boxes)
+        (f"{' against '.join(why.label for why in shown[::-1])}, {by}", boxes)
         for shown in _pairs(several)
-        for by, of, unit in (
+        for by, cost_of, unit in (
             ("by wake-ups", attrgetter("wakeups_per_s"), " wake-ups a second"),
             ("by CPU", lambda cost: cost.cpu_share * 100, " % of a CPU"),
         )
-        if (boxes := list(_boxes(shown, of, unit)))
+        if (boxes := list(_boxes(shown, cost_of, unit)))
     )
 
 
-def _boxes(shown: Sequence[Why], of: Callable[[Cost], float], unit: str) -> Iterator[FlameBox]:
-    """Each function before what is below it, as wide as what all spend there; none without any."""
-    found: dict[_Path, list[float]] = {(): [0.0] * len(shown)}
+def _boxes(shown: Sequence[Why], cost_of: Callable[[Cost], float], unit: str) -> Iterator[FlameBox]:
+    """Each function before its callees, as wide as its share of all costs; none without costs."""
+    sums: dict[_Path, list[float]] = {(): [0.0] * len(shown)}
     for number, why in enumerate(shown):
         for steps, cost in _stacks(why):
             for depth in range(len(steps) + 1):
-                found.setdefault(steps[:depth], [0.0] * len(shown))[number] += of(cost)
+                sums.setdefault(steps[:depth], [0.0] * len(shown))[number] += cost_of(cost)
     lefts: list[float] = []
-    whole = sum(found[()])
-    for steps, values in sorted(found.items()) if whole else ():
+    whole = sum(sums[()])
+    for steps, values in sorted(sums.items()) if whole else ():
         depth, width = len(steps), sum(values) / whole
         left = lefts[depth] if depth < len(lefts) else 0.0
-        # The next one of this depth stands beside it, what it calls begins where it does.
+        # The next function of this depth stands beside it; its callees begin where it does.
         lefts[depth:] = [left + width, left]
         if width >= _NARROWEST:
-            figures = zip(shown, values, strict=True)
-            said = ", ".join(f"{why.label} {format_number(value)}{unit}" for why, value in figures)
-            yield FlameBox(depth, left, width, _tone(values), ("all", *steps)[-1], said)
+            texts = (
+                f"{why.label} {format_digits(value)}{unit}"
+                for why, value in zip(shown, values, strict=True)
+            )
+            yield FlameBox(depth, left, width, _tone(values), ("all", *steps)[-1], ", ".join(texts))
 
 
 def _tone(values: Sequence[float]) -> str:
@@ -122,27 +119,27 @@ def _tone(values: Sequence[float]) -> str:
 
 
 _Path = tuple[str, ...]
-"""What stands on a stack, the outermost first: process, thread, functions."""
+"""Process, thread, and functions, the outermost first."""
 
 
 def _stacks(why: Why) -> Iterator[tuple[_Path, Cost]]:
     for thread in why.threads:
         for place in places(thread):
-            frames = (f"{one.name} ({one.file})" if one.file else one.name for one in place.stack)
+            frames = (f"{it.name} ({it.file})" if it.file else it.name for it in place.stack)
             yield (thread.process, thread.name, *frames), place.cost
 
 
 def folded(why: Why) -> dict[str, dict[str, float]]:
-    """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
-    found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
+    """Wake-ups and CPU by stack, which is ``outer;…;inner`` as flame graphs take it."""
+    sums: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
     for steps, cost in _stacks(why):
         stack = ";".join(name.replace(";", ",") for name in steps)
         for unit, amount in (("wakeups", cost.wakeups_per_s), ("cpu", cost.cpu_share)):
             if amount:
-                found[unit][stack] = found[unit].get(stack, 0.0) + amount
-    return found
+                sums[unit][stack] = sums[unit].get(stack, 0.0) + amount
+    return sums
 
 
 def _pairs(several: Sequence[Why]) -> list[Sequence[Why]]:
-    """Each candidate with the baseline, which comes first; alone if it is alone."""
+    """Each candidate behind the baseline; or the baseline alone."""
     return [(several[0], candidate) for candidate in several[1:]] or [several[:1]] * bool(several)

@@ -1,4 +1,4 @@
-"""Tables and comparisons -> charts, as PNG or SVG files. Needs no display."""
+"""Charts of tables and comparisons, as PNG or SVG files. Needs no display."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
-# Labels are data: a dollar sign in one is not mathematics.
+# A dollar sign in a label is not mathematics.
 matplotlib.rcParams.update(
     {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
 )
 
 
 def draw_all(
-    found: Findings,
+    findings: Findings,
     costs_of_runs: Bars,
     folder: Path,
     formats: Sequence[str],
@@ -31,36 +31,33 @@ def draw_all(
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
-    ``costs``: the costs of every revision, from zero; ``overview``: what is judged in each
-    scenario, relative to the baseline; ``gate``: what a gate asked;
-    ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
+    ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
+    ``gate``: its questions; ``<scenario>-<parameter>-scan``: cost against the scanned number.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
-    colours = colours_of(found.labels)
+    colours = colours_of(findings.labels)
     if costs_of_runs.headings:
         figures["costs"] = bars.draw(costs_of_runs)
-    if any(one.ratio is not None for one in found.main):
-        figures["overview"] = forest.draw(costs(found, found.main, found.title, colours))
-    if found.judgements:
-        title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
-        asked = by_urgency(found.judgements)
-        figures["gate"] = forest.draw(gate_table(found, asked, title, colours))
-    for one in (one for one in scanned if any(curve.costs for curve in one.curves)):
-        (table,) = scan.tables([one])
-        figures[f"{one.scenario}-{one.parameter}-scan"] = forest.draw(table)
+    if any(result.ratio is not None for result in findings.main):
+        figures["overview"] = forest.draw(costs(findings, findings.main, findings.title, colours))
+    if findings.judgements:
+        title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
+        judgements = by_urgency(findings.judgements)
+        figures["gate"] = forest.draw(gate_table(findings, judgements, title, colours))
+    for each in scanned:
+        if any(curve.costs for curve in each.curves):
+            (table,) = scan.tables([each])
+            figures[f"{each.scenario}-{each.parameter}-scan"] = forest.draw(table)
     return [
         save(figure, folder, name, form) for name, figure in figures.items() for form in formats
     ]
 
 
-def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
+def save(figure: Figure, folder: Path, name: str, form: str) -> Path:
     """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
-    path = folder / f"{name}.{file_format}"
+    path = folder / f"{name}.{form}"
     # No date in the file: the same figures give the same bytes.
-    metadata = {"Date": None} if file_format == "svg" else {"Software": None}
-    write_with(
-        path,
-        lambda partial: figure.savefig(partial, format=file_format, dpi=150, metadata=metadata),
-    )
+    metadata = {"Date": None} if form == "svg" else {"Software": None}
+    write_with(path, lambda part: figure.savefig(part, format=form, dpi=150, metadata=metadata))
     return path

@@ -11,16 +11,16 @@ from waitbench.system.streams import printable
 
 # All lengths are in inches, as the axes are.
 _WIDTH, _NAMES, _MARGIN = 9.5, 1.85, 0.12
-"""Of the picture, of the names of scenarios, and to the left of everything."""
+"""Of the picture, of scenario names, and to the left of everything."""
 _HEAD, _LINE = 0.75, 0.24
 """Above the legend, and from line to line."""
 _BAR, _THIN_BAR, _MANY = 0.17, 0.145, 4
-"""From bar to bar, and from so many revisions on."""
+"""From bar to bar, from ``_MANY`` revisions on the thin one."""
 _BETWEEN = 0.13
 _CHARACTER, _SWATCH = 0.085, 0.3
-"""Of a legend: a letter at most, and its square."""
+"""Widths in a legend: of a letter at most, and of a coloured square."""
 _REACH = 0.7
-"""The share of a column that its longest bar takes: the value stands behind it."""
+"""The share of a column that its longest bar takes: the value is behind it."""
 _LONGEST_NAME, _LONGEST_LABEL = 21, 32
 _DARK, _GREY, _LIGHT = "#222222", "#555555", "#b0b0b0"
 
@@ -66,28 +66,18 @@ def draw(bars: Bars) -> Figure:
             for row, top in zip(bars.rows, tops, strict=True)
             for number, bar in enumerate(row.cells[place])
         ]
-        ys = [y for y, _ in cells]
-        axes.barh(
-            ys,
-            [(bar.mean or 0.0) * scale for _, bar in cells],
-            pitch * 0.86,
-            left=left,
-            color=[bars.colours[bar.label] for _, bar in cells],
-        )
+        ys, widths = [y for y, _ in cells], [(bar.mean or 0.0) * scale for _, bar in cells]
+        colours = [bars.colours[bar.label] for _, bar in cells]
+        axes.barh(ys, widths, pitch * 0.86, left=left, color=colours)
         ends = [[left + end * scale for end in (bar.least, bar.most)] for _, bar in cells]
         axes.hlines(ys, *zip(*ends, strict=True), color=_DARK, linewidth=0.8)
-        axes.vlines(
-            [left] * len(tops),
-            tops,
-            [top + pitch * len(labels) for top in tops],
-            _LIGHT,
-            linewidth=0.8,
-        )
+        bottoms = [top + pitch * len(labels) for top in tops]
+        axes.vlines([left] * len(tops), tops, bottoms, _LIGHT, linewidth=0.8)
         for (y, bar), (_, end) in zip(cells, ends, strict=True):
             _write(axes, end + 0.06, y, bar.text, color=_GREY if bar.mean is None else _DARK)
     return figure
 
 
-def _write(axes: Axes, x: float, y: float, text: str, **how: Any) -> None:
-    looks = {"fontsize": 8, "color": _DARK, "va": "center_baseline", **how}
-    axes.text(x, y, printable(text), **looks)
+def _write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    style = {"fontsize": 8, "color": _DARK, "va": "center_baseline", **style}
+    axes.text(x, y, printable(text), **style)

@@ -1,4 +1,4 @@
-"""The rows of a forest plot: names to the left, dots with intervals, and what they say."""
+"""Forest plots: names to the left, dots with intervals, and their figures to the right."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,26 +7,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from waitbench.reporting.document import Cell, Dot, Table, Word, text_of
+from waitbench.reporting.document import Cell, Dot, Table, TextCell, text_of
 from waitbench.reporting.drawing import TONES, Axis, shorten
 from waitbench.reporting.summary import MARK_STYLES
 from waitbench.system.streams import printable
 
 _GREY = "#555555"
 _WIDTH = 8.5
-"""Inches. Where a page shows a chart 830 pixels wide, as GitHub does, the smallest text of one is
-more than 10 pixels high; of one 10 inches wide, 9."""
-_SMALL = 8
-"""Points: the smallest text of any chart."""
-_LONGEST = 64
-"""Characters of a name."""
+"""Inches: where GitHub shows the chart 830 pixels wide, its smallest text is 10 pixels high."""
+_LONGEST_NAME = 64
 _ROW_INCHES, _BESIDES_INCHES = 0.24, 0.9
 _MARK, _SWATCH = -11, -22
 """Points to the left of the axis, clear of an arrow there: a mark, and the colour of a revision."""
 _POINTS = (8, 96, 180)
-"""To the right of the axis: where a change stands, its interval, and how late items were."""
+"""To the right of the axis: a change, its interval, and how late items were."""
 _DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
-"""The columns that stand there."""
+"""The columns to the right of the axis."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 
@@ -35,15 +31,13 @@ class _Line(NamedTuple):
     name: str
     mark: str = ""
     style: str = ""
-    """Of the mark, and of what changed."""
     colour: str = ""
-    """Of the revision, if it is named."""
     figures: Sequence[str] = ()
     dot: Cell = ""
 
 
 def draw(table: Table) -> Figure:
-    """A row each, with its figures to the right; an arrow where one lies beyond the axis."""
+    """A line for each row; a dot beyond the axis is an arrow."""
     (axis,) = (heading.axis for heading in table.headings if heading.axis)
     lines = _lines(table)
     figure = Figure(
@@ -61,7 +55,7 @@ def draw(table: Table) -> Figure:
             _beside(axes, 1, place, points, text, colour)
         if isinstance(line.dot, Dot):
             _draw(axes, place, line.dot, axis)
-    names = [printable(shorten(line.name, _LONGEST)) for line in lines]
+    names = [printable(shorten(line.name, _LONGEST_NAME)) for line in lines]
     axes.set_yticks(range(len(lines)), names, fontsize=9)
     has_swatches = any(line.colour for line in lines)
     axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
@@ -69,30 +63,32 @@ def draw(table: Table) -> Figure:
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
     figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
-    figure.supxlabel(_EXPLANATION if axis.is_of_ratios else _OF_CORES, fontsize=_SMALL, color=_GREY)
+    explanation = _EXPLANATION if axis.is_of_ratios else _OF_CORES
+    figure.supxlabel(explanation, fontsize=8, color=_GREY)
     return figure
 
 
 def _lines(table: Table) -> list[_Line]:
-    """A line for each row, below the name of its group."""
-    groups: dict[str, list[_Line]] = {}
-    for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
-        own = groups.setdefault(group, [_Line(group)] if group else [])
-        cells = [*zip(table.headings, row, strict=True)]
-        names = [cell for heading, cell in cells if heading.is_left and not heading.axis]
-        words = [name for name in names if isinstance(name, Word)]
-        mark = "".join(word.mark for word in words)
-        own.append(
-            _Line(
-                name=" · ".join(name if isinstance(name, str) else name.text for name in names),
-                mark=mark,
-                style=MARK_STYLES.get(mark, ""),
-                colour="".join(word.colour for word in words),
-                figures=[text_of(cell) for heading, cell in cells if heading.text in _DRAWN],
-                dot=next(cell for heading, cell in cells if heading.axis),
-            )
-        )
-    return [line for own in groups.values() for line in own]
+    lines: list[_Line] = []
+    for group, rows in table.grouped_rows.items():
+        lines += [_Line(group)] if group else []
+        lines += [_line(table, row) for row in rows]
+    return lines
+
+
+def _line(table: Table, row: Sequence[Cell]) -> _Line:
+    cells = [*zip(table.headings, row, strict=True)]
+    names = [cell for heading, cell in cells if heading.is_left and not heading.axis]
+    texts = [name for name in names if isinstance(name, TextCell)]
+    mark = "".join(text.mark for text in texts)
+    return _Line(
+        name=" · ".join(name if isinstance(name, str) else name.text for name in names),
+        mark=mark,
+        style=MARK_STYLES.get(mark, ""),
+        colour="".join(text.colour for text in texts),
+        figures=[text_of(cell) for heading, cell in cells if heading.text in _DRAWN],
+        dot=next(cell for heading, cell in cells if heading.axis),
+    )
 
 
 def _tone(style: str) -> str:
@@ -118,7 +114,7 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
 
 
 def _beside(axes: Axes, edge: int, place: int, points: float, text: str, colour: str) -> None:
-    """Writes to the left of the axis, or to the right of it: so far from its edge 0 or 1."""
+    """Writes so many points from the left edge of the axis, 0, or the right one, 1."""
     if not text:
         return
     axes.annotate(
