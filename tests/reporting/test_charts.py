@@ -30,7 +30,7 @@ from waitbench.reporting.charts import forest
 from waitbench.reporting.document import Dot, Heading, Table, text_of
 from waitbench.reporting.drawing import TONES, Axis
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
-from waitbench.reporting.summary import MARKS
+from waitbench.reporting.verdict_symbols import MARKS
 
 
 def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:

@@ -18,7 +18,7 @@ from waitbench.reporting.document import Page, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history
-from waitbench.reporting.summary import WARNING
+from waitbench.reporting.verdict_symbols import WARNING
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 

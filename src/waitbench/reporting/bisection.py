@@ -14,7 +14,7 @@ from waitbench.reporting.document import Answer, Column, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 from waitbench.reporting.progress import Log
-from waitbench.reporting.summary import HARMLESS, HOLDS, MARKS
+from waitbench.reporting.verdict_symbols import HARMLESS, HOLDS, MARKS
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10

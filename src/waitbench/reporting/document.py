@@ -17,7 +17,7 @@ class TextCell:
     short: str = ""
     """Replaces the text on a console, below the row that it continues."""
     mark: str = ""
-    """Stands before the text: one of ``summary.MARK_STYLES``."""
+    """Stands before the text: one of ``verdict_symbols.MARK_STYLES``."""
     style: str = ""
     """As rich names it: a console, a page and a chart show the same."""
     sort: float | None = None

@@ -16,7 +16,7 @@ COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7
 See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less.
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
-"""Styles of ``summary.MARK_STYLES`` on paper; any other is grey."""
+"""Styles of ``verdict_symbols.MARK_STYLES`` on paper; any other is grey."""
 _VAGUE = 10.0
 """An interval whose end is so many times farther from 1 than its estimate stretches no axis."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)

@@ -24,7 +24,7 @@ from waitbench.reporting.formats import (
     format_shares,
     format_values,
 )
-from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
+from waitbench.reporting.verdict_symbols import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
 TOO_FEW = "too few rounds"
 _SHORT = 10

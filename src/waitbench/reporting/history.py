@@ -15,7 +15,7 @@ from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
-from waitbench.reporting.summary import MARKS
+from waitbench.reporting.verdict_symbols import MARKS
 
 COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from waitbench.reporting import svg
 from waitbench.reporting.document import Page
 from waitbench.reporting.notes import HEADLINES
-from waitbench.reporting.summary import MARK_STYLES
+from waitbench.reporting.verdict_symbols import MARK_STYLES
 from waitbench.system.streams import printable
 
 if TYPE_CHECKING:

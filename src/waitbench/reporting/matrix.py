@@ -12,7 +12,7 @@ from waitbench.reporting import forest
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOT_KNOWN, NOTHING, format_columns, format_range
-from waitbench.reporting.summary import MARK_STYLES
+from waitbench.reporting.verdict_symbols import MARK_STYLES
 
 _WAITING = ("idle", "wakeups", "latency")
 _LONGEST_LABEL = 9

@@ -26,7 +26,7 @@ from waitbench.reporting.formats import (
     format_limit,
     format_share,
 )
-from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
+from waitbench.reporting.verdict_symbols import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
 
 OUTCOME, CHANGE, WORSE, OPEN = "outcome", "change", "worse", "open"

@@ -21,7 +21,7 @@ from waitbench.reporting.formats import (
     format_range,
 )
 from waitbench.reporting.idle import axis_of, column, dot_of
-from waitbench.reporting.summary import MARKS, WARNING
+from waitbench.reporting.verdict_symbols import MARKS, WARNING
 
 _MICRO = 1e6
 

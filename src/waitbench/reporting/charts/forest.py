@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from waitbench.reporting.document import Cell, Dot, Table, TextCell, text_of
 from waitbench.reporting.drawing import TONES, Axis, shorten
-from waitbench.reporting.summary import MARK_STYLES
+from waitbench.reporting.verdict_symbols import MARK_STYLES
 from waitbench.system.streams import printable
 
 _GREY = "#555555"
