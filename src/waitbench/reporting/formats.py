@@ -12,6 +12,7 @@ from waitbench.analysis.limits import Limit
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
 
+NOT_KNOWN = "not known"
 NOTHING = "–"
 """Takes the place of a figure."""
 FARTHEST = 10.0
@@ -133,7 +134,7 @@ def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     if low is None or high is None:
         end = high if low is None else low
         if end is None:
-            return "" if ends == (None, None) else "not known"
+            return "" if ends == (None, None) else NOT_KNOWN
         text = format_change(end, value)
         # A smaller ratio is a greater factor "less".
         is_most = (low is None) is not text.endswith("less")
