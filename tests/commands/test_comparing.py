@@ -40,7 +40,8 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     measured = [row for row in rows(results) if row["outcome"] == "ok"]
     assert len(measured) == 8
     order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
-    assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
+    assert order[:2] == [("1", order[0][1]), ("1", order[1][1])]
+    assert [label for _, label in order] in (["A", "B", "B", "A"], ["B", "A", "A", "B"])
     assert "A → B" in done.stdout
     assert "B is the same build as A: " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200

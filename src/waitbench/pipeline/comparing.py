@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from waitbench.analysis import at_once
-from waitbench.analysis.criteria import DEFAULTS
 from waitbench.execution import plan
 from waitbench.execution import why as looking
 from waitbench.execution.bench import Bench
 from waitbench.execution.session import Session
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.metrics import MEMORY
 from waitbench.model.scenario import Scenario
 from waitbench.model.share import WHOLE
 from waitbench.model.why import Why
@@ -106,9 +106,9 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
         if not one.is_command
         or (one.started_as(request.topology).processes == 1 and asked.shard == WHOLE)
     ]
-    differing = partial(
-        at_once.differing, criteria=gate.criteria or DEFAULTS, sizes_matter=not gate.is_on
-    )
+    # CPU and counts vary too much for one round to tell; copies share pages for certain.
+    of_memory = [criterion for criterion in gate.criteria if criterion.metric == MEMORY]
+    differing = partial(at_once.differing, criteria=of_memory, sizes_matter=False)
     with bar.session(measurer, side_by_side(alone, records, gate.criteria), differing) as session:
         try:
             _carry_out(session, prepared, gate)
