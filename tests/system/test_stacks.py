@@ -55,7 +55,7 @@ def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:
 @contextmanager
 def waiting(code: str) -> Iterator[int]:
     with python(code) as process:
-        until(lambda: tasks.call(process.pid, process.pid) not in (None, tasks.RUNNING))
+        until(lambda: waits(process.pid, process.pid))
         time.sleep(0.1)
         yield process.pid
 
@@ -80,6 +80,11 @@ def test_threads_say_how_often_they_went_to_sleep() -> None:
     assert after.cpu_ns > before.cpu_ns
     assert tasks.used(pid, pid) is None
     assert tasks.threads(pid) == []
+
+
+def waits(pid: int, thread: int) -> bool:
+    """Whether a thread is within a system call, and so where it will stay."""
+    return tasks.call(pid, thread) not in (None, tasks.RUNNING)
 
 
 PROGRAM = """
@@ -110,7 +115,7 @@ def test_a_program_without_python_has_its_functions_where_it_has_symbols(
     with subprocess.Popen([str(program)]) as process:
         until(lambda: len(tasks.threads(process.pid)) == 2)
         main, poller = tasks.threads(process.pid)
-        until(lambda: tasks.call(process.pid, poller) not in (None, tasks.RUNNING))
+        until(lambda: waits(process.pid, main) and waits(process.pid, poller))
         os.kill(process.pid, signal.SIGSTOP)
         until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
         names = {
