@@ -16,6 +16,7 @@ from waitbench.model.record import Record
 from waitbench.reporting import gate_formats, html, markdown
 from waitbench.reporting.answer import answer, findings, scenario
 from waitbench.reporting.console import print_answer, print_tables
+from waitbench.reporting.notes import WORSE
 
 FOUR = ("real", "user", "system", "cpu")
 NAMES = ("partitioned", "partitioned-long-input", "partitioned-heavy-map", "dynamic")
@@ -156,3 +157,15 @@ def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     (alone,) = (it for it in without.results if it.metric.name == "cpu")
     assert alone.ratio is not None
     assert alone.ratio.value == pytest.approx(answer_of_gate.ratio.value)
+
+
+def test_a_rise_that_is_not_certain_is_called_unclear_and_not_absent() -> None:
+    """Wake-ups that more than double, in too few and too different rounds to be certain."""
+    rising = [
+        {**run, "wakeups": 1700.0 * by} for run, by in zip(runs(1.0), (1, 4, 1, 5, 2), strict=True)
+    ]
+    record = make_record({"old": runs(1.0), "new": rising}, waits=True)
+    (worse,) = (it for it in findings([statistics.compare(record)]).notes if it.kind == WORSE)
+    assert worse.level == "?"
+    assert worse.text.endswith("unclear: wake-ups while waiting")
+    assert "nothing" not in worse.text

@@ -193,8 +193,13 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
     if texts:
         yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
     elif others and not any(NOT_WITHIN in it.why_not for it in others):
-        titles = dict.fromkeys(it.metric.title for it in others if it.verdict is not None)
-        yield WORSE, MARKS[Verdict.WITHIN_MARGIN], f"nothing else got worse: {', '.join(titles)}", 0
+        known = [it for it in others if it.verdict is not None]
+        unsure = (it for it in known if it.verdict is Verdict.INCONCLUSIVE)
+        unclear = dict.fromkeys(it.metric.title for it in unsure)
+        titles = ", ".join(unclear or dict.fromkeys(it.metric.title for it in known))
+        verdict = Verdict.INCONCLUSIVE if unclear else Verdict.WITHIN_MARGIN
+        text = "no other rise is certain; unclear" if unclear else "nothing else got worse"
+        yield WORSE, MARKS[verdict], f"{text}: {titles}", 0
 
 
 def cautions(
