@@ -387,9 +387,9 @@ def idling(alone: float, at_once: float, *, first: float | None = None) -> Toget
     return made
 
 
-def judged(made: Together, *, guided: bool, sizes_matter: bool = False) -> Record:
+def judged(made: Together, *, guided: bool) -> Record:
     """What becomes of nine rounds, or of eight that a guide wants."""
-    tells = partial(differing, criteria=DEFAULTS, sizes_matter=sizes_matter)
+    tells = partial(differing, criteria=DEFAULTS)
     return measured(made, guided=guided, differing=tells)
 
 
@@ -420,14 +420,12 @@ def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -
     made = idling(0.14, 0.1)
     at_work, _, records = make_session(made, "one")
     at_work.side_by_side = ("one",)
-    at_work.differing = partial(differing, criteria=DEFAULTS, sizes_matter=False)
+    at_work.differing = partial(differing, criteria=DEFAULTS)
     records["one"].waits = True
     wishes = Wishes(lambda record: len(record.of("a")) >= 5, records=records)
     at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
     assert {run.metrics["time_cpu_idle"] for run in records["one"].of("b")} == {0.14}
 
 
-def test_what_spins_goes_on_at_once_in_a_gate_and_takes_turns_where_its_size_matters() -> None:
+def test_what_spins_goes_on_at_once_as_both_kinds_of_rounds_say_so() -> None:
     assert SIDE_BY_SIDE in judged(idling(1.4, 0.7), guided=True).of("b")[-1].marks
-    record = judged(idling(1.4, 0.7), guided=False, sizes_matter=True)
-    assert {run.metrics["time_cpu_idle"] for run in record.of("b")} == {1.4}

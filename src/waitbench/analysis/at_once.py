@@ -29,11 +29,11 @@ def alone(record: Record) -> frozenset[int]:
     return record.rounds - {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
 
 
-def differing(record: Record, criteria: Iterable[Criterion], *, sizes_matter: bool) -> str:
+def differing(record: Record, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric of which rounds one run at a time tell something else.
 
-    Unless sizes matter, both may exceed by different sizes what the question allows. Empty if all
-    tell the same, so far as can be known.
+    Both may exceed by different sizes what the question allows. Empty if all tell the same, so far
+    as can be known.
     """
     for criterion in criteria:
         metric, margin, floor = criterion.metric, criterion.margin, criterion.floor
@@ -43,7 +43,7 @@ def differing(record: Record, criteria: Iterable[Criterion], *, sizes_matter: bo
         for label in record.context.labels[1:]:
             pairs = _by_kind(record, label, metric)
             excess = [our - their * (1 + margin) - floor for of in pairs for their, our in of]
-            is_harmless = not sizes_matter and min(excess, default=0.0) > 0
+            is_harmless = min(excess, default=0.0) > 0
             if _shift(*pairs, floor) and not is_harmless:
                 return metric.title
     return ""

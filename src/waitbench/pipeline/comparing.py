@@ -108,7 +108,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     ]
     # CPU and counts vary too much for one round to tell; copies share pages for certain.
     of_memory = [criterion for criterion in gate.criteria if criterion.metric == MEMORY]
-    differing = partial(at_once.differing, criteria=of_memory, sizes_matter=False)
+    differing = partial(at_once.differing, criteria=of_memory)
     with bar.session(measurer, side_by_side(alone, records, gate.criteria), differing) as session:
         try:
             _carry_out(session, prepared, gate)
