@@ -18,7 +18,7 @@ from tests.execution.made_runs import (
     make_session,
     run_until,
 )
-from tests.records import measurement, times
+from tests.records import measurement, outcome, times
 from waitbench.model.record import GIVE_UP_AFTER
 from waitbench.model.run import (
     DISTURBED,
@@ -163,6 +163,39 @@ def test_some_runs_of_the_baseline_follow_one_of_its_own_however_many_scenarios_
         labels = [label for _, _, label in made.runs]
         own = [pair for pair in pairwise(labels) if pair == ("a", "a")]
         assert len(own) >= len(names), "of four rounds of each"
+
+
+NEVER_READY = "it was not ready within 30 s: no line of its output matches 'up': 12:00:0{}"
+
+
+def never_ready(labels: str, names: Sequence[str] = ("one", "two", "three", "four")) -> Made:
+    """Runs that wait in vain, with a last line that is another each time."""
+
+    def wait(planned: PlannedRun, before: int) -> Result:
+        if planned.label not in labels or planned.scenario.name not in names:
+            return good(planned)
+        message = NEVER_READY.format(len(made.runs))
+        return outcome(planned.label, planned.round, FAILED, message=message)
+
+    made = Made(wait)
+    return made
+
+
+def test_two_scenarios_that_fail_alike_to_become_ready_end_the_session() -> None:
+    names = ("one", "two", "three", "four")
+    made = never_ready("ab")
+    carry_out(made, 3, *names)
+    assert {name for name, _, _ in made.runs} == {"one", "two"}
+    assert [name for name, _, _ in made.runs] == ["one"] * 4 + ["two"] * 2
+    made = never_ready("b")
+    run_until(made, Wishes(lambda _record: False), 9, 1e9, names)
+    assert {name for name, _, label in made.runs if label == "b"} == {"one", "two"}
+
+
+def test_a_revision_that_becomes_ready_in_any_scenario_is_tried_in_all() -> None:
+    made = never_ready("ab", ("two", "three", "four"))
+    records = carry_out(made, 3, "one", "two", "three", "four")
+    assert {name for name, _, _ in made.runs} == set(records)
 
 
 class Found(MadeUp):

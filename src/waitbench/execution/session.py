@@ -1,8 +1,9 @@
 """Carries out plans: run by run, each saved before the next begins."""
 
 import math
+import re
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -51,6 +52,7 @@ TURNS_TO_TELL = 2
 as many rounds as it needs; of planned rounds one is enough."""
 BUSY_AFTER = 3
 """After so many disturbed rounds none is repeated any more."""
+_NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 
 
 class Observer(Protocol):
@@ -170,7 +172,7 @@ class Session:
                 left = self._left(record, labels, most_rounds)
                 # Another scenario's round may have settled a question about both together.
                 is_open = rule.wants_more(named.name) or self.differing(record)
-                if not (left and is_open and _is_comparable(record)):
+                if not (left and is_open and self._is_comparable(record)):
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
@@ -186,8 +188,7 @@ class Session:
                         return
                     self._extend(runs, end)
 
-    @staticmethod
-    def _left(record: Record, labels: Sequence[str], most_rounds: int) -> dict[int, set[str]]:
+    def _left(self, record: Record, labels: Sequence[str], most_rounds: int) -> dict[int, set[str]]:
         """Returns the rounds still to be made, each with the revisions that it lacks.
 
         Resumed comparisons have some runs, concurrent rounds others. A failed run is not retried:
@@ -196,12 +197,37 @@ class Session:
         tried: list[Result] = [*record.measurements]
         tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != CROWDED]
         done = {(result.label, result.round) for result in tried}
-        able = [label for label in labels if record.why_given_up(label) is None]
+        able = [label for label in labels if not self._is_given_up(record, label)]
         left = {
             number: {label for label in able if (label, number) not in done}
             for number in range(1, most_rounds + 1)
         }
         return {number: lacking for number, lacking in left.items() if lacking}
+
+    def _is_comparable(self, record: Record) -> bool:
+        labels = record.context.labels
+        baseline, *candidates = (not self._is_given_up(record, label) for label in labels)
+        return baseline and (any(candidates) or not candidates)
+
+    def _is_given_up(self, record: Record, label: str) -> bool:
+        """Whether a revision gets no more runs of a scenario, or of any.
+
+        Of any if two scenarios failed alike to become ready: all others would wait in vain.
+        """
+        records = self.records.values()
+        failed = Counter(
+            why
+            for it in records
+            for why in {
+                match[0]
+                for outcome in it.outcomes[it.outcomes_before :]
+                for match in [_NOT_READY.match(outcome.message)]
+                if match and outcome.label == label
+            }
+        )
+        is_never_ready = max(failed.values(), default=0) > 1
+        is_never_ready = is_never_ready and not any(it.of(label) for it in records)
+        return is_never_ready or record.why_given_up(label) is not None
 
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
@@ -332,7 +358,7 @@ class Session:
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
         """Carries out concurrent runs of one scenario, but for those not worth another try."""
         record = self.records[runs[0].scenario.name]
-        tried = [run for run in runs if record.why_given_up(run.label) is None]
+        tried = [run for run in runs if not self._is_given_up(record, run.label)]
         for planned in runs:
             (self.observer.begin if planned in tried else self.observer.skip)(planned)
         labels = frozenset(run.label for run in tried)
@@ -347,11 +373,6 @@ class Session:
             self._add(record, result)
             self.observer.end(planned, result)
         return results
-
-
-def _is_comparable(record: Record) -> bool:
-    baseline, *candidates = (record.why_given_up(label) is None for label in record.context.labels)
-    return baseline and (any(candidates) or not candidates)
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
