@@ -32,6 +32,17 @@ def test_the_end_of_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
     assert processes.tail(tmp_path / "none") == ""
 
 
+def test_an_excerpt_has_the_first_lines_beside_the_last_and_none_twice(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for count, expected in [
+        (5, "0 1 2 3 4"),
+        (6, "0 1 … 3 4 5"),
+        (10**6, "0 1 … 999997 999998 999999"),
+    ]:
+        log.write_text("".join(f"{number}\n" for number in range(count)))
+        assert processes.tail(log, 3, first=2).split() == expected.split()
+
+
 def fail(program: str, log: Path, time_limit_s: float = 60) -> str:
     command = [sys.executable, "-c", program]
     with pytest.raises(HarnessError) as raised:

@@ -251,7 +251,8 @@ class _Run:
         except _NoMeasurement as why:
             assert self.ready is not None, "it has been run"
             folder, services = self.ready.folder, self.ready.services
-            output = tail(folder / "stdout", 10), tail(folder / "stderr", 20)
+            # The cause may stand first, as where a worker goes on without what it lacks.
+            output = tail(folder / "stdout", 10, first=3), tail(folder / "stderr", 20, first=3)
             log = "\n".join((*output, services.last_words())).strip()
             # If a service ended, that is reported instead of the worker's failure.
             if ended := services.why_ended():

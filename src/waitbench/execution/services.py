@@ -94,7 +94,7 @@ def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessEr
     why = f"The service {service.name} {why.removeprefix('it ')}"
     last = tail(log, 1)
     printed = f"It printed: {last}" if last else "It printed nothing."
-    return HarnessError(f"{why}. {printed}\nIts log: {saved_log}\n{tail(log)}".rstrip())
+    return HarnessError(f"{why}. {printed}\nIts log: {saved_log}\n{tail(log, first=3)}".rstrip())
 
 
 @dataclass(frozen=True)

@@ -186,16 +186,26 @@ def ask(
     return CommandOutput(returncode=finished.returncode, stdout=texts[0], stderr=texts[1])
 
 
-def tail(path: Path, lines: int = 15, since: int = 0) -> str:
-    """The last lines of a log behind the byte ``since``; empty where there is no file."""
+def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
+    """The last lines of a log behind the byte ``since``; empty where there is no file.
+
+    Before them are so many of the ``first`` ones, with "…" where lines are missing between.
+    """
     try:
         with files.open_file(path) as file:
+            begin = file.read(_TAIL_BYTES if first else 0)
             size = file.seek(0, os.SEEK_END)
             file.seek(max(since, size - _TAIL_BYTES))
-            text = file.read().decode("utf-8", "replace")
+            end = file.read()
     except OSError:
         return ""
-    return "\n".join(printable(line[:_LINE_LENGTH]) for line in text.rstrip().splitlines()[-lines:])
+    shown = end.decode("utf-8", "replace").rstrip().splitlines()
+    if first and (len(shown) > first + lines or size > _TAIL_BYTES):
+        head = begin.decode("utf-8", "replace").splitlines()[:first]
+        shown = [*head, "…", *shown[-lines:]]
+    else:
+        shown = shown[-lines - first :]
+    return "\n".join(printable(line[:_LINE_LENGTH]) for line in shown)
 
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
