@@ -7,8 +7,9 @@ import pytest
 
 from tests.records import measurement
 from waitbench.engines import SCENARIOS
-from waitbench.model.run import PlannedRun
+from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.reporting.console import make_console
+from waitbench.reporting.formats import format_quantity
 from waitbench.reporting.progress import RunProgress
 
 SCENARIO = next(it for it in SCENARIOS if it.waits and not it.large_changes_only)
@@ -78,3 +79,26 @@ def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
             clocked.carry_out(run)
     assert "(at most 10 min left)" in clocked.text
     assert clocked.seconds_left == sorted(clocked.seconds_left, reverse=True)
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+@pytest.mark.parametrize(("budget", "fits"), [(100, True), (50, False)])
+def test_the_first_round_tells_how_long_all_take_and_whether_an_answer_fits_into_the_budget(
+    budget: int, fits: bool, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    clocked = ClockedBar(is_terminal=is_terminal)
+    run_s = SCENARIO.expected_s
+    with clocked.bar as bar:
+        bar.expect(budget * run_s, 40 * run_s)
+        warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
+        bar.extend([warm_up], 80 * run_s)
+        clocked.carry_out(warm_up, 2.0)
+        assert "A run takes" not in clocked.text
+        for run in RUNS[:2]:
+            bar.extend([run], 80 * run_s)
+            clocked.carry_out(run, 2.0)
+    text = " ".join(clocked.text.split())
+    assert len(re.findall(r"A run takes [0-9.]+ s, all that follow at most \d+", text)) == 1
+    assert f"A run takes {format_quantity(2 * run_s, 'second', 2)}," in text
+    assert ("No certain answer fits into --budget" in text) is not fits

@@ -123,6 +123,11 @@ def latest_look(rounds: int) -> int:
     return max((look for look in LOOKS if look <= rounds), default=0)
 
 
+def fewest_rounds(scenarios: int) -> int:
+    """The rounds of the first look at which so many scenarios together can pass."""
+    return next(look for look in LOOKS if 2.0 ** -(look * scenarios) <= ALPHA_PASS)
+
+
 @lru_cache(maxsize=1000)
 def judge(
     pairs: Pairs,

@@ -1,16 +1,17 @@
 """``run``: one comparison, from a request to what was measured in a folder of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from waitbench.analysis import at_once
+from waitbench.analysis import at_once, rule
 from waitbench.execution import plan
 from waitbench.execution import why as looking
 from waitbench.execution.bench import Bench
-from waitbench.execution.session import Session
+from waitbench.execution.session import ROUNDS_AT_ONCE, Session
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY
 from waitbench.model.scenario import Scenario
@@ -111,7 +112,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     differing = partial(at_once.differing, criteria=of_memory)
     with bar.session(measurer, side_by_side(alone, records, gate.criteria), differing) as session:
         try:
-            _carry_out(session, prepared, gate)
+            _carry_out(session, prepared, gate, bar)
             for scenario in request.here if asked.why else ():
                 _explain(scenario, measurer.bench, folder, bar)
         except endings.Ended:
@@ -120,7 +121,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     return contents
 
 
-def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
+def _carry_out(session: Session, prepared: Prepared, gate: Gate, bar: RunProgress) -> None:
     """Makes the runs that the records lack."""
     request, labels, records = prepared.request, prepared.labels, session.records
     if not labels:
@@ -128,6 +129,7 @@ def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
     if gate.is_on:
         elsewhere = prepared.new_records(request.elsewhere).values()
         guide, groups = GateGuide(gate, records, elsewhere), gate.groups(request.here)
+        bar.expect(gate.budget_s, _fewest_s(session, groups, labels))
         session.carry_out_until(guide, groups, labels, gate.most_rounds, gate.budget_s)
         return
     done = {
@@ -137,6 +139,21 @@ def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
     }
     runs = plan.schedule(request.here, labels, request.typed.rounds, done, session.seed)
     session.carry_out(runs)
+
+
+def _fewest_s(
+    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str]
+) -> float:
+    """The expected time after the first round before which the gate has no certain answer."""
+    fewest = rule.fewest_rounds(max(map(len, groups), default=1)) - 1
+    lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
+    return sum(
+        # Some concurrent rounds together take as long as one run.
+        it.expected_s * (rounds / ROUNDS_AT_ONCE if it.name in session.side_by_side else runs)
+        for it, rounds in lacking
+        for runs in [rounds * len(labels)]
+        if rounds > 0
+    )
 
 
 def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import print_prose
-from waitbench.reporting.formats import format_digits
+from waitbench.reporting.formats import format_digits, format_quantity
 
 
 class Log:
@@ -56,6 +56,8 @@ class RunProgress(Log):
         self._expected_s = self._seen_s = 0.0
         self._end = math.inf
         """The latest end of everything, by the clock; infinite if it is not known."""
+        self._budget_end = math.inf
+        self._fewest_s: float | None = None
         self._started = self._begun = clock()
         self._share = 0.0
         # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
@@ -76,6 +78,13 @@ class RunProgress(Log):
 
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
+
+    def expect(self, budget_s: float, fewest_s: float) -> None:
+        """Announces what to say after the first round: how long all may take, and if too long.
+
+        No certain answer comes in less than ``fewest_s``, if runs take as long as expected.
+        """
+        self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
         """Adds runs; see ``execution.session.Observer``."""
@@ -110,14 +119,32 @@ class RunProgress(Log):
             self._seen_s, self._begun = self._seen_s + now - self._begun, now
         self.skip(planned)
         # A terminal has the bar.
-        if is_measured and self._console.is_terminal:
-            return
+        if not (is_measured and self._console.is_terminal):
+            self._say_end(planned, result)
+        is_round = is_measured and not self._left and planned.round != WARM_UP
+        if is_round and self._fewest_s is not None:
+            self._forecast(planned.scenario.expected_s, self._fewest_s)
+            self._fewest_s = None
+
+    def _say_end(self, planned: PlannedRun, result: Result) -> None:
         of_all = "" if math.isfinite(self._end) else f"/{self._total}"
         left = "" if self._console.is_terminal else f" ({self._time_left})"
         run = " ".join(_described(planned))
         failure = "" if isinstance(result, Measurement) else f": {result.reason}: {result.message}"
         number = self._total - len(self._left)
         self.say(f"[{number}{of_all}] {run}{failure}{left}")
+
+    def _forecast(self, expected_s: float, fewest_s: float) -> None:
+        pace, now = self._seen_s / self._expected_s, self._clock()
+        self._end = min(self._budget_end, now + max(1.0, pace) * self._left_s)
+        run = format_quantity(pace * expected_s, "second", 2)
+        self.say(f"A run takes {run}, all that follow at most {_human(self._left_s)}.")
+        if pace * fewest_s > self._budget_end - now:
+            needed, left = _human(pace * fewest_s), _human(max(0.0, self._budget_end - now))
+            self.say(
+                f"No certain answer fits into --budget: it takes {needed} more or longer, and "
+                f"{left} are left."
+            )
 
     def skip(self, planned: PlannedRun) -> None:
         self._left.remove(planned)
