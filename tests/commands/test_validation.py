@@ -67,6 +67,8 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         ([*AB, "--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
         ([*AB, "--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
         ([*AB, "--scan", "partitions=1:8", "--on", "tcp://h:9"], "--on does not go with --data"),
+        ([*AB, "--on", "tcp://h"], "--on 'tcp://h' is not tcp://HOST:PORT"),
+        ([*AB, "--on", "h:9:9"], "--on 'h:9:9' is not tcp://HOST:PORT"),
         ([*AB, "--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
         ([*AB, "--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
     ],

@@ -7,6 +7,7 @@ what ``compare --shard I/N`` measures, and is on this disk as soon as its worker
 import hashlib
 import json
 import logging
+import re
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +57,9 @@ def run(
     """
     if request.dataflow or request.scan or request.shard != WHOLE:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
+    # Of another one dask leaves a client half made.
+    if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
+        raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     wanted = identity()
     with _connected(address, wanted) as client:
         valid, _ = resolve(request, gate, output)
