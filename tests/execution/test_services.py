@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, build_opener
@@ -117,6 +118,18 @@ def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_befor
     until(lambda: not processes_with(str(tmp_path)))
 
 
+def test_a_service_that_prints_without_end_is_killed_and_says_why(tmp_path: Path) -> None:
+    flood = "import time; print('x' * 2**25); time.sleep(600)"
+    why = "The service broken was killed. It printed: it wrote more than 16 MiB; killed"
+    with (
+        pytest.raises(HarnessError, match=why),
+        running([serving("broken", (sys.executable, "-c", flood))], tmp_path, Cache(tmp_path)),
+    ):
+        pytest.fail("never gets here")
+    assert (tmp_path / "service-broken.log").stat().st_size < 2**25
+    assert not processes_with(str(tmp_path))
+
+
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
     with up(tmp_path, "first", "second") as up_services:
         environment_of(up_services.servers[0].port)
@@ -174,6 +187,10 @@ while True: time.sleep(1)
 """A service that takes its time to begin, and for which SIGTERM is not to end it."""
 
 
+def has_ended(log: Path, times: int) -> bool:
+    return log.read_text().count("ended by INT") == times
+
+
 @pytest.mark.parametrize(
     "ready",
     [
@@ -195,7 +212,7 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
             os.kill(server.process.pid, STOP)
             until(lambda: asked(server.up) == 0)
             # As it is written when it is told to: it has not been killed after a time.
-            assert server.log.read_text().count("ended by INT") == number + 1
+            until(partial(has_ended, server.log, number + 1))
             (server.folder / "is-late").unlink()
             os.kill(server.process.pid, START)
             until(lambda: asked(server.up) == 1)

@@ -245,7 +245,7 @@ def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
     assert result.report["totals"]["service_requests"] == 100.0
 
 
-@pytest.mark.parametrize("message", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("message", ["nan", "inf", "-inf", "1e+19"])
 def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     tmp_path: Path, message: str
 ) -> None:
@@ -337,3 +337,41 @@ def test_copies_that_end_by_themselves_are_all_waited_for(
     words = result.output.split()
     assert ("late" in words) == (exit_code == 0)
     assert ("with exit code 3" in result.failure) == bool(exit_code)
+
+
+FLOOD = "{revision} -c 'import time; print(chr(120) * 2**25, flush=True); time.sleep(600)'"
+WIDE = "within = 60"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        (f"[poke]\ncommand = {json.dumps(FLOOD)}\ndone = {{ exit = true, {WIDE} }}\n", "the poke"),
+        (
+            f"[poke]\ncommand = 'true'\ndone = {{ command = {json.dumps(FLOOD)}, {WIDE} }}\n",
+            "the command ",
+        ),
+    ],
+)
+def test_what_a_command_beside_a_worker_prints_without_end_ends_it_and_not_the_disk(
+    more: str, expected: str, tmp_path: Path
+) -> None:
+    result = worker(tmp_path, SLEEPS, CALM + more)
+    why = result.report["incomplete"]["lateness"]["why"]
+    assert why.startswith(expected)
+    assert "wrote more than 16 MiB to its output" in why
+
+
+@pytest.mark.parametrize("trap", ["os.mkfifo(path)", "os.symlink('/dev/zero', path)"])
+@pytest.mark.parametrize("name", ["failure", "called", "poke"])
+def test_no_file_that_a_worker_can_touch_is_waited_for_or_read_without_end(
+    name: str, trap: str, tmp_path: Path
+) -> None:
+    code = f"import os; path = '../{name}'; {trap}\n"
+    code += "raise SystemExit(3)" if name == "failure" else SLEEPS
+    poke = "[poke]\ncommand = 'true'\ndone = { command = 'true', within = 0.5 }\n"
+    result = worker(tmp_path, code, CALM + poke)
+    if name == "failure":
+        assert result.failure.startswith("it ended with exit code 3")
+    else:
+        assert result.report["incomplete"] == {}

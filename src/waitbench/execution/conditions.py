@@ -5,11 +5,12 @@ import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from waitbench.execution.counted_tree import Command, CountedTree
-from waitbench.execution.launch_report import Failure
+from waitbench.execution.launch_report import MOST_OUTPUT, Failure, open_output, read_output
 from waitbench.system.ports import is_listened_to
 
 POLL_INTERVAL_S = 0.02
@@ -90,16 +91,18 @@ class ConditionLaunch(ABC):
     def run_command(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
         """Returns the exit code of a command, ``None`` if it took too long, and its output."""
         process = self.tree.start_beside(self.command(words), self.command_output)
-        code = self.tree.end_beside(process, within_s)
-        return code, self.command_output.read_text("utf-8", "replace")
+        read = partial(read_output, self.command_output, f"the command {words[0]}")
+        code = self.tree.end_beside(process, within_s, read)
+        return code, read().decode("utf-8", "replace")
 
     def _count_logged(self, pattern: str) -> int:
         """Counts matches in the output: two copies that share it may print into one line."""
         expression, count = re.compile(pattern, re.MULTILINE), 0
         for path, begin in self.output_offsets.items():
-            with path.open("rb") as file:
+            with open_output(path) as file:
                 file.seek(begin)
-                text = "\n".join(file.read().decode("utf-8", "replace").splitlines())
+                output = file.read(MOST_OUTPUT)
+            text = "\n".join(output.decode("utf-8", "replace").splitlines())
             count += sum(1 for _ in expression.finditer(text))
         return count
 

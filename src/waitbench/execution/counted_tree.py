@@ -19,7 +19,10 @@ from waitbench.model.errors import masked
 from waitbench.system import counters, tasks, trees
 
 _KILLED_WITHIN_S = 5.0
+_CHECK_EVERY_S = 0.25
 _MAX_NAMED, _MAX_NAME_CHARS = 3, 100
+_OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Of a file that a worker may have replaced by a link or a pipe."""
 _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
@@ -38,7 +41,7 @@ class Command(NamedTuple):
             os.chdir(self.folder)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             if output is not None:
-                os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+                os.dup2(os.open(output, _OUTPUT_FLAGS), 1)
                 os.dup2(1, 2)
             # Python ignores these, and programs inherit that.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -99,7 +102,9 @@ class CountedTree:
         os.close(writing)
 
     def start_beside(self, command: Command, output: Path) -> int:
-        """Starts an uncounted command that writes to a file; returns its process."""
+        """Starts an uncounted command that writes to a new file; returns its process."""
+        output.unlink(missing_ok=True)
+        output.touch()
         pid = os.fork()
         if pid == 0:
             command.become(output)
@@ -107,10 +112,13 @@ class CountedTree:
         self.exit_codes.pop(pid, None)  # of an earlier process with this number
         return pid
 
-    def end_beside(self, pid: int, within_s: float) -> int | None:
-        """Waits for an uncounted command; ``None`` if it had to be killed."""
+    def end_beside(
+        self, pid: int, within_s: float, check: Callable[[], object] = lambda: None
+    ) -> int | None:
+        """Waits for an uncounted command, and calls ``check``; ``None`` if it had to be killed."""
         end_s = time.monotonic() + within_s
         while self.reap() and pid not in self.exit_codes:
+            check()
             left_s = end_s - time.monotonic()
             if left_s <= 0:
                 with suppress(PermissionError):  # it has become another user's
@@ -120,7 +128,7 @@ class CountedTree:
                     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
                 self.reap()
                 return None
-            self.wait(left_s)
+            self.wait(min(left_s, _CHECK_EVERY_S))
         return self.exit_codes[pid]
 
     def _count(self, pid: int) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.counted_tree import CountedTree
-from waitbench.execution.launch_report import Failure
+from waitbench.execution.launch_report import Failure, write
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
 
         return DataflowLaunch(report, config, tree).run()
     except Failure as failure:
-        report.with_name(failure.file).write_text(str(failure))
+        write(report.with_name(failure.file), str(failure))
         return 1
     finally:
         tree.kill_all()

@@ -1,10 +1,11 @@
 """Files that a launcher leaves: the report of a run, or why it is not a measurement."""
 
 import json
+import os
 import resource
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from waitbench.execution.counted_tree import CountedTree
 
@@ -17,6 +18,8 @@ REPORT, REPORTS = "launched.json", "probes"
 METRICS = "metrics"
 """Prefix of the files to which copies of a worker write."""
 OUTPUT = ("stdout", "stderr")
+MOST_OUTPUT = 16 * 2**20
+"""Limit of each output, in bytes."""
 FAILURE, HAS_ENDED = "failure", "ended"
 """Files that say why a run is not a measurement; the latter where its worker may end."""
 BEGIN, END, EXIT = "begin", "end", "exit"
@@ -42,6 +45,30 @@ class HasEnded(Failure):
     file = HAS_ENDED
 
 
+def open_output(path: Path) -> IO[bytes]:
+    """Opens a file that a worker may have replaced by a link or a pipe. Raises ``OSError``."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
+def read_output(path: Path, program: str) -> bytes:
+    """Reads what a command beside the worker has printed. Raises ``Failure`` if it is too much."""
+    try:
+        with open_output(path) as file:
+            output = file.read(MOST_OUTPUT + 1)
+    except OSError as error:
+        raise Failure(f"the output of {program} cannot be read: {error.strerror}") from error
+    if len(output) > MOST_OUTPUT:
+        raise Failure(f"{program} wrote more than {MOST_OUTPUT >> 20} MiB to its output")
+    return output
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file in place of whatever a worker has put there."""
+    part = path.with_name(os.urandom(8).hex())
+    part.write_text(text)
+    part.replace(path)
+
+
 def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
@@ -55,6 +82,4 @@ def write_report(
         "marks": marks,
         **more,
     }
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(launched))
-    part.replace(path)
+    write(path, json.dumps(launched))

@@ -145,13 +145,13 @@ class Measurer:
         """Merges the reports of launcher, probes and worker. Raises ``_NoMeasurement``."""
         planned, scenario = run.planned, run.planned.scenario
         try:
-            launched = json.loads((ready.folder / REPORT).read_bytes())
+            launched = json.loads(files.read(ready.folder / REPORT))
             # Where no probe reports, files there are a worker's own invention.
             probes = (ready.folder / REPORTS).glob("*.json") if scenario.is_observed else ()
-            reports = [json.loads(path.read_bytes()) for path in sorted(probes)]
+            reports = [json.loads(files.read(path)) for path in sorted(probes)]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             # NaN is rejected: it compares false with any limit.
-            metrics = metrics_of(run.real_s, launched, reports)
+            metrics = metrics_of(run.real_s, launched, reports) | launched.get("totals", {})
             metrics = msgspec.convert(metrics, dict[str, Quantity])
             marks = marks_of(launched)
             incomplete = msgspec.convert(incomplete_in(launched), dict[str, Lack])
@@ -163,7 +163,6 @@ class Measurer:
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(f"a process's report cannot be read ({what})") from error
         run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
-        metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         try:
@@ -200,11 +199,11 @@ class Measurer:
             raise _NoMeasurement(f"{what}; killed with all its processes", TIMED_OUT)
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(f"hyperfine ended with exit code {finished.returncode}")
-        real_s, exit_code = parse_export(export.read_text("utf-8", "replace"))
+        real_s, exit_code = parse_export(_text_of(export))
         for name, reason in ((FAILURE, FAILED), (HAS_ENDED, ENDED)):
             if (why := ready.folder / name).exists():
                 last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
-                raise _NoMeasurement(why.read_text("utf-8", "replace") + last_words, reason)
+                raise _NoMeasurement(_text_of(why) + last_words, reason)
         if exit_code != 0:
             what = f"the dataflow ended with exit code {exit_code}"
             raise _NoMeasurement(f"{what}{_last_words(stderr_file)}")
@@ -281,6 +280,13 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
             raise _NoMeasurement(
                 f"{expected} items came out, but not the {expected} that were expected", LOST_ITEMS
             )
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return files.read(path).decode("utf-8", "replace")
+    except OSError as error:
+        raise _NoMeasurement(f"its file {path.name} cannot be read: {error.strerror}") from error
 
 
 def _last_words(output: Path) -> str:

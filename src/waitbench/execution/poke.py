@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from waitbench.execution.counted_tree import Command, CountedTree
-from waitbench.execution.launch_report import Failure
+from waitbench.execution.launch_report import Failure, read_output
 
 _SENT = re.compile(rb"^sent\r?$", re.MULTILINE)
 _LATENESS = re.compile(rb"^lateness (\S+)$", re.MULTILINE)
@@ -34,7 +34,6 @@ class Poke:
     def __init__(self, tree: CountedTree, command: Command, output: Path) -> None:
         self.tree = tree
         self.output = output
-        self.output.write_bytes(b"")
         self.begun_ns = time.monotonic_ns()
         self.process = tree.start_beside(command, output)
         self.sent_ns: int | None = None
@@ -51,7 +50,7 @@ class Poke:
     def poll(self) -> None:
         """Notes whether it has sent, or ended. Raises ``Failure`` if it has failed."""
         now_ns = time.monotonic_ns()
-        if self.sent_ns is None and _SENT.search(self.output.read_bytes()):
+        if self.sent_ns is None and _SENT.search(read_output(self.output, "the poke")):
             self.sent_ns = now_ns
         self.tree.reap()
         code = self.tree.exit_codes.get(self.process)
@@ -66,7 +65,7 @@ class Poke:
         if self.tree.end_beside(self.process, _ENDS_WITHIN_S) is None:
             raise Failure("the poke did not end")
         ended_ns = self.ended_ns or time.monotonic_ns()
-        output = self.output.read_bytes()
+        output = read_output(self.output, "the poke")
         if printed := _LATENESS.search(output):
             with suppress(ValueError):
                 if 0 <= (seconds := float(printed[1])) < _MAX_LATENESS_S:
@@ -83,7 +82,11 @@ class Poke:
 
     def last_words(self) -> str:
         """Ends a sentence with the last line of its output, but for ``sent``."""
-        lines = self.output.read_text("utf-8", "replace").splitlines()
+        try:
+            output = read_output(self.output, "the poke")
+        except Failure:  # which is what it could say
+            return ""
+        lines = output.decode("utf-8", "replace").splitlines()
         messages = [line.strip() for line in lines if line.strip() not in ("", "sent")]
         return f": {messages[-1][-_MAX_MESSAGE_CHARS:]}" if messages else ""
 

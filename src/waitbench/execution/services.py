@@ -2,23 +2,22 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from waitbench.engines.services import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
-from waitbench.system import trees, variables
+from waitbench.system import files, trees, variables
 from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
-from waitbench.system.processes import tail
+from waitbench.system.processes import MOST_OUTPUT, limited, tail
 
 _LAUNCH = Path(__file__).with_name("launch.py")
 _SPARE_S = 10.0
@@ -56,7 +55,15 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     folder.mkdir()
     config = {"service": {**service.config(port, folder), "log": str(log)}, "tracepoint": None}
     reading, writing = os.pipe()
-    with log.open("wb") as output, os.fdopen(reading) as report:
+    launchers = list[int]()
+
+    def stop() -> None:
+        # As its last words.
+        file.write(f"\nit wrote more than {MOST_OUTPUT >> 20} MiB; killed\n".encode())
+        trees.kill(lambda: [*launchers, *trees.below(*launchers)])
+
+    with log.open("wb") as file, os.fdopen(reading) as report, ExitStack() as copying:
+        output = copying.enter_context(limited(file, stop))
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_LAUNCH), f"/dev/fd/{writing}", json.dumps(config)],
             # A .env of the user's must not be read.
@@ -68,11 +75,13 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             start_new_session=True,
             pass_fds=[writing],
         )
+        launchers.append(process.pid)
         os.close(writing)
         try:
             # Empty where the launcher was killed.
             state = json.loads(report.readline() or "{}")
             if "pid" not in state:
+                copying.close()  # so that the whole log is there
                 raise _not_ready(service, state.get("why", "was killed"), log, cache)
             yield Server(
                 service=service, port=port, log=log, process=process, folder=folder, **state
@@ -90,8 +99,10 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:
     saved_log = cache.folder("logs") / log.name
-    shutil.copyfile(log, saved_log)
-    why = f"The service {service.name} {why.removeprefix('it ')}"
+    with suppress(OSError):
+        saved_log.write_bytes(files.read(log))
+    colon = ":" if why.startswith("the ") else ""
+    why = f"The service {service.name}{colon} {why.removeprefix('it ')}"
     last = tail(log, 1)
     printed = f"It printed: {last}" if last else "It printed nothing."
     return HarnessError(f"{why}. {printed}\nIts log: {saved_log}\n{tail(log, first=3)}".rstrip())

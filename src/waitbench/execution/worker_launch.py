@@ -4,7 +4,6 @@ The worker needs no changes. During its window this program blocks until a child
 time is over.
 """
 
-import math
 import os
 import shutil
 import signal
@@ -33,6 +32,7 @@ from waitbench.execution.launch_report import (
     WAITING,
     Failure,
     HasEnded,
+    read_output,
     write_report,
 )
 from waitbench.execution.poke import Poke, Unanswered
@@ -45,6 +45,7 @@ from waitbench.system.ports import free_port
 
 _CALM_COUNT = 3
 _ACTION_WITHIN_S = 20.0
+_MAX_COUNT = 1e14
 _MAX_MESSAGE_CHARS = 200
 _ORPHANS_END_WITHIN_S = 1.0
 _IDENTIFY_INTERVAL_S = 0.25
@@ -364,6 +365,7 @@ class WorkerLaunch(ConditionLaunch):
             return self.holds(done)
         if not self._check:
             self._check = self.tree.start_beside(self.command(done["command"]), self.command_output)
+        read_output(self.command_output, f"the command {done['command'][0]}")
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
         return code == 0
@@ -415,8 +417,8 @@ class WorkerLaunch(ConditionLaunch):
         for line in output.splitlines():
             with suppress(ValueError):
                 key, number = line.split()
-                # A rise from such a value would be 0 or NaN.
-                if not math.isfinite(value := float(number)):
+                # No rise could be computed from such a value.
+                if not 0 <= (value := float(number)) < _MAX_COUNT:
                     raise Failure(f"the command that counts for {name} printed '{key} {value}'")
                 counts[key] += value
         return counts

@@ -121,8 +121,8 @@ def run_alone(
     with ExitStack() as stack:
         finished = run(
             arguments,
-            stdout=stack.enter_context(_limited(stdout, stop)),
-            stderr=stack.enter_context(_limited(stderr, stop)),
+            stdout=stack.enter_context(limited(stdout, stop)),
+            stderr=stack.enter_context(limited(stderr, stop)),
             time_limit_s=time_limit_s,
             env=env,
             cwd=cwd,
@@ -136,7 +136,7 @@ def run_alone(
 
 
 @contextmanager
-def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
+def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
     """Yields a descriptor whose data a thread copies to ``target``, up to a limit."""
     reading, writing = os.pipe()
 

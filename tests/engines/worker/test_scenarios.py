@@ -1,6 +1,7 @@
 """The scenario of a worker file, its services, and the metrics that it writes itself."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,12 @@ def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_pa
     (scenario,) = scenarios_of(read(tmp_path, text))
     assert scenario.expected_s > 300
     assert scenario.time_limit_s > 330
+
+
+@pytest.mark.parametrize("trap", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_file_of_metrics_that_is_a_trap_is_named_and_neither_waited_for_nor_read(
+    trap: Callable[[Path], None], tmp_path: Path
+) -> None:
+    trap(tmp_path / "metrics-0.jsonl")
+    with pytest.raises(ValueError, match=r"the file \{metrics\} cannot be read: it is (not|a) "):
+        own_metrics.read([tmp_path / "metrics-0.jsonl"], TIMES)

@@ -9,6 +9,7 @@ import msgspec
 
 from waitbench.model.metrics import OWN, Finite, Metric
 from waitbench.model.worker import MetricFile
+from waitbench.system.files import read as read_file
 
 _UNITS = {"s": "second", "B": "byte"}
 _MAX_CHARS = 60
@@ -36,7 +37,7 @@ def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str,
     numbers: dict[str, list[float]] = {}
     for path in paths:
         try:
-            lines = path.read_bytes().splitlines()
+            lines = read_file(path).splitlines()
         except FileNotFoundError as error:
             raise ValueError("it did not write the file {metrics}") from error
         except OSError as error:
