@@ -30,8 +30,8 @@ comment=$(mktemp)
 trap 'rm -f "$comment"' EXIT
 {
   echo "$marker"
-  # Nobody is called by what the results say.
-  cat "${verdicts[@]}" | sed "s/@/@<!-- -->/g" | head -c "$most_bytes" || true
+  # Nobody is called by what the results say, however that is written.
+  cat "${verdicts[@]}" | sed "s/&\(#\|commat\)/\&amp;\1/g; s/@/@<!-- -->/g" | head -c "$most_bytes" || true
   printf '\n\n[Log and results](%s)\n' "$RUN_URL"
 } >"$comment"
 

@@ -73,7 +73,8 @@ def test_lines_become_arguments_and_a_hostile_name_stays_one(tmp_path: Path) -> 
         fail_on="system:5%\n", arguments="--full", repository="some where", accepted="a b.toml",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    printed = done.stdout.split()
+    first, *printed, last = done.stdout.split()
+    assert (first, last) == (f"::stop-commands::{last[2:-2]}", f"::{last[2:-2]}::")
     assert printed[-4:] == ["[--]", "[main]", "[a]", f"[{BRANCH}]"]
     assert not (tmp_path / "pwned").exists()
     assert "[some where]" in done.stdout
@@ -149,6 +150,42 @@ def test_what_cannot_be_found_is_an_error_that_says_what_to_do(tmp_path: Path) -
         done = run_one(FIND, tmp_path, {"repository": str(repository)}, BASE="1" * 40)
         assert (done.returncode, said in done.stdout) == (3, True), done.stdout
         assert done.stdout.startswith("::error title=waitbench::")
+
+
+def test_a_change_neither_chooses_how_it_is_measured_nor_accepts_its_own_regression(
+    tmp_path: Path,
+) -> None:
+    pull = Upstream(tmp_path / "repository")
+    pull.commit("part", "cpu/part.py")
+    base = pull.commit("base", "cpu/rq.toml")
+    pull.switch("change", "main")
+    pull.commit("part of the change", "cpu/part.py")
+    pull.commit("accepts itself", "accepted.toml")
+    pull.commit("change", "cpu/rq.toml")
+    (tmp_path / "action").mkdir()
+    fake = tmp_path / "action" / "compare.sh"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    fake.chmod(0o755)
+
+    def given(**inputs: str) -> list[str]:
+        named = {"worker": f"{pull.folder}/cpu/rq.toml", "accepted": f"{pull.folder}/accepted.toml"}
+        inputs = {"repository": str(pull.folder), **named, **inputs}
+        action = {"GITHUB_ACTION_PATH": str(tmp_path / "action")}
+        done = run_one(FIND, tmp_path, inputs, **action, BASE=base)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert outputs_in(tmp_path)["base"] == base
+        done = run_one(COMPARE, tmp_path, inputs, **action, BASE=base)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout.splitlines()
+
+    by_default = given()
+    worker = Path(by_default[by_default.index("--worker") + 1])
+    assert (worker.read_text(), worker.with_name("part.py").read_text()) == ("base", "part")
+    assert "--accepted" not in by_default
+    assert "none is accepted" in by_default[0]
+    of_change = given(files_from="change")
+    assert of_change[of_change.index("--worker") + 1] == f"{pull.folder}/cpu/rq.toml"
+    assert of_change[of_change.index("--accepted") + 1] == f"{pull.folder}/accepted.toml"
 
 
 @pytest.mark.parametrize(
