@@ -1,21 +1,26 @@
 """The gate's verdict in each of its forms."""
 
+import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.gate_runs import crashing, failing, forgiven, unclear
 from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.model.verdicts import GateOutcome
-from waitbench.reporting.answer import findings
+from waitbench.reporting.answer import answer, findings
+from waitbench.reporting.console import make_console, print_answer
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.gate_formats import junit, plain, rendered
-from waitbench.reporting.markdown import render_table
+from waitbench.reporting.markdown import render_answer, render_table
+from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 
@@ -66,6 +71,56 @@ def test_json_has_the_documented_keys_and_no_others() -> None:
     for key in (*data, *data["judgements"][0], *data["notes"][0]):
         assert f"`{key}`" in documented, key
     assert "passed" not in data, "the outcome has four values"
+
+
+HOSTILE = [
+    "`code` **bold** *it* _it_ ~~gone~~ $x$ \\",
+    "[a link](http://evil) ![image](x) <http://evil> [ref]: x",
+    "http://evil.example www.evil.example @org #12 a@b.example",
+    "&#64;org &commat;org &lt;b> <b>x</b> <!-- x -->",
+    "a | b\n\n# heading\n- item\n1. item\n> quote\n```\ncode",
+    "- item", "1. item", "> quote", "# heading", "--- ", "***", "+ item", "=== ",
+    "\x1b[2J\u202eright\x00\ud800\uffff",
+    "::error::%0Aoh\n::set-output name=x::y",
+    "]]> <![CDATA[ &amp; \" '",
+]  # fmt: skip
+"""Labels, names of scenarios, and messages of programs."""
+
+
+def texts_in(rendered: str) -> list[str]:
+    """The text of each paragraph, heading and cell; asserts that there is no markup in it."""
+    texts = []
+    markdown = MarkdownIt("commonmark", {"linkify": False}).enable(["table", "strikethrough"])
+    for block in markdown.parse(rendered):
+        for part in block.children or ():
+            is_ours = part.type in ("strong_open", "strong_close", "html_inline")
+            assert part.type in ("text", "text_special", "softbreak") or is_ours, part
+            assert part.type != "html_inline" or part.content == "<!-- -->"
+        if block.children:
+            kinds = ("text", "text_special")
+            texts.append("".join(it.content for it in block.children if it.type in kinds))
+    return texts
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_text_is_markup_in_any_form(hostile: str) -> None:
+    shown = printable(hostile).replace("\n", " ")
+    table = Table(hostile, [(Heading(hostile), [hostile])], notes=[hostile], groups=[hostile])
+    texts = texts_in(render_table(table))
+    assert texts.count(shown.strip()) == 5, texts
+    assert not re.search(r"@\w|#\w|http://|www\.", render_table(table))
+    failed = FailedRuns(label=hostile, scenario=hostile, count=1, message=hostile)
+    verdict = replace(failing(), failed_runs=(failed,))
+    found = findings((), verdict)
+    markdown = render_answer(answer(found))
+    assert any(shown.strip() in text for text in texts_in(markdown.replace("```console", "")))
+    suite = ElementTree.fromstring(junit(found, verdict))
+    messages = [case.get("message", "") for case in suite.iter("error")]
+    assert any(printable(hostile) in message for message in messages)
+    console = make_console(file=io.StringIO(), width=400)
+    print_answer(answer(found), console)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().replace("\n", "").isprintable()
 
 
 def test_text_in_markdown_cannot_end_a_cell_nor_begin_a_tag_nor_command_a_terminal() -> None:

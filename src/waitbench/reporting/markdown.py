@@ -1,11 +1,18 @@
 """Answers and tables as Markdown, with all content escaped."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.results import Note
 from waitbench.reporting.document import Answer, Table, text_of
 from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
+
+_MARKUP = re.compile(
+    r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|^>|^[-+](?=\s|-*$)|^=(?==*$)|(?<=^\d)[.)](?=\s|$)"
+)
+_LIVE = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
+"""What GitHub makes links and notifications of, in plain text."""
 
 
 def render_answer(answer: Answer) -> str:
@@ -22,7 +29,7 @@ def render_answer(answer: Answer) -> str:
             lines += [*([""] if lines[-1] else []), *_table_lines(table), ""]
     lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
     for _, link in answer.links:
-        lines += ["", "```console", link, "```"]
+        lines += ["", "```console", _one_line(link), "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -31,9 +38,9 @@ def _items(notes: Iterable[Note], strong: str = "") -> list[str]:
 
 
 def render_table(table: Table) -> str:
-    title = [f"**{table.title}**", ""] if table.title else []
-    lines = [*title, *_table_lines(table), "", *table.notes]
-    return printable("\n".join(lines)).rstrip() + "\n"
+    title = [f"**{_escape(table.title)}**", ""] if table.title else []
+    lines = [*title, *_table_lines(table), "", *map(_escape, table.notes)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _table_lines(table: Table) -> list[str]:
@@ -49,7 +56,12 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    return printable(text).replace("\n", " ").replace("|", "\\|").replace("<", "&lt;")
+    text = _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    return _LIVE.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\g<0>", text))
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", " ").strip()
 
 
 def _line(cells: Sequence[str]) -> str:
