@@ -1,0 +1,254 @@
+"""Gives the command line hostile arguments, damaged results and damaged worker files.
+
+    python -m benchmarks.fuzz arguments --count 5000 --seed 1
+
+Each trial is a forked process in a folder of its own, in which nothing can be built, measured or
+fetched. A trial is reported if it prints a traceback or an "unexpected error", exits with a code
+that it must not have, does not end, leaves a process, or changes a file outside of its folder.
+"""
+
+import ctypes
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import click
+import typer
+
+from benchmarks.common import command_line
+from waitbench import commands
+from waitbench.model.errors import HarnessError
+from waitbench.system import places, processes
+
+WITHIN_S = 20.0
+CODES = (0, 2, 3, 130)
+"""1 is for a regression alone, and nothing is measured here."""
+TEXTS = (
+    "", " ", "-", "--", "-1", "0", "1", "2", "0.5", "1e999", "nan", "inf", "9" * 5000, "x" * 300,
+    "a\nb", "\x1b[2J", "\udcff", "ä" * 120, "../../precious", "/", ".", "/dev/full", "/dev/null",
+    "~nobody/x", "{python}", "$HOME", "%n", "@", "A=B", "=", ":", "::", "cpu:10%", "cpu:-1%",
+    "cpu:1e9%,1s", "idle:0.5%", "idle:0%", "partitions=1", "partitions=1:8", "partitions=1e99",
+    "1/2", "0/0", "9/1", "tcp://h:1", "v0.16.0", "v0.16.0..v0.16.1", "a=v0.16.0", "=v0.16.0",
+    "dynamic", "*", "[", "single", "3.11", "results", "worker.toml", "comparison.json", "none",
+)  # fmt: skip
+VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 1.5, 1e308, -1e308, 10**15, 10**400, "", "x", "\x1b[2J", "../../precious",
+    "x" * 5000, "\ud800", [], {}, [[]], {"": 0}, [None], "2026-01-01", "nan",
+)  # fmt: skip
+TOML = (
+    "", "'x'", "''", "1", "-1", "1e400", "nan", "true", "[]", "{}", "['']", "[1]", "{ x = 1 }",
+    "'\\u0000'", '"\\u0000"', "'{'", "'{none}'", "'a | b'", "'../../x'", "'" + "9" * 6000 + "'",
+    "9" * 6000, "2026-01-01", "'until-exit'", "'['", "[[1]]", "'rq==2.*'", "{ log = '(' }",
+    "{ seconds = -1 }", "{ command = '' }", "x" * 500,
+)  # fmt: skip
+
+
+class Trial(NamedTuple):
+    """Arguments, and what prepares the folder in which they are given."""
+
+    arguments: Sequence[str]
+    prepare: Callable[[Path], object]
+
+
+def of_arguments(chance: random.Random) -> Iterator[Trial]:
+    """Any options of any command with any values."""
+    group = typer.main.get_command(commands.make_app())
+    assert isinstance(group, click.Group)
+    while True:
+        name = chance.choice([*group.commands, *group.commands, chance.choice(TEXTS)])
+        command = group.commands.get(name)
+        words = [name]
+        for option in chance.choices(command.params, k=chance.randrange(5)) if command else ():
+            if isinstance(option, click.Option):
+                words.append(chance.choice(option.opts))
+            if not getattr(option, "is_flag", False):
+                words.append(chance.choice(TEXTS))
+        words += chance.choices(TEXTS, k=chance.randrange(4))
+        yield Trial(words, _with_results)
+
+
+def of_results(chance: random.Random) -> Iterator[Trial]:
+    """Folders of results of which one thing is not as it was written."""
+    known = (
+        ["report", "results"], ["report", "--json", "results"], ["history", "results"],
+        ["report", "--html", "page.html", "results"], ["merge", "results", "results"],
+        ["report", "--markdown", "page.md", "results"], ["history", ".", "--json"],
+    )  # fmt: skip
+    while True:
+        state = chance.getrandbits(64)
+
+        def damage(folder: Path, state: int = state) -> None:
+            _with_results(folder)
+            _damage_file(folder / "results", random.Random(state))
+
+        yield Trial(chance.choice(known), damage)
+
+
+def of_workers(chance: random.Random) -> Iterator[Trial]:
+    """Worker files in which a line is changed, doubled or lost."""
+    files = sorted((places.ROOT / "workers").rglob("*.toml"))
+    while True:
+        lines = chance.choice(files).read_text().splitlines()
+        for _ in range(chance.randrange(1, 4)):
+            place = chance.randrange(len(lines))
+            key = lines[place].partition("=")[0].rstrip()
+            changed = f"{key} = {chance.choice(TOML)}"
+            lines[place : place + 1] = chance.choice([[changed], [], [lines[place]] * 2])
+            lines = lines or [""]
+        text = "\n".join(lines)
+
+        def write(folder: Path, text: str = text) -> None:
+            (folder / "worker.toml").write_text(text)
+
+        command = ["compare", "--worker", "worker.toml", "1.0", "2.0", "--gate"]
+        yield Trial(chance.choice([command, ["workers", "worker.toml"]]), write)
+
+
+KINDS = {"arguments": of_arguments, "results": of_results, "workers": of_workers}
+
+
+def _with_results(folder: Path) -> None:
+    shutil.copytree(SAMPLE, folder / "results", dirs_exist_ok=True)
+    (folder / "worker.toml").write_text("command = 'true'\n")
+
+
+SAMPLE = next(it.parent for it in sorted(places.ROOT.glob("docs/samples/*/comparison.json")))
+
+
+def _damage_file(folder: Path, chance: random.Random) -> None:
+    path = chance.choice(
+        [it for it in sorted(folder.iterdir()) if it.suffix in (".json", ".jsonl")]
+    )
+    if chance.random() < 0.2:
+        content = bytearray(path.read_bytes())
+        place = chance.randrange(len(content))
+        content[place : place + chance.randrange(1, 50)] = chance.randbytes(chance.randrange(9))
+        path.write_bytes(content)
+        return
+    lines = path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]
+    number = chance.randrange(len(lines))
+    data = json.loads(lines[number])
+    places_in = list(_places(data))
+    if places_in:
+        holder, key = chance.choice(places_in)
+        if chance.random() < 0.2:
+            del holder[key]
+        else:
+            holder[key] = chance.choice(VALUES)
+    lines[number] = json.dumps(data)
+    path.write_text("\n".join(lines) + "\n", "utf-8", "surrogatepass")
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        yield data, key
+        if isinstance(value, dict | list):
+            yield from _places(value)
+
+
+def _refuse(*_arguments: object, **_options: object) -> NoReturn:
+    raise HarnessError("nothing is started in a trial.")
+
+
+def _become(trial: Trial, folder: Path) -> NoReturn:
+    """The process of a trial: the command line in a folder, with its output in a file beside it."""
+    try:
+        os.setsid()
+        os.chdir(folder)
+        output = os.open(folder.with_suffix(".out"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for number in (1, 2):
+            os.dup2(output, number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        processes.run = processes.run_alone = _refuse
+        cache = str(folder.with_suffix(".cache"))
+        os.environ |= {"BENCH_CACHE": cache, "http_proxy": "http://127.0.0.1:9"}
+        os.environ |= {"https_proxy": "http://127.0.0.1:9", "COLUMNS": "100"}
+        sys.argv = ["waitbench", *trial.arguments]
+        code = commands.main()
+        sys.stdout.flush()
+        os._exit(code)
+    except BaseException as error:  # what the program itself would end with
+        sys.__excepthook__(type(error), error, error.__traceback__)
+        os._exit(1)
+
+
+def _outside(folder: Path) -> list[str]:
+    ours = {folder.name, f"{folder.name}.out", f"{folder.name}.cache"}
+    names = [it.name for it in sorted(folder.parent.iterdir()) if it.name not in ours]
+    return [*names, (folder.parent / "precious").read_text()]
+
+
+def _left() -> list[int]:
+    text = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+    return [int(pid) for pid in text.split()]
+
+
+def run(trial: Trial, folder: Path) -> str:
+    """Carries out a trial; returns what is wrong, or an empty text."""
+    folder.mkdir()
+    trial.prepare(folder)
+    before = _outside(folder)
+    pid = os.fork()
+    if pid == 0:
+        _become(trial, folder)
+    end, status = time.monotonic() + WITHIN_S, 0
+    while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < end:
+        time.sleep(0.005)
+    if not ended[0]:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return f"still running after {WITHIN_S:g} s"
+    status = os.waitstatus_to_exitcode(ended[1])
+    output = folder.with_suffix(".out").read_text("utf-8", "replace")
+    if status not in CODES:
+        return f"exit code {status}: {output[-300:]!r}"
+    if "Traceback (most" in output or "unexpected error" in output:
+        return f"{output[-400:]!r}"
+    if left := _left():
+        for process in left:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+        return f"{len(left)} processes are left"
+    after = _outside(folder)
+    return "" if after == before else f"outside of its folder: {after}"
+
+
+def main() -> None:
+    parser = command_line(__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at the most")
+    options = parser.parse_args()
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # adopts what a trial leaves
+    trials, found = KINDS[options.kind](random.Random(options.seed)), Counter[str]()
+    begun, made = time.monotonic(), 0
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        Path(name, "precious").write_text("precious")
+        for number in range(options.count):
+            if time.monotonic() - begun > options.seconds:
+                break
+            folder = Path(name, f"t{number}")
+            trial, made = next(trials), made + 1
+            if wrong := run(trial, folder):
+                found[wrong] += 1
+                if found[wrong] == 1:
+                    print(f"{list(map(str, trial.arguments))}\n    {wrong}", flush=True)
+            for suffix in (".out", ".cache", ""):
+                path = folder.with_suffix(suffix)
+                path.unlink() if path.is_file() else shutil.rmtree(path, ignore_errors=True)
+    print(f"{options.kind}: {made} trials, {sum(found.values())} wrong")
+
+
+if __name__ == "__main__":
+    main()
