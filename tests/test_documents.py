@@ -101,7 +101,7 @@ def test_every_worker_file_of_a_document_is_valid(
     path = tmp_path / "example.toml"
     if block.startswith("[[accepted]]"):
         path.write_text(block)
-        assert read_accepted(path, date(2026, 1, 1))
+        assert read_accepted(path, today=date(2026, 1, 1))
         return
     (_, first), *_ = [one for one in blocks("toml") if one[0] == document]
     whole = block if re.search("^command = ", block, re.MULTILINE) else first + block

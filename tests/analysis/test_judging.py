@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.gate_runs import counted, record_of, rounds, scaled, sides
 from tests.records import make_record, measurement, outcome, times

@@ -1,18 +1,20 @@
 """``accepted.toml``: how it is read, and kept with the results."""
 
-import json
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from tests.records import context, make_record, times
+from tests.store.keeping import finish
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
-from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.criteria import LIMIT, parse
+from waitbench.pipeline.gating import Gate, gate_of
+from waitbench.store import comparisons
 
 TODAY = date(2026, 11, 23)
 ENTRY = """
@@ -30,7 +32,7 @@ READ = Acceptance(
 def read(folder: Path, text: str) -> tuple[Acceptance, ...]:
     path = folder / "accepted.toml"
     path.write_text(text)
-    return gating.read_accepted(path, TODAY)
+    return gating.read_accepted(path, today=TODAY)
 
 
 def test_an_entry_has_its_criterion_reason_and_end(tmp_path: Path) -> None:
@@ -59,9 +61,14 @@ def test_what_is_wrong_is_said_with_its_entry(
         read(tmp_path, ENTRY.replace(before, after))
 
 
-def test_settings_carry_all_that_is_asked_to_other_machines_and_to_merge() -> None:
-    criteria = (*DEFAULTS, *parse(["cpu:10%"], METRICS))
-    asked = Gate(criteria=criteria, most_rounds=10, acceptances=(READ,))
-    settings = json.loads(json.dumps(asked.as_settings()))
-    found = Gate.read_settings({"gate": settings})
-    assert (found.criteria, found.acceptances) == (asked.criteria, asked.acceptances)
+def test_a_gate_is_read_from_a_folder_as_it_was_stored(tmp_path: Path) -> None:
+    criteria = (*DEFAULTS, *parse(["cpu:0.00001%,each", f"{LIMIT}wakeups:5/s"], METRICS))
+    gate = Gate(criteria=criteria, most_rounds=10, budget_s=9.0, acceptances=(READ,))
+    finish(tmp_path, make_record({"a": [times(1, 1, 1)], "b": []}), gate=gate)
+    assert gate_of(comparisons.read(tmp_path).comparison) == gate
+
+
+def test_a_gate_of_another_version_cannot_be_read() -> None:
+    settings = {"gate": {"criteria": [{"criterion": "cpu:10%", "scenarios": "every"}]}}
+    with pytest.raises(UsageError, match=r"settings of the gate cannot be read .*`metric`"):
+        gate_of(context(["a"], settings=settings))

@@ -85,7 +85,7 @@ ALLOWANCE = some.from_regex(r"\A\d{1,9}(\.\d{1,6})?\Z", alphabet="0123456789.")
 def test_whatever_is_read_is_read_again_as_it_is_shown(
     kind: tuple[str, str, str], percent: str, allowance: str | None, each: bool
 ) -> None:
-    """Result files keep criteria as they show."""
+    """A user may copy a criterion from a report."""
     name, unit, alone = kind
     allowed = "" if allowance is None else f",{allowance}{unit}"
     (criterion,) = parse([f"{name}:{percent}%{allowed}{alone}{',each' * each}"], METRICS)

@@ -79,22 +79,24 @@ def test_a_bad_limit_is_refused_with_what_would_be_right(text: str, message: str
 
 def test_limits_of_a_file_give_way_to_those_that_are_typed(tmp_path: Path) -> None:
     file = read(worker(tmp_path, '[limits]\nidle = "0.5 %"\nmemory = "80MB"\n'))
-    known = gating.metrics_known(file)
-    assert gating.limits_in(file, known) == ("idle:0.5 %", "memory:80MB")
-    assert gating.limits_in(file, known, besides=["idle:1%"]) == ("memory:80MB",)
-    assert gating.limits_in(None, METRICS) == ()
+
+    def limits(*typed: str, with_limits_of_file: bool = True) -> list[str]:
+        criteria = gating.read_criteria([], typed, file, with_limits_of_file=with_limits_of_file)
+        return [str(criterion) for criterion in criteria]
+
+    assert limits() == ["limit idle:0.5 %", "limit memory:80MB"]
+    assert limits("idle:1%") == ["limit idle:1%", "limit memory:80MB"]
+    assert limits(with_limits_of_file=False) == []
     wrong = read(worker(tmp_path, '[limits]\ncpu = "5 parsecs"\n'))
     with pytest.raises(UsageError, match=r"mine.toml', \[limits\]: --limit 'cpu:5 parsecs': a lim"):
-        gating.limits_in(wrong, known)
+        gating.read_criteria([], (), wrong)
 
 
-def test_limits_are_asked_after_rises_and_kept_with_the_results() -> None:
-    criteria = gating.read_criteria([], 30, defaults=True, limits=["idle:0.5%", "wakeups:5/s"])
+def test_limits_are_asked_after_rises_and_must_be_measured() -> None:
+    criteria = gating.read_criteria([], ["idle:0.5%", "wakeups:5/s"], with_defaults=True)
     assert criteria[: len(DEFAULTS)] == DEFAULTS
     asked = Gate(criteria=criteria, most_rounds=30)
     assert {"cpu_share_idle", "wakeups"} <= asked.needs
-    read = Gate.read_settings({"gate": json.loads(json.dumps(asked.as_settings()))})
-    assert read.criteria == criteria
 
 
 def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple[Gate, Record]:

@@ -10,9 +10,12 @@ from msgspec.structs import replace
 from tests.records import describing, make_record, measurement, outcome, times
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
 from waitbench.model.share import Share
+from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin, go_on, kept_in, require_same
 from waitbench.store import comparisons
@@ -107,7 +110,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
 
 
 HALF = Share(scenarios=("one",), of=("one", "two"), index=1, number=2)
-GATE = {"criteria": [{"criterion": "cpu:5%", "scenarios": "every"}], "max_rounds": 30}
+GATE = Gate(criteria=parse(["cpu:5%"], METRICS), most_rounds=30)
 
 
 def asked(*names: str, items: int = 5, **settings: object) -> Context:
@@ -129,7 +132,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> Context:
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),
         (asked(gate=None), "other criteria, so"),
-        (asked(gate={**GATE, "criteria": []}), "other criteria"),
+        (asked(gate=replace(GATE, criteria=())), "other criteria"),
     ],
 )
 def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
@@ -139,7 +142,8 @@ def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
         require_same(tmp_path, asked(), now)
     with pytest.raises(UsageError):
         require_same(tmp_path, now, asked())
-    longer = asked(gate={**GATE, "max_rounds": 60, "budget_s": 9.0}, rounds=20, time_limit_s=5)
+    gate = replace(GATE, most_rounds=60, budget_s=9.0)
+    longer = asked(gate=gate, rounds=20, time_limit_s=5)
     require_same(tmp_path, asked(), longer)
 
 

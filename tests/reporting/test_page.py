@@ -28,7 +28,7 @@ from waitbench.reporting.page import compose_history
 
 def gate(*criteria: str) -> dict[str, Any]:
     """The settings of a comparison with a gate."""
-    return {"gate": Gate(criteria=parse(criteria, METRICS), most_rounds=10).as_settings()}
+    return {"gate": Gate(criteria=parse(criteria, METRICS), most_rounds=10)}
 
 
 def failed() -> Page:

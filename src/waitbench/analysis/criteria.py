@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum
+
+from msgspec import Struct
 
 from waitbench.analysis.limits import Limit
 from waitbench.model.metrics import (
@@ -46,8 +47,7 @@ class Scope(str, Enum):
         return self in (Scope.EVERY, Scope.WORKING) or (self is Scope.BUSY and is_busy)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Criterion:
+class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The largest rise of a metric that the gate allows, or a limit."""
 
     metric: Metric
@@ -95,7 +95,7 @@ class Criterion:
 
 
 def _exactly(value: float, unit: Decimal) -> str:
-    """A value in a unit, with all digits that can be given and no exponent, so that it is read."""
+    """Writes a value in a unit without an exponent, so that ``--fail-on`` reads the same value."""
     return f"{_DIGITS.divide(Decimal(repr(value)), unit).normalize():f}"
 
 

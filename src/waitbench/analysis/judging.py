@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from msgspec import structs
+
 from waitbench.analysis import limits, rule
 from waitbench.analysis.censoring import Missed, both_missed, tied
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
@@ -113,9 +115,11 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
         if criterion.each:
             return  # the same as the question about all together
         if criterion.metric.unit == "second" and not criterion.metric.explains:
-            criterion = replace(criterion, margin=max(criterion.margin, _SINGLE_SCENARIO_MARGIN))
+            margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
+            criterion = structs.replace(criterion, margin=margin)
     if criterion in DEFAULTS and _are_few(criterion.metric, records):
-        criterion = replace(criterion, floor=_ONE_TIMER.get(criterion.metric.name, criterion.floor))
+        floor = _ONE_TIMER.get(criterion.metric.name, criterion.floor)
+        criterion = structs.replace(criterion, floor=floor)
     key = criterion.metric.key
     have_it = [
         record

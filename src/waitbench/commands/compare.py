@@ -138,23 +138,19 @@ def compare(
     ] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
-    known = gating.metrics_known(request.worker)
-    most_rounds = GATE_ROUNDS if rounds is None else rounds
-    in_file = gating.limits_in(request.worker, known, besides=limit)
-    are_asked = gate or (len(revisions or ()) == 1 and scan is None)
     criteria = gating.read_criteria(
         fail_on,
-        most_rounds,
-        defaults=gate,
-        limits=(*limit, *(in_file if are_asked else ())),
-        metrics=known,
+        limit,
+        request.worker,
+        with_defaults=gate,
+        with_limits_of_file=gate or (len(revisions or ()) == 1 and scan is None),
     )
     asked = Gate(
         criteria=criteria,
-        most_rounds=gating.last_look(most_rounds),
+        most_rounds=gating.last_look(GATE_ROUNDS if rounds is None or not criteria else rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",
-        acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
+        acceptances=gating.read_accepted(accepted, request.worker) if accepted else (),
     )
     asked_for = replace(
         request,

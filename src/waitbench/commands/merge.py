@@ -7,7 +7,7 @@ import typer
 
 from waitbench.commands import options
 from waitbench.pipeline.concluding import Output, conclude
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.gating import gate_of
 from waitbench.store import folders, shares
 
 EXAMPLES = """
@@ -37,7 +37,7 @@ def merge(
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     whole, records = shares.merge([shares.read(folder) for folder in named])
-    Gate.read_settings(whole.settings, records)  # Raises before anything is created.
+    gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
         contents = shares.write(folder, whole, records, named)

@@ -53,7 +53,7 @@ def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Cont
 
 def resolve(request: Request, gate: Gate, output: Output) -> tuple[ValidRequest, Gate]:
     """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
-    if any(one.limit is None for one in gate.criteria) and len(request.revisions) < 2:
+    if any(criterion.limit is None for criterion in gate.criteria) and len(request.revisions) < 2:
         raise UsageError(
             "The gate (--gate, --fail-on) compares candidates with a baseline: name at least two "
             "revisions."
@@ -95,7 +95,7 @@ def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Co
     settings = {
         **request.as_settings(),
         "rounds": None if gate.is_on else asked.rounds,
-        "gate": gate.as_settings() if gate.is_on else None,
+        "gate": gate if gate.is_on else None,
     }
     contents = begin(prepared, folder, settings, output.progress.print)
     measurer = prepared.measurer(counts_calls=counts_calls(gate), wakes_up=wakes_up(gate))

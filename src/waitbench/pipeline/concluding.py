@@ -20,7 +20,7 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.model.why import Why
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.gating import gate_of
 from waitbench.reporting import answer as answering
 from waitbench.reporting import bars, idle, scan
 from waitbench.reporting import gate_formats as of_gate
@@ -169,7 +169,7 @@ def conclusion_of(contents: Contents) -> Conclusion:
     Raises ``UsageError`` where the settings of its gate cannot be read.
     """
     comparison, records = contents.comparison, contents.records
-    gate = Gate.read_settings(comparison.settings, records)
+    gate = gate_of(comparison)
     scenarios = len(comparison.here.of) or len(records)
     return Conclusion(
         contents=contents,

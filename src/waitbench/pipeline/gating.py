@@ -1,13 +1,13 @@
-"""The gate: what it is asked, and what of that this machine can answer."""
+"""The gate: its questions, without those that this machine or the scenarios cannot answer."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
+from msgspec import Struct, structs
 
 from waitbench.analysis import gate, rule
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
@@ -17,7 +17,7 @@ from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import Context, Record
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.criteria import LIMIT, parse
@@ -25,21 +25,19 @@ from waitbench.system import files
 from waitbench.system.installation import called
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gate:
-    """What the gate is to do."""
+class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The questions of the gate and its limits, as stored in the settings of a comparison."""
 
     criteria: tuple[Criterion, ...] = ()
-    """None where there is no gate."""
+    """Empty without a gate."""
     most_rounds: int = rule.LOOKS[0]
-    """Those of the last look: see ``last_look``."""
+    """The rounds of the last interim analysis: see ``last_look``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
-    """Whether an inconclusive comparison ends with the exit code of a pass."""
+    """Whether an inconclusive comparison has the exit code of a pass."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine, or no scenario, can measure."""
     acceptances: tuple[Acceptance, ...] = ()
-    """The regressions that the project accepts for a time."""
 
     @property
     def is_on(self) -> bool:
@@ -47,92 +45,41 @@ class Gate:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The keys of what criteria of the user's own are about: it must be measured."""
+        """The keys of the metrics that the user asks about: runs must have them."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
 
     def supported_by(self, instruments: Instruments, scenarios: Sequence[Scenario]) -> "Gate":
-        """The gate of a machine and of scenarios: without the defaults that these do not give."""
-        lacking = {}
-        for criterion in self.criteria:
-            if criterion not in DEFAULTS:
-                continue
-            if criterion.metric.key in INSTRUMENTED - instruments.keys:
-                lacking[criterion] = (
+        """Leaves out the default criteria that this machine or the scenarios cannot measure."""
+        left_out = {}
+        for criterion in (criterion for criterion in self.criteria if criterion in DEFAULTS):
+            key = criterion.metric.key
+            if key in INSTRUMENTED - instruments.keys:
+                left_out[criterion] = (
                     f"{criterion}: not measured here: {instruments.reason}; {called('doctor')} "
                     "says how to fix it."
                 )
-            remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
+            remedies = [scenario.lacks.get(key) for scenario in scenarios]
             if remedies and all(remedies):
-                lacking[criterion] = f"{criterion}: not measured here: {remedies[0]}."
-        return replace(
+                left_out[criterion] = f"{criterion}: not measured here: {remedies[0]}."
+        return structs.replace(
             self,
-            criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
-            left_out=tuple(lacking.values()),
+            criteria=tuple(criterion for criterion in self.criteria if criterion not in left_out),
+            left_out=tuple(left_out.values()),
         )
 
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
-        """The scenarios in the order in which they are measured, those that take turns together.
+        """Groups scenarios that are judged together, in the order in which they are measured.
 
-        What mostly waits comes first: there most regressions show soonest, and little more is
-        measured of who has failed. What is judged together is measured together.
+        Scenarios that wait come first: most regressions show there soonest, and few more rounds are
+        made of a candidate that has failed.
         """
-        if any(one.scope is Scope.EVERY and not one.each for one in self.criteria):
+        if any(c.scope is Scope.EVERY and not c.each for c in self.criteria):
             return [scenarios]
         order = (Scope.WAITING, Scope.LARGE_CHANGES, Scope.WORKING)
-        groups = ([one for one in scenarios if scope.holds(one)] for scope in order)
+        groups = ([it for it in scenarios if scope.holds(it)] for scope in order)
         return [group for group in groups if group]
 
-    def as_settings(self) -> dict[str, object]:
-        """What it is to do, for the result files."""
-        return {
-            "criteria": [
-                {
-                    "criterion": str(criterion),
-                    "scenarios": criterion.scope.value,
-                    "by_launcher": criterion.by_launcher,
-                }
-                for criterion in self.criteria
-            ],
-            "left_out": list(self.left_out),
-            "accepted": [asdict(one) for one in self.acceptances],
-            "max_rounds": self.most_rounds,
-            "budget_s": self.budget_s,
-            "inconclusive": "pass" if self.inconclusive_passes else "error",
-        }
-
-    @classmethod
-    def read_settings(
-        cls, settings: Mapping[str, Any], scenarios: Iterable[Scenario | Record] = ()
-    ) -> "Gate":
-        """The gate of a comparison with these settings, for a verdict on what it measured.
-
-        Of what that was come the metrics that it alone has. Raises ``UsageError`` where the
-        settings are not of this version.
-        """
-        found = settings.get("gate")
-        if found is None:
-            return NO_GATE
-        known = dict.fromkeys((*METRICS, *(m for one in scenarios for m in one.metrics)))
-        try:
-            return cls(
-                criteria=tuple(
-                    replace(
-                        *parse([one["criterion"]], tuple(known)),
-                        scope=Scope(one["scenarios"]),
-                        by_launcher=one.get("by_launcher"),
-                    )
-                    for one in found["criteria"]
-                ),
-                most_rounds=last_look(int(found["max_rounds"])),
-                inconclusive_passes=found["inconclusive"] == "pass",
-                left_out=tuple(map(str, found["left_out"])),
-                acceptances=tuple(Acceptance(**one) for one in found["accepted"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error
-
     def conclude(self, records: Iterable[Record]) -> GateVerdict:
-        """Judges everything that was measured."""
         return gate.conclude(
             records,
             self.criteria,
@@ -145,62 +92,67 @@ class Gate:
 NO_GATE = Gate()
 
 
-def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
-    """What may be asked of a comparison: of a worker file, what its runs give, too."""
-    own = () if worker is None else metrics_of(worker)
-    return tuple(dict.fromkeys((*METRICS, *own)))
-
-
-def limits_in(
-    worker: WorkerFile | None, metrics: Sequence[Metric], *, besides: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """The limits of a worker file, as ``--limit`` has them, but for those of the same metrics.
-
-    Raises ``UsageError``, asked or not.
-    """
-    if worker is None:
-        return ()
-    texts = [f"{name}:{value}" for name, value in worker.limits.items()]
+def gate_of(comparison: Context) -> Gate:
+    """The gate of a comparison. Raises ``UsageError`` if its settings are of another version."""
     try:
-        parse([f"{LIMIT}{one}" for one in texts], metrics)
-    except UsageError as error:
-        raise UsageError(f"--worker {str(worker.path)!r}, [limits]: {error}") from error
-    given = {one.partition(":")[0] for one in besides}
-    return tuple(one for one in texts if one.partition(":")[0] not in given)
+        return msgspec.convert(comparison.settings.get("gate") or NO_GATE, Gate)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"The settings of the gate cannot be read ({error}).") from error
+
+
+def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
+    """All metrics that criteria may name, with those of a worker file."""
+    return tuple(dict.fromkeys((*METRICS, *(metrics_of(worker) if worker else ()))))
 
 
 def read_criteria(
-    own: Sequence[str],
-    most_rounds: int,
-    *,
-    defaults: bool,
+    fail_on: Sequence[str],
     limits: Sequence[str] = (),
-    metrics: Sequence[Metric] = METRICS,
+    worker: WorkerFile | None = None,
+    *,
+    with_defaults: bool = False,
+    with_limits_of_file: bool = False,
 ) -> tuple[Criterion, ...]:
-    """The defaults, if wanted, and what ``--fail-on`` and ``--limit`` name, of these metrics.
+    """Reads ``--fail-on``, ``--limit`` and a worker file's limits, after the defaults.
 
-    Raises ``UsageError``: here, so that it costs no download.
+    A limit that is typed replaces that of the file. Raises ``UsageError``, before any download,
+    about the file's limits even if they do not apply.
     """
-    texts = (*own, *(f"{LIMIT}{one}" for one in limits))
-    found = (*(DEFAULTS if defaults else ()), *parse(texts, metrics))
+    metrics = metrics_known(worker)
+    rises, typed = parse(fail_on, metrics), parse([LIMIT + text for text in limits], metrics)
+    in_file = _limits_of(worker, metrics) if worker else {}
+    names = {text.partition(":")[0] for text in limits}
+    applying = [c for name, c in in_file.items() if with_limits_of_file and name not in names]
+    defaults = DEFAULTS if with_defaults else ()
+    return tuple(dict.fromkeys((*defaults, *rises, *typed, *applying)))
+
+
+def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Criterion]:
+    try:
+        return {
+            name: criterion
+            for name, value in worker.limits.items()
+            for criterion in parse([f"{LIMIT}{name}:{value}"], metrics)
+        }
+    except UsageError as error:
+        raise UsageError(f"--worker {str(worker.path)!r}, [limits]: {error}") from error
+
+
+def last_look(most_rounds: int) -> int:
+    """The number of rounds at the last interim analysis. Raises ``UsageError`` for too few."""
     fewest = rule.LOOKS[1]
-    if found and most_rounds < fewest:
+    if most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
             "about a single scenario."
         )
-    return tuple(dict.fromkeys(found))
-
-
-def last_look(most_rounds: int) -> int:
-    """The rounds of the last look that so many allow: more would be measured and not looked at."""
-    return rule.latest_look(most_rounds) or rule.LOOKS[0]
+    return rule.latest_look(most_rounds)
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+class _Entry(Struct, forbid_unknown_fields=True):
     """A table ``[[accepted]]``."""
 
     criterion: _Text
@@ -209,33 +161,34 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     until: date
 
 
-class _AcceptedFile(msgspec.Struct, forbid_unknown_fields=True):
+class _AcceptedFile(Struct, forbid_unknown_fields=True):
     accepted: list[_Entry] = []
 
 
 def read_accepted(
-    path: Path, today: date | None = None, *, metrics: Sequence[Metric] = METRICS
+    path: Path, worker: WorkerFile | None = None, today: date | None = None
 ) -> tuple[Acceptance, ...]:
-    """The entries of a file whose day has not passed.
+    """Reads the acceptances of a file that are still valid.
 
     Raises ``UsageError`` with the entry and the key that is wrong.
     """
-    names, given = {metric.name for metric in metrics}, f"--accepted {str(path)!r}"
+    metrics, option = metrics_known(worker), f"--accepted {str(path)!r}"
+    names = {metric.name for metric in metrics}
     try:
         entries = msgspec.toml.decode(files.read(path, named=True), type=_AcceptedFile).accepted
         return tuple(
             Acceptance(
-                criterion=one.criterion
-                if one.criterion in names
-                else str(*parse([one.criterion], metrics)),
-                scenario=one.scenario,
-                reason=" ".join(one.reason.split()),
-                until=one.until.isoformat(),
+                criterion=entry.criterion
+                if entry.criterion in names
+                else str(*parse([entry.criterion], metrics)),
+                scenario=entry.scenario,
+                reason=" ".join(entry.reason.split()),
+                until=entry.until.isoformat(),
             )
-            for one in entries
-            if one.until >= (today or date.today())
+            for entry in entries
+            if entry.until >= (today or date.today())
         )
     except OSError as error:
-        raise UsageError(f"{given} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"{option} cannot be read: {error.strerror}.") from error
     except (UsageError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{given}: {str(error).removeprefix('--fail-on ')}") from error
+        raise UsageError(f"{option}: {str(error).removeprefix('--fail-on ')}") from error

@@ -7,6 +7,7 @@ from typing import Any
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, set_aside
+from waitbench.pipeline.gating import gate_of
 from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
@@ -14,8 +15,6 @@ from waitbench.system import files
 
 _WITHOUT_RESUME = ("workers", "track")
 """Commands that make comparisons and have no --resume."""
-_QUESTIONS = ("criteria", "left_out", "instruments")
-"""The settings that must stay as they were for all runs to answer the same questions."""
 
 
 def begin(
@@ -62,14 +61,16 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
             )
 
 
-def _questions(one: Context, other: Context) -> dict[str, Any]:
-    asked = {**one.settings, **(one.settings.get("gate") or {})}
-    # First: another share has other scenarios, too.
-    shares = {"shares (--shard)": one.share}
+def _questions(comparison: Context, other: Context) -> dict[str, Any]:
+    """Everything that must stay as it was for all runs to answer the same questions, by name."""
+    gate = gate_of(comparison)
     return {
-        **shares,
-        **one.in_common(other.revisions),
-        **{name: asked.get(name) for name in _QUESTIONS},
+        # First, as another share has other scenarios, too.
+        "shares (--shard)": comparison.share,
+        **comparison.in_common(other.revisions),
+        "criteria": gate.criteria,
+        "left_out": gate.left_out,
+        "instruments": comparison.settings.get("instruments"),
     }
 
 
