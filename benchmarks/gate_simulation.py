@@ -38,7 +38,7 @@ from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.gating import Gate, last_look
-from waitbench.pipeline.measuring import GateGuide
+from waitbench.pipeline.measuring import Guide
 from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.resuming import go_on
 
@@ -288,7 +288,7 @@ def _go_through(
     gate: Gate, measurer: MadeUp, scenarios: Sequence[Scenario], records: Mapping[str, Record]
 ) -> None:
     session = Session(cast(Measurer, measurer), records, cast(Observer, _Nobody()))
-    guide = GateGuide(gate, records)
+    guide = Guide(gate, records)
     groups = gate.groups(scenarios)
     session.carry_out_until(guide, groups, (BASE, NEW), gate.most_rounds, math.inf)
 

@@ -25,7 +25,7 @@ from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline.gating import Gate, last_look
-from waitbench.pipeline.measuring import GateGuide
+from waitbench.pipeline.measuring import Guide
 from waitbench.pipeline.preparation import new_record
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
@@ -139,7 +139,7 @@ def _gate_of(
 
     made = Made(run)
     Session(cast(Measurer, made), records, made).carry_out_until(
-        GateGuide(gate, records),
+        Guide(gate, records),
         gate.groups(scenarios),
         ["base", "new"],
         gate.most_rounds,

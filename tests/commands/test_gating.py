@@ -1,25 +1,29 @@
 """What the gate is asked, what this machine can answer, and which rounds it still wants."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 from tests.gate_runs import ASKED
-from tests.records import context, make_record, measurement, outcome
+from tests.records import make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import METRICS, SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
+from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side, wakes_up
-from waitbench.pipeline.preparation import new_record
+from waitbench.pipeline.measuring import Guide, concurrent_scenarios
+from waitbench.pipeline.preparation import Prepared
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
 GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
@@ -118,7 +122,7 @@ def grow(record: Record, rounds: int, **ratios: float) -> None:
 
 def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records = empty("one", "two", "busy")
-    asking = GateGuide(Gate(criteria=DEFAULTS, most_rounds=30), records)
+    asking = Guide(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert [asking.wants_more(name) for name in records] == [True] * 3
     grow(records["busy"], 18, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
@@ -134,6 +138,19 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     assert [asking.wants_more(name) for name in records] == [False, False, True]
 
 
+def measurer(*criteria: str) -> Measurer:
+    """What measures no more than these criteria need."""
+    request = SimpleNamespace(
+        engine=None,
+        topology=Topology("single"),
+        cache=None,
+        typed=SimpleNamespace(time_limit_s=None),
+        instruments=Instruments(tracepoint=0),
+    )
+    made = SimpleNamespace(request=request, environments={}, hyperfine=None)
+    return Prepared.measurer(cast(Prepared, made), parse(criteria, METRICS))
+
+
 @pytest.mark.parametrize(
     ("texts", "counts"),
     [([], True), (["cpu:10%"], False), (["cpu:10%", "syscalls:5%"], True)],
@@ -141,7 +158,8 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
 def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
     texts: list[str], counts: bool
 ) -> None:
-    assert counts_calls(Gate(criteria=parse(texts, METRICS), most_rounds=10)) is counts
+    bench = measurer(*texts).bench
+    assert bool(bench.instruments.keys) is counts
 
 
 @pytest.mark.parametrize(
@@ -157,15 +175,15 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
 def test_what_asks_about_the_window_alone_waits_for_no_answer(
     texts: list[str], wakes: bool
 ) -> None:
-    assert wakes_up(Gate(criteria=parse(texts, METRICS), most_rounds=10)) is wakes
+    assert measurer(*texts).bench.wakes_up is wakes
 
 
 def test_a_share_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
     records = empty("one")
     asked = Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30)
-    alone = GateGuide(asked, records)
-    shared = GateGuide(asked, records, empty(*map(str, range(1000))).values())
+    alone = Guide(asked, records)
+    shared = Guide(asked, records, empty(*map(str, range(1000))).values())
     for number, ratio in enumerate((1.2, 1.3, 1.25, 1.22) * 3, 1):
         for label, of in (("base", 1.0), ("new", ratio)):
             metrics = {BY_NAME["cpu"].key: of}
@@ -186,7 +204,7 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
 
     assert has_failed()
     assert not has_failed(*elsewhere)
-    share = GateGuide(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
+    share = Guide(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
     assert not share.wants_more("one"), "more rounds would not change what is known here"
 
 
@@ -196,9 +214,8 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
 def test_of_dataflows_silence_alone_is_measured_side_by_side_unless_others_are_asked_for(
     own: tuple[str, ...], expected: set[str]
 ) -> None:
-    records = {one.name: new_record(one, context(["base", "new"])) for one in SCENARIOS}
     criteria = (*DEFAULTS, *parse(own, METRICS))
-    assert side_by_side(SCENARIOS, records, criteria) == expected
+    assert concurrent_scenarios(SCENARIOS, criteria, Topology("single")) == expected
 
 
 @pytest.mark.parametrize(
@@ -220,6 +237,8 @@ def test_worker_files_that_wait_are_measured_side_by_side(
     path = tmp_path / "mine.toml"
     path.write_text(f"command = '{{revision}}'\nwindow = {window}\n")
     (scenario,) = scenarios_of(worker_file.read(path))
-    records = {scenario.name: new_record(scenario, context(["base", "new"]))}
     criteria = (*DEFAULTS, *parse(own, (*METRICS, MEMORY)))
-    assert side_by_side([scenario], records, criteria) == ({"mine"} if is_beside else set())
+    names = concurrent_scenarios([scenario], criteria, Topology("single"))
+    assert names == ({"mine"} if is_beside else set())
+    for topology, is_shard in ((Topology("single"), True), (Topology("cluster", 2), False)):
+        assert not concurrent_scenarios([scenario], criteria, topology, is_shard=is_shard)

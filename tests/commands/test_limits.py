@@ -24,7 +24,7 @@ from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import LIMIT, parse
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide
+from waitbench.pipeline.measuring import Guide
 from waitbench.reporting.formats import format_of_limit
 
 SERVICE_CPU = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
@@ -112,7 +112,7 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
 
     made = Made(run)
     Session(cast(Measurer, made), {"one": record}, made).carry_out_until(
-        GateGuide(gate, {"one": record}), [[made_scenario("one")]], ["a"], 30, math.inf
+        Guide(gate, {"one": record}), [[made_scenario("one")]], ["a"], 30, math.inf
     )
     return gate, record
 

@@ -10,7 +10,7 @@ import logging
 import re
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -26,7 +26,7 @@ from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.share import WHOLE, Shard
-from waitbench.pipeline.comparing import in_folder, resolve
+from waitbench.pipeline import comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import contestant
@@ -50,37 +50,49 @@ def run(
     output: Output,
     gate: Gate,
 ) -> Iterator[Contents]:
-    """Has a scheduler's workers measure what ``comparing.run`` measures here.
+    """Has a scheduler's workers measure a request: see ``comparing.run``.
 
-    The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shares are given the options as they
-    were typed. Raises ``HarnessError``.
+    The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
+    Raises ``HarnessError``.
     """
     if request.dataflow or request.scan or request.shard != WHOLE:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
-    wanted = identity()
-    with _connected(address, wanted) as client:
-        valid, _ = resolve(request, gate, output)
-        with in_folder(
-            valid,
-            lambda: _command(valid, options, accepted, output.log),
-            resumable=lambda folder: (folder / SHARES).is_dir(),
-        ) as ((specs, arguments, sent), folder):
-            task = arguments, sent, wanted
+    required = identity()
+
+    def prepare(valid: ValidRequest, _gate: Gate, output: Output) -> Callable[[Path], Contents]:
+        specs, arguments, sent = _command(valid, options, accepted, output.log)
+
+        def measure_into(folder: Path) -> Contents:
+            task = arguments, sent, required
             for line in _measured(client, valid, task, folder / SHARES):
                 if not output.quiet:
                     output.progress.print(line)
-            yield _merged(valid, specs, folder)
+            return _merged(valid, specs, folder)
+
+        return measure_into
+
+    with (
+        _connected(address, required) as client,
+        comparing.run(
+            request,
+            output,
+            gate,
+            prepare=prepare,
+            resumable=lambda folder: (folder / SHARES).is_dir(),
+        ) as contents,
+    ):
+        yield contents
 
 
 def _command(
     valid: ValidRequest, typed: Sequence[str], accepted: Path | None, say: PreparationLog
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
-    """The revisions, what each share is told, and the files that this names.
+    """Returns the revisions, the arguments of each shard, and the files that these name.
 
-    What is not on an index is built here, so that all shares have one build.
+    What is not on an index is built here, so that all shards have one build.
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
     if valid.typed.worker is not None:
@@ -105,40 +117,40 @@ def _command(
 
 
 def _measured(
-    client: distributed.Client, valid: ValidRequest, task: Task, place: Path
+    client: distributed.Client, valid: ValidRequest, task: Task, folder: Path
 ) -> Iterator[str]:
-    """Has workers measure the shares that are not in the folder yet; says what is there."""
-    arguments, sent, wanted = task
-    told, path = json.dumps([*wanted.values(), *arguments]), place / "command.json"
-    if path.exists() and path.read_text("utf-8") != told:
+    """Has workers measure the shards that the folder lacks; yields a line for each."""
+    arguments, sent, required = task
+    command, path = json.dumps([*required.values(), *arguments]), folder / "command.json"
+    if path.exists() and path.read_text("utf-8") != command:
         raise UsageError(
-            f"{str(place.parent)!r} was started by another command, or another waitbench. "
+            f"{str(folder.parent)!r} was started by another command, or another waitbench. "
             "Repeat the command as it was, or name another folder with --results."
         )
-    place.mkdir(exist_ok=True)
-    files.write_text(path, told)
-    expected_s = {one.name: one.expected_s for one in valid.scenarios}
+    folder.mkdir(exist_ok=True)
+    files.write_text(path, command)
+    expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
     number = len(expected_s)
-    # The first is the longest, as it decides when all is done.
+    # The longest shard is the first, as it decides when all are measured.
     indices = {
         f"share-{index}-{uuid.uuid4().hex}": index
         for index in range(1, number + 1)
-        if not (place / str(index)).exists()
+        if not (folder / str(index)).exists()
     }
     futures = []
     for key, index in indices.items():
-        whole = (*arguments, "--shard", f"{index}/{number}"), sent, wanted
+        whole = (*arguments, "--shard", f"{index}/{number}"), sent, required
         futures.append(client.submit(run_share, *whole, key=key, pure=False))
     for future in distributed.as_completed(futures, loop=client.loop):
         index = indices[future.key]
         names = ", ".join(Shard(index=index, number=number).of(expected_s).scenarios)
-        kept = kept_in(place.parent)
+        kept = kept_in(folder.parent)
         with _explained(f"{names}: the share is lost", kept):
-            worker, said, packed = future.result()
+            worker, last_words, packed = future.result()
         try:
-            shares.unpack(packed, place / str(index))
+            shares.unpack(packed, folder / str(index))
         except UsageError as error:
-            raise HarnessError(f"{names}, on {worker}: {said or error}\n{kept}") from error
+            raise HarnessError(f"{names}, on {worker}: {last_words or error}\n{kept}") from error
         yield f"{names}: measured on {worker}"
 
 
@@ -164,7 +176,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
 
 
 @contextmanager
-def _connected(address: str, wanted: Mapping[str, str]) -> Iterator[distributed.Client]:
+def _connected(address: str, required: Mapping[str, str]) -> Iterator[distributed.Client]:
     """A client of a scheduler whose workers are fit.
 
     Raises ``HarnessError`` where no scheduler or worker answers, ``UsageError`` for an unfit one.
@@ -176,8 +188,8 @@ def _connected(address: str, wanted: Mapping[str, str]) -> Iterator[distributed.
         client = distributed.Client(address, timeout=10, set_as_default=False)
     with closing(client):
         with _explained("A worker lacks waitbench, or is lost"):
-            found = client.run(require_same, wanted)
-        if not found:
+            workers = client.run(require_same, required)
+        if not workers:
             raise HarnessError(f"The scheduler has no worker. Start one on each machine: {START}")
         yield client
 

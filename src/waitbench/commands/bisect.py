@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from waitbench.analysis.bisection import LOOKS, RELEASES, End, Search
+from waitbench.analysis.bisection import LOOKS, RELEASES, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
@@ -15,17 +15,20 @@ from waitbench.commands.search import (
     FEWEST,
     CannotBeMeasured,
     History,
-    Stepper,
+    StepRule,
+    given_up,
     name_of,
-    to_repeat,
+    require_measurable,
 )
 from waitbench.environments.revisions import without_label
-from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.revision import SearchRange
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.measuring import measure
+from waitbench.pipeline.preparation import prepare
 from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
@@ -92,49 +95,56 @@ def bisect(
             f"Both ends are {ends[0]}, so there is nothing to search between them. Name an older "
             f"revision first, such as: {called('bisect')} v0.16.2 main"
         )
-    asked_for = replace(
+    bounded = replace(
         request,
         revisions=(good, bad),
         required_metrics=frozenset({criterion.metric.key}),
         quick=not full,
     )
     output = Output(quiet=quiet)
-    valid = validate(asked_for, output.log)
-    history = History(valid)
-    # What cannot be searched is an error before a folder is made.
+    history = History(validate(bounded, output.log))
+    # Raises before a folder is made if there is nothing to search.
     first = history.first()
-    stepper = Stepper(
-        request=valid,
-        metric=criterion.metric,
-        most_rounds=max(look for look in LOOKS if look <= rounds),
-        output=output,
-    )
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
-    claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
+    claim = folders.claimed(results, (KIND, *history.request.labels), resumable=resumable)
     with claim as folder, endings.noted(kept_in(folder)):
-        bisecting = Bisecting(
+        run = BisectRun(
             criterion=criterion,
             faster=find == "faster",
+            most_rounds=max(look for look in LOOKS if look <= rounds),
             budget_s=budget,
-            options=to_repeat(request),
+            options=_to_repeat(request),
             history=history,
             folder=folder,
-            stepper=stepper,
+            output=output,
         )
-        raise typer.Exit(bisecting.carry_out(first))
+        raise typer.Exit(run.carry_out(first))
 
 
 def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criterion:
-    """Raises ``UsageError`` for what a search cannot heed."""
-    known = gating.metrics_known(worker)
+    """Reads the criterion of a search. Raises ``UsageError``."""
     if most_rounds < LOOKS[1]:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {LOOKS[1]}: with fewer nothing is certain."
         )
-    (criterion,) = parse([text], known)
+    (criterion,) = parse([text], gating.metrics_known(worker))
     if criterion.floor or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
+
+
+def _to_repeat(request: Request) -> tuple[str, ...]:
+    """The options with which ``compare`` measures the same scenarios."""
+    typed = {
+        "--worker": None if request.worker is None else str(request.worker.path),
+        "-p": None if request.processes == 1 else str(request.processes),
+        "-w": None if request.workers == 1 else str(request.workers),
+        "--topology": request.topology,
+        "--python": request.python,
+        "--repo": None if request.repo is None else masked(request.repo),
+    }
+    words = [word for option, value in typed.items() if value for word in (option, value)]
+    return (*words, *(word for setting in request.settings for word in ("--set", setting)))
 
 
 KIND = "bisect"
@@ -142,28 +152,29 @@ KIND = "bisect"
 
 
 @dataclass(kw_only=True)
-class Bisecting:
-    """A search at work; grows while it lasts."""
+class BisectRun:
+    """A search among releases, then among the commits of one of them."""
 
     criterion: Criterion
     faster: bool
+    most_rounds: int
     budget_s: float
     options: tuple[str, ...]
-    """Those that ``compare`` takes too, for the command that measures the culprit again."""
+    """Options of ``compare``, to measure the culprit again."""
     history: History
     folder: Path
-    stepper: Stepper
+    output: Output
     searches: list[Search] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
-    def carry_out(self, found: SearchRange) -> ExitCode:
-        """Searches releases, commits, or both, then reports. Raises ``HarnessError``."""
+    def carry_out(self, first: SearchRange) -> ExitCode:
+        """Searches, then reports. Raises ``HarnessError``."""
         code = ExitCode.OK
         try:
-            search = self._search(found)
-            proven = search.end in (End.FOUND, End.RANGE)
-            if search.grain == RELEASES and proven and self.history.has_commits:
+            search = self._search(first)
+            is_proven = search.end in (End.FOUND, End.RANGE)
+            if search.grain == RELEASES and is_proven and self.history.has_commits:
                 commits = self.history.commits_of(search)
                 if len(commits.points) >= FEWEST:
                     self._search(commits)
@@ -176,29 +187,31 @@ class Bisecting:
         self._conclude()
         return code
 
-    def _search(self, found: SearchRange) -> Search:
-        """Carries one search to its end, or to that of the budget."""
+    def _search(self, points: SearchRange) -> Search:
+        """Carries a search to its end, or to that of the budget."""
         search = Search(
-            points=found.points,
-            labels=self.history.labels(found),
+            points=points.points,
+            labels=self.history.labels(points),
             margin=self.criterion.margin,
             faster=self.faster,
         )
         self.searches.append(search)
         self._save()
-        if found.begins_at_fork:
+        if points.begins_at_fork:
             self.remarks.append(
                 f"{self.history.request.labels[0]} is on a branch of its own: the search begins "
                 f"where the branch left, at {search.labels[0]}."
             )
-        home = self.folder / f"{len(self.searches)}-{search.grain}"
-        home.mkdir(exist_ok=True)
-        stepper = self.stepper.fitted_to(search)
-        while (points := search.next()) is not None:
+        folder = self.folder / f"{len(self.searches)}-{search.grain}"
+        folder.mkdir(exist_ok=True)
+        # One interpreter that fits both ends measures all points.
+        ends, python = (0, len(search.points) - 1), self.history.request.typed.python
+        python = self.history.specs(search, ends, python)[0].python.executable
+        while (step := search.next()) is not None:
             left_s = self.budget_s - (time.monotonic() - self.begun)
             before = search
             if left_s > 0:
-                search = self._step(stepper, search, points, home, left_s)
+                search = self._step(search, step, python, folder / name_of(search, step), left_s)
                 self.searches[-1] = search
                 self._save()
             if search is before:
@@ -207,32 +220,55 @@ class Bisecting:
         return search
 
     def _step(
-        self, stepper: Stepper, search: Search, points: tuple[int, ...], home: Path, budget_s: float
+        self, search: Search, points: tuple[int, ...], python: str, folder: Path, budget_s: float
     ) -> Search:
-        """The search with one more step; the same one where nothing was measured."""
-        say = bisection.Steps(stepper.output.progress, quiet=stepper.output.quiet)
-        say.begin(search, points)
+        """Returns the search with one more step; the same search if nothing was measured."""
+        log = bisection.Steps(self.output.progress, quiet=self.output.quiet)
+        log.begin(search, points)
+        rule = StepRule(
+            search=search,
+            points=points,
+            criterion=self.criterion,
+            most_rounds=self.most_rounds,
+            budget_s=budget_s,
+        )
         try:
-            step = stepper.step(search, points, home / name_of(search, points), budget_s)
+            step = self._measure(rule, python, folder)
         except CannotBeMeasured as error:
             (middle,) = points[1:-1]
-            say.missing(search.labels[middle], error.why)
-            return search.without(middle, error.why)
-        say.end(step)
-        if step.left is None and not step.rounds:
-            return search
-        return search.and_then(step)
+            log.missing(search.labels[middle], str(error))
+            return search.without(middle, str(error))
+        log.end(step)
+        return search if step.left is None and not step.rounds else search.and_then(step)
+
+    def _measure(self, rule: StepRule, python: str, folder: Path) -> Step:
+        """Measures the points of a step.
+
+        Raises ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
+        """
+        search, points = rule.search, rule.points
+        try:
+            self.history.specs(search, points[1:-1], python)
+        except UsageError as error:
+            raise CannotBeMeasured(str(error)) from error
+        specs = self.history.specs(search, points, python)
+        prepared = prepare(replace(self.history.request, specs=specs), self.output)
+        errors = {label: str(error) for label, error in prepared.errors.items()}
+        require_measurable(search.labelled(points), errors)
+        folder.mkdir(exist_ok=True)
+        records = measure(prepared, folder, self.output, rule).records
+        require_measurable(prepared.labels, given_up(records))
+        return rule.step(records)
 
     def _save(self) -> None:
-        """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
+        """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
         formats.write(self.folder, KIND, bisection.plain(self._searched()))
 
     def _searched(self) -> Searched:
-        request = self.history.request
         return Searched(
             criterion=self.criterion,
             faster=self.faster,
-            scenarios=tuple(scenario.name for scenario in request.scenarios),
+            scenarios=tuple(scenario.name for scenario in self.history.request.scenarios),
             searches=tuple(self.searches),
             options=self.options,
             remarks=tuple(self.remarks),
@@ -241,8 +277,8 @@ class Bisecting:
     def _conclude(self) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
-        searched, progress = self._searched(), self.stepper.output.progress
-        report = bisection.answer(searched)
+        report = bisection.answer(self._searched())
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
-        print_answer(replace(report, links=(*report.links, ("Results", where))), progress)
+        links = (*report.links, ("Results", where))
+        print_answer(replace(report, links=links), self.output.progress)
         publish_markdown(markdown.render_answer(report), self.folder / f"{KIND}.md")

@@ -79,6 +79,11 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         groups = ([it for it in scenarios if scope.holds(it)] for scope in order)
         return [group for group in groups if group]
 
+    def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> set[str]:
+        """Names the scenarios with an open question: see ``measuring.StoppingRule``."""
+        answers = gate.judge_all(records, self.criteria, elsewhere, acceptances=self.acceptances)
+        return {scenario for answer in gate.unsettled(answers) for scenario in answer.scenarios}
+
     def conclude(self, records: Iterable[Record]) -> GateVerdict:
         return gate.conclude(
             records,

@@ -1,143 +1,217 @@
-"""Which rounds a gate still wants, and what becomes of each run."""
+"""``measure``: the runs of one comparison, for every command that makes any."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
 
+from waitbench.analysis import at_once
 from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.judging import Judgement
-from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Session
-from waitbench.model.metrics import MEMORY, SYSTEM_CALLS
+from waitbench.analysis.rule import fewest_rounds
+from waitbench.execution import plan
+from waitbench.execution import why as looking
+from waitbench.execution.bench import Bench
+from waitbench.execution.session import ROUNDS_AT_ONCE, Session
+from waitbench.model.errors import HarnessError
+from waitbench.model.metrics import MEMORY
 from waitbench.model.record import Record
 from waitbench.model.run import Result
-from waitbench.model.scenario import Scenario
-from waitbench.pipeline.concluding import Output
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.share import WHOLE
+from waitbench.model.why import Why
+from waitbench.pipeline.concluding import Output, say_so_far
 from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.preparation import Prepared
+from waitbench.pipeline.resuming import begin
+from waitbench.reporting import why as reasons
 from waitbench.reporting.progress import RunProgress
-from waitbench.store import comparisons
+from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import endings
 
-_BY_THEN = frozenset({MEMORY.key, "time_startup", "time_cpu_startup", "processes_replaced"})
-"""The keys of what else is known when the window is over."""
+
+class StoppingRule(Protocol):
+    """Decides when the rounds of a comparison suffice: a gate, or a step of a search."""
+
+    @property
+    def criteria(self) -> Sequence[Criterion]:
+        """The questions: runs need not measure anything else."""
+
+    @property
+    def most_rounds(self) -> int: ...
+
+    @property
+    def budget_s(self) -> float: ...
+
+    def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
+        """Groups scenarios that take turns, in the order in which they are measured."""
+
+    def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> Collection[str]:
+        """Names the scenarios of which more rounds could change an answer.
+
+        Those of ``elsewhere`` are measured by other machines.
+        """
 
 
-def counts_calls(gate: Gate) -> bool:
-    """Whether to count system calls, which costs workers CPU: where no gate asks something else."""
-    keys = {criterion.metric.key for criterion in gate.criteria}
-    return not keys or SYSTEM_CALLS in keys
+def measure(
+    prepared: Prepared, folder: Path, output: Output, rule: StoppingRule | None = None
+) -> Contents:
+    """Makes the runs that a folder lacks, and saves each before the next begins.
 
-
-def wakes_up(gate: Gate) -> bool:
-    """Whether to wake workers up after the window: where no gate asks of that and before alone.
-
-    A worker that does not answer takes all of its time limit.
+    Without a rule each scenario has the requested number of rounds. Raises ``HarnessError``.
     """
-    return not gate.criteria or not all(
-        one.metric.is_of_window or one.metric.is_of_services or one.metric.key in _BY_THEN
-        for one in gate.criteria
+    request = prepared.request
+    settings = {
+        **request.as_settings(),
+        "rounds": None if rule else request.typed.rounds,
+        "gate": rule if isinstance(rule, Gate) else None,
+    }
+    contents = begin(prepared, folder, settings, output.progress.print)
+    criteria = rule.criteria if rule else ()
+    # CPU and counts vary too much for one round to tell; copies share pages for certain.
+    of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
+    is_shard = request.typed.shard != WHOLE
+    recorder = RunRecorder(contents, output)
+    session = Session(
+        prepared.measurer(criteria),
+        {record.scenario: record for record in contents.records},
+        recorder,
+        concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
+        partial(at_once.differing, criteria=of_memory),
     )
+    try:
+        with recorder:
+            _carry_out(session, prepared, rule, recorder)
+            for scenario in request.here if request.typed.why else ():
+                _explain(scenario, session.measurer.bench, folder, recorder)
+    except endings.Ended:
+        say_so_far(contents, output)
+        comparisons.export(folder, contents.records)
+        raise
+    comparisons.finish(folder, contents.records)
+    return contents
 
 
-def side_by_side(
-    scenarios: Iterable[Scenario], records: Mapping[str, Record], criteria: Iterable[Criterion]
+def concurrent_scenarios(
+    scenarios: Iterable[Scenario],
+    criteria: Iterable[Criterion],
+    topology: Topology,
+    *,
+    is_shard: bool = False,
 ) -> frozenset[str]:
-    """The scenarios of which revisions may run at once: those that idle.
+    """Names the scenarios whose runs may be concurrent if the baseline idles.
 
-    But not where a criterion of the user's asks what else the machine did: nobody knows for which
-    revision. What the default one allows is known beside all (``execution.session``). Nor where
-    anything but a number has a limit: copies share pages, and find caches warm.
+    Not so where the user asks for CPU of other programs, which cannot be told apart by revision;
+    the default question allows as much beside a batch (``execution.session``). Nor where anything
+    but a count has a limit: copies share pages, and find caches warm.
     """
-    alone = [
-        one
-        for one in criteria
-        if (one.metric.key.startswith("machine_") and one not in DEFAULTS)
-        or (one.metric.unit != "count" and one.limit is not None)
+    apart = [
+        criterion
+        for criterion in criteria
+        if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
+        or (criterion.metric.unit != "count" and criterion.limit is not None)
     ]
     return frozenset(
-        one.name
-        for one in scenarios
-        if one.idles and not any(asked.scope.holds(records[one.name]) for asked in alone)
+        scenario.name
+        for scenario in scenarios
+        if scenario.idles
+        and not (scenario.is_command and is_shard)
+        and not (scenario.is_command and scenario.started_as(topology).processes > 1)
+        and not any(criterion.scope.holds(scenario) for criterion in apart)
     )
 
 
-class GateGuide:
-    """Wants more rounds of a scenario while any question about it could be settled by them."""
+def _carry_out(
+    session: Session, prepared: Prepared, rule: StoppingRule | None, progress: RunProgress
+) -> None:
+    request, labels, records = prepared.request, prepared.labels, session.records
+    if not labels:
+        return
+    if rule is not None:
+        elsewhere = prepared.new_records(request.elsewhere)
+        guide, groups = Guide(rule, records, elsewhere.values()), rule.groups(request.here)
+        if isinstance(rule, Gate):
+            progress.expect(rule.budget_s, _fewest_s(session, groups, labels))
+        session.carry_out_until(guide, groups, labels, rule.most_rounds, rule.budget_s)
+        return
+    done = {
+        (record.scenario, run.label, run.round)
+        for record in records.values()
+        for run in record.measurements
+    }
+    runs = plan.schedule(request.here, labels, request.typed.rounds, done, session.seed)
+    session.carry_out(runs)
+
+
+def _fewest_s(
+    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str]
+) -> float:
+    """The expected time after the first round before which the gate has no certain answer."""
+    fewest = fewest_rounds(max(map(len, groups), default=1)) - 1
+    lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
+    return sum(
+        # Some concurrent rounds together take as long as one run.
+        it.expected_s * (rounds / ROUNDS_AT_ONCE if it.name in session.side_by_side else runs)
+        for it, rounds in lacking
+        for runs in [rounds * len(labels)]
+        if rounds > 0
+    )
+
+
+def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:
+    """Writes who wakes up in one more run of each revision, of which no figure is taken."""
+    samples: list[Why] = []
+    for label in bench.environments:
+        if bench.what_is_missing(scenario, label) is not None:
+            continue
+        progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
+        try:
+            samples.append(looking.record(scenario, label, bench))
+        except HarnessError as error:
+            progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
+    if samples:
+        why.write(folder, scenario.name, samples)
+    for sample in samples:
+        why.write_folded(folder, scenario.name, sample.label, reasons.folded(sample))
+
+
+class Guide:
+    """Applies a stopping rule to records while they grow: see ``execution.session``."""
 
     def __init__(
-        self,
-        asked: Gate,
-        records: Mapping[str, Record],
-        elsewhere: Iterable[Record] = (),
+        self, rule: StoppingRule, records: Mapping[str, Record], elsewhere: Iterable[Record] = ()
     ) -> None:
-        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs."""
-        self._asked = asked
-        self._records = tuple(records.values())
+        self._rule = rule
+        self._records = records
         self._elsewhere = tuple(elsewhere)
-        self._seen: object = None
-        self._unsettled: tuple[Judgement, ...] = ()
+        self._results: object = None
+        self._unsettled: Collection[str] = ()
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds of a scenario would change anything that matters.
-
-        So does a round in which a run failed in an earlier session.
-        """
-        self._judge()
-        (record,) = (record for record in self._records if record.scenario == scenario)
-        if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
-            return True
-        return any(scenario in judgement.scenarios for judgement in self._unsettled)
+        """Whether more rounds could change an answer, or an earlier session has a failed round."""
+        self._update()
+        repeats = self._records[scenario].awaits_repeats
+        return scenario in self._unsettled or any(it <= self._rule.most_rounds for it in repeats)
 
     def is_over(self) -> bool:
-        """Whether nothing more need be measured at all."""
-        self._judge()
-        return judging.is_too_disturbed(self._records)
+        return judging.is_too_disturbed(self._records.values())
 
-    def _judge(self) -> None:
-        """Judges anew, if anything was measured since the last time."""
-        seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
-        if seen == self._seen:
-            return
-        judgements = judging.judge_all(
-            self._records,
-            self._asked.criteria,
-            self._elsewhere,
-            acceptances=self._asked.acceptances,
-        )
-        self._unsettled = judging.unsettled(judgements)
-        self._seen = seen
+    def _update(self) -> None:
+        records = tuple(self._records.values())
+        results = [(list(record.measurements), len(record.outcomes)) for record in records]
+        if results != self._results:
+            self._unsettled = self._rule.unsettled(records, self._elsewhere)
+            self._results = results
 
 
 class RunRecorder(RunProgress):
-    """Shows the runs of a comparison as they end, and keeps them; see ``session.Observer``."""
+    """Shows the runs of a comparison as they end, and saves them; see ``session.Observer``."""
 
     def __init__(self, contents: Contents, output: Output) -> None:
         super().__init__(output.progress, quiet=output.quiet)
         self._contents = contents
 
-    @contextmanager
-    def session(
-        self,
-        measurer: Measurer,
-        idle: frozenset[str] = frozenset(),
-        differing: Callable[[Record], str] = lambda _record: "",
-    ) -> Iterator[Session]:
-        """A session that adds to the comparison, which is finished after the block.
-
-        In scenarios that are ``idle`` revisions may run at once; see ``Session.differing``. What
-        leaves the block by an exception stays unfinished, and can be resumed.
-        """
-        folder, records = self._contents.folder, self._contents.records
-        try:
-            with self:
-                by_name = {one.scenario: one for one in records}
-                yield Session(measurer, by_name, self, idle, differing)
-        except endings.Ended:
-            comparisons.export(folder, records)
-            raise
-        comparisons.finish(folder, records)
-
     def keep(self, record: Record, result: Result) -> None:
-        """A result belongs to the record now."""
         comparisons.append(self._contents.folder, record, result)

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 from msgspec import structs
 
+from waitbench.analysis.criteria import Criterion
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Maker
 from waitbench.execution.bench import Bench
@@ -13,7 +14,7 @@ from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts
 from waitbench.model.errors import HarnessError
-from waitbench.model.metrics import Instruments
+from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
@@ -39,11 +40,14 @@ class Prepared:
         """Those of the revisions that can be measured."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
-    def measurer(self, *, counts_calls: bool = True, wakes_up: bool = True) -> Measurer:
-        """What measures these environments; to count system calls costs the workers CPU.
+    def measurer(self, criteria: Sequence[Criterion]) -> Measurer:
+        """Returns what measures the environments, and no more than criteria need, if there are any.
 
-        To wake workers up after the window takes as long as they take to answer.
+        Counting system calls costs workers CPU. Waking a worker up after its window takes up to its
+        time limit.
         """
+        metrics = [criterion.metric for criterion in criteria]
+        counts_calls = not metrics or any(metric.key == SYSTEM_CALLS for metric in metrics)
         bench = Bench(
             engine=self.request.engine,
             environments=self.environments,
@@ -51,7 +55,7 @@ class Prepared:
             cache=self.request.cache,
             time_limit_s=self.request.typed.time_limit_s,
             instruments=self.request.instruments if counts_calls else Instruments(),
-            wakes_up=wakes_up,
+            wakes_up=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
         )
         return Measurer(self.hyperfine, bench)
 
@@ -76,6 +80,11 @@ class Prepared:
             scenarios=tuple(new_record(one, self.context).facts for one in self.request.scenarios),
             share=None if self.request.share.is_whole else self.request.share,
         )
+
+
+def _is_known_by_end_of_window(metric: Metric) -> bool:
+    earlier = {MEMORY.key, "time_startup", "time_cpu_startup", "processes_replaced"}
+    return metric.is_of_window or metric.is_of_services or metric.key in earlier
 
 
 def new_record(scenario: Scenario, context: Context) -> Record:
