@@ -13,7 +13,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
-from waitbench.model.share import Share
+from waitbench.model.shard import Shard
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
@@ -109,7 +109,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
 
-HALF = Share(scenarios=("one",), of=("one", "two"), index=1, number=2)
+HALF = Shard(scenarios=("one",), of=("one", "two"), index=1, number=2)
 GATE = Gate(criteria=parse(["cpu:5%"], METRICS), most_rounds=30)
 
 

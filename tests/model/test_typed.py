@@ -4,7 +4,7 @@ import pytest
 
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
-from waitbench.model.share import Shard
+from waitbench.model.shard import Shard
 
 FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
 
@@ -23,7 +23,7 @@ def test_shares_take_about_equally_long(
     lengths: dict[str, float], shares: list[tuple[str, ...]]
 ) -> None:
     number = len(shares)
-    dealt = [Shard(index=index, number=number).of(lengths) for index in range(1, number + 1)]
+    dealt = [Shard(index=index, number=number).dealt(lengths) for index in range(1, number + 1)]
     assert [share.scenarios for share in dealt] == shares
 
 
@@ -42,9 +42,9 @@ def test_what_is_not_a_share_is_refused_with_an_example(texts: list[str], says: 
 
 def test_more_shares_than_scenarios_are_refused() -> None:
     assert Shard.parse(" 2/4 ") == Shard(index=2, number=4)
-    assert Shard.parse("2/4").of(FOUR).title == "Share 2 of 4"
+    assert Shard.parse("2/4").dealt(FOUR).title == "Share 2 of 4"
     with pytest.raises(UsageError, match=r"--shard 1/5: there are only 4 scenarios"):
-        Shard.parse("1/5").of(FOUR)
+        Shard.parse("1/5").dealt(FOUR)
 
 
 @pytest.mark.parametrize(

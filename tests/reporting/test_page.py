@@ -15,7 +15,7 @@ from tests.reporting.made_up import contents_of, page_of, stored, trends_of
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
-from waitbench.model.share import Share
+from waitbench.model.shard import Shard
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.criteria import parse
@@ -123,7 +123,7 @@ def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
 def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     runs = {"a": [times(1, 1 + n / 50, 1) for n in range(5)], "b": [times(1, 2, 1)] * 5}
     record = make_record(runs)
-    share = Share(
+    share = Shard(
         scenarios=(record.scenario,), of=(record.scenario, "elsewhere"), index=1, number=2
     )
     whole = contents_of(record)

@@ -25,7 +25,7 @@ from waitbench.environments.virtualenvs import Maker
 from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
-from waitbench.model.share import WHOLE, Shard
+from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
@@ -33,7 +33,7 @@ from waitbench.pipeline.preparation import contestant
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import shares
+from waitbench.store import shards
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
@@ -55,7 +55,7 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
     Raises ``HarnessError``.
     """
-    if request.dataflow or request.scan or request.shard != WHOLE:
+    if request.dataflow or request.scan or not request.shard.is_whole:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
@@ -143,12 +143,12 @@ def _measured(
         futures.append(client.submit(run_share, *whole, key=key, pure=False))
     for future in distributed.as_completed(futures, loop=client.loop):
         index = indices[future.key]
-        names = ", ".join(Shard(index=index, number=number).of(expected_s).scenarios)
+        names = ", ".join(Shard(index=index, number=number).dealt(expected_s).scenarios)
         kept = kept_in(folder.parent)
         with _explained(f"{names}: the share is lost", kept):
             worker, last_words, packed = future.result()
         try:
-            shares.unpack(packed, folder / str(index))
+            shards.unpack(packed, folder / str(index))
         except UsageError as error:
             raise HarnessError(f"{names}, on {worker}: {last_words or error}\n{kept}") from error
         yield f"{names}: measured on {worker}"
@@ -157,7 +157,7 @@ def _measured(
 def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
     """Merges the shares into the folder."""
     measured = [*(folder / SHARES).glob("*[0-9]")]
-    whole, records = shares.merge([shares.read(one) for one in measured])
+    whole, records = shards.merge([shards.read(path) for path in measured])
     # As a comparison on this machine would have recorded it: there, what was built is a file.
     facts = [
         one.facts and structs.replace(one.facts, compiler=spec.compiler or one.facts.compiler)
@@ -170,7 +170,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         revisions=tuple(map(contestant, specs, facts)),
     )
     records = [structs.replace(record, context=whole) for record in records]
-    contents = shares.write(folder, whole, records, measured)
+    contents = shards.write(folder, whole, records, measured)
     files.remove(folder / SHARES)
     return contents
 

@@ -17,7 +17,7 @@ import distributed
 from tornado.ioloop import PeriodicCallback
 
 from waitbench.model.errors import UsageError
-from waitbench.store import shares
+from waitbench.store import shards
 from waitbench.system import installation, locks
 from waitbench.system.instruments import find_instruments
 from waitbench.system.processes import tail
@@ -80,7 +80,7 @@ def run_share(
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         _run(key, ("compare", *arguments, "--results", "results"), folder, lock)
-        return str(worker.name), tail(folder / "stderr"), shares.packed(folder / "results")
+        return str(worker.name), tail(folder / "stderr"), shards.packed(folder / "results")
 
 
 def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:

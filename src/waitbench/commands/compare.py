@@ -10,7 +10,7 @@ from waitbench.analysis.rule import LOOKS
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.scan import Scan
-from waitbench.model.share import Shard
+from waitbench.model.shard import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude

@@ -8,7 +8,7 @@ import typer
 from waitbench.commands import options
 from waitbench.pipeline.concluding import Output, conclude
 from waitbench.pipeline.gating import gate_of
-from waitbench.store import folders, shares
+from waitbench.store import folders, shards
 
 EXAMPLES = """
 \b
@@ -36,10 +36,10 @@ def merge(
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    whole, records = shares.merge([shares.read(folder) for folder in named])
+    whole, records = shards.merge([shards.read(folder) for folder in named])
     gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
-        contents = shares.write(folder, whole, records, named)
+        contents = shards.write(folder, whole, records, named)
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

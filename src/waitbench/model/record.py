@@ -24,7 +24,7 @@ from waitbench.model.run import (
 )
 from waitbench.model.scan import ScanPoint
 from waitbench.model.scenario import LAUNCHER
-from waitbench.model.share import Share
+from waitbench.model.shard import Shard
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -125,7 +125,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     settings: Mapping[str, Any] = {}
     scenarios: tuple[ScenarioFacts, ...] = ()
     """All scenarios, including those measured elsewhere."""
-    share: Share | None = None
+    share: Shard | None = None
     """``None`` where all scenarios are measured here."""
     finished: bool = False
 
@@ -175,9 +175,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         }
 
     @property
-    def here(self) -> Share:
+    def here(self) -> Shard:
         names = tuple(it.scenario for it in self.scenarios)
-        return self.share or Share(scenarios=names, of=names)
+        return self.share or Shard(scenarios=names, of=names)
 
 
 class Record(ScenarioFacts, kw_only=True):

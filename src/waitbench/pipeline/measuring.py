@@ -19,7 +19,6 @@ from waitbench.model.metrics import MEMORY
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.share import WHOLE
 from waitbench.model.why import Why
 from waitbench.pipeline.concluding import Output, say_so_far
 from waitbench.pipeline.gating import Gate
@@ -72,7 +71,7 @@ def measure(
     criteria = rule.criteria if rule else ()
     # CPU and counts vary too much for one round to tell; copies share pages for certain.
     of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
-    is_shard = request.typed.shard != WHOLE
+    is_shard = not request.shard.is_whole
     recorder = RunRecorder(contents, output)
     session = Session(
         prepared.measurer(criteria),

@@ -78,7 +78,7 @@ class Prepared:
             self.context,
             settings=dict(settings),
             scenarios=tuple(new_record(one, self.context).facts for one in self.request.scenarios),
-            share=None if self.request.share.is_whole else self.request.share,
+            share=None if self.request.shard.is_whole else self.request.shard,
         )
 
 

@@ -18,7 +18,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.share import WHOLE, Shard, Share
+from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
@@ -47,7 +47,6 @@ class Request:
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
     shard: Shard = WHOLE
-    """Which share of the scenarios to measure."""
     scan: Scan | None = None
     """The parameter that each scenario is measured at several values of."""
     by_defaults: bool = False
@@ -80,8 +79,8 @@ class ValidRequest:
     """Whose revisions these are."""
     scenarios: tuple[Scenario, ...]
     """All of the comparison."""
-    share: Share
-    """Which of them are measured here."""
+    shard: Shard
+    """The scenarios that are measured here."""
     topology: Topology
     repository: Repository | None
     """Where its commits are, if it has any."""
@@ -98,12 +97,12 @@ class ValidRequest:
     @property
     def here(self) -> tuple[Scenario, ...]:
         """The scenarios that are measured here."""
-        return tuple(one for one in self.scenarios if one.name in self.share.scenarios)
+        return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
 
     @property
     def elsewhere(self) -> tuple[Scenario, ...]:
         """The others."""
-        return tuple(one for one in self.scenarios if one.name not in self.share.scenarios)
+        return tuple(it for it in self.scenarios if it.name not in self.shard.scenarios)
 
     def as_settings(self) -> dict[str, object]:
         """What it asks for besides revisions, topology and scenarios, for the result files."""
@@ -123,10 +122,10 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     variables.require_passed()
     engine = request.engine
     topology = _topology(request, engine)
-    if request.scan is not None and request.shard != WHOLE:
+    if request.scan is not None and not request.shard.is_whole:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine)
-    share = request.shard.of({one.name: one.expected_s for one in chosen})
+    shard = request.shard.dealt({scenario.name: scenario.expected_s for scenario in chosen})
     found = find_instruments()
     _require_metrics(request, chosen, found)
     cache = Cache()
@@ -139,7 +138,7 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         typed=request,
         engine=engine,
         scenarios=chosen,
-        share=share,
+        shard=shard,
         topology=topology,
         repository=repository,
         specs=specs,

@@ -11,7 +11,7 @@ from tests.sharing import part
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.store import comparisons, shares
+from waitbench.store import comparisons, shards
 from waitbench.store.comparisons import COMPARISON_NAME
 
 NAMES = ("one", "two", "three")
@@ -29,12 +29,12 @@ def whole(tmp_path: Path) -> Path:
 
 
 def merged(*folders: Path) -> tuple[Context, Sequence[Record]]:
-    return shares.merge([shares.read(folder) for folder in folders])
+    return shards.merge([shards.read(folder) for folder in folders])
 
 
 def write_merged(to: Path, *folders: Path) -> None:
     to.mkdir()
-    shares.write(to, *merged(*folders), folders)
+    shards.write(to, *merged(*folders), folders)
 
 
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
@@ -126,20 +126,20 @@ def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
     first, _second = part(whole, 2)
     change(first, lambda content: content.update(finished=False))
     with pytest.raises(UsageError, match=r"not finished.*--resume"):
-        shares.read(first)
+        shards.read(first)
     (first / "runs.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
-        shares.read(first)
+        shards.read(first)
 
 
 def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
     first, *_ = part(whole, 3)
     place = tmp_path / "1"
-    shares.unpack(shares.packed(first), place)
-    assert shares.packed(place) == shares.packed(first)
-    assert len(shares.packed(first)) == 4
+    shards.unpack(shards.packed(first), place)
+    assert shards.packed(place) == shards.packed(first)
+    assert len(shards.packed(first)) == 4
     with pytest.raises(UsageError):
-        shares.unpack(shares.packed(tmp_path / "nowhere"), tmp_path / "2")
+        shards.unpack(shards.packed(tmp_path / "nowhere"), tmp_path / "2")
     assert not (tmp_path / "2").exists()
 
 
@@ -151,7 +151,7 @@ def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path:
     for name in ("../../outside", "/outside", "a\tb", ""):
         change(whole, name_scan(name))
         with pytest.raises(UsageError, match=r"scan\.scenario"):
-            shares.read(whole)
+            shards.read(whole)
     change(whole, lambda content: content["scenarios"][0].update(scan=None))
     secret = tmp_path / "secret"
     secret.write_text("secret")

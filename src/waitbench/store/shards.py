@@ -1,6 +1,6 @@
 """Shares of one comparison, each measured on a machine of its own, and merged.
 
-Each scenario comes whole from one share: no figure mixes machines.
+Each scenario comes whole from one shard: no figure mixes machines.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record, RevisionRecord
-from waitbench.model.share import Share
+from waitbench.model.shard import Shard
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents
 from waitbench.store.formats import reading
@@ -24,7 +24,7 @@ _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
 
 
 def read(folder: Path) -> Contents:
-    """Reads a finished comparison, or a share of one. Raises ``UsageError`` for anything else."""
+    """Reads a finished comparison, or a shard of one. Raises ``UsageError`` for anything else."""
     contents = comparisons.read(folder)
     if not contents.comparison.finished:
         raise UsageError(
@@ -33,22 +33,22 @@ def read(folder: Path) -> Contents:
     return contents
 
 
-def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
-    """Merges all shares of a comparison into its header and its records.
+def merge(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
+    """Merges all shards of a comparison into its header and its records.
 
     Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
     """
-    in_order = sorted(shares, key=lambda share: share.comparison.here.index or 0)
-    contexts = [share.comparison for share in in_order]
-    # Taken from a share that has an environment for the revision, if there is one.
+    in_order = sorted(shards, key=lambda shard: shard.comparison.here.index)
+    contexts = [shard.comparison for shard in in_order]
+    # Taken from a shard that has an environment for the revision, if there is one.
     revisions = tuple(
         next((revision for revision in versions if revision.facts is not None), versions[0])
         for versions in zip(*(context.revisions for context in contexts), strict=False)
     )
-    for share in in_order[1:]:
-        _require_alike(in_order[0], share, revisions)
+    for shard in in_order[1:]:
+        _require_alike(in_order[0], shard, revisions)
     _require_whole([context.here for context in contexts])
-    by_name = {record.scenario: record for share in in_order for record in share.records}
+    by_name = {record.scenario: record for shard in in_order for record in shard.records}
     first = contexts[0]
     records = [by_name[name] for name in first.here.of]
     for record in records:
@@ -66,12 +66,12 @@ def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
 
 
 def write(
-    folder: Path, whole: Context, records: Sequence[Record], shares: Iterable[Path]
+    folder: Path, whole: Context, records: Sequence[Record], shards: Iterable[Path]
 ) -> Contents:
-    """Writes a merged comparison, and copies the stacks of its shares. Raises ``HarnessError``."""
+    """Writes a merged comparison, and copies the stacks of its shards. Raises ``HarnessError``."""
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
-    for path in (path for share in shares for path in why.paths(share)):
+    for path in (path for shard in shards for path in why.paths(shard)):
         with reading(path):
             text = files.read(path).decode("utf-8", "replace")
         files.write_text(folder / path.name, text)
@@ -84,7 +84,7 @@ def packed(folder: Path) -> Mapping[str, bytes]:
 
 
 def unpack(content: Mapping[str, bytes], folder: Path) -> None:
-    """Writes a finished share of a trusted machine. Raises ``UsageError`` and writes no other."""
+    """Writes a finished shard of a trusted machine. Raises ``UsageError`` and writes no other."""
     half = folder.with_name(f"{folder.name}.part")
     files.remove(half)
     half.mkdir()
@@ -114,14 +114,14 @@ def _in_common(context: Context, known: Sequence[RevisionRecord]) -> dict[str, A
     }
 
 
-def _require_whole(shares: Sequence[Share]) -> None:
-    measured = Counter(name for share in shares for name in share.scenarios)
+def _require_whole(shards: Sequence[Shard]) -> None:
+    measured = Counter(name for shard in shards for name in shard.scenarios)
     for name, number in measured.items():
         if number > 1:
             raise UsageError(
                 f"{name} was measured in {number} of these folders, and runs of two machines make "
                 "no round. Name each share once."
             )
-    missing = [name for name in shares[0].of if name not in measured]
+    missing = [name for name in shards[0].of if name not in measured]
     if missing:
         raise UsageError(f"A share is missing: no folder has {', '.join(missing)}.")
