@@ -1,7 +1,7 @@
-"""One comparison on many machines: a share for each scenario, a task of a dask scheduler each.
+"""One comparison on many machines: a shard for each scenario, a task of a dask scheduler each.
 
-What is validated, built, judged and reported is that of a comparison on this machine. A share is
-what ``compare --shard I/N`` measures, and is on this disk as soon as its worker has finished it.
+This machine validates, builds, judges and reports. A worker runs ``compare --shard I/N``, and the
+results are on this disk as soon as it has finished.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import contestant
+from waitbench.pipeline.preparation import revision_record
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
@@ -38,7 +38,7 @@ from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
 SHARES = ".shares"
-"""The folder, in that of a comparison, of finished shares until they are merged."""
+"""The folder, in that of a comparison, of finished shards until they are merged."""
 
 
 @contextmanager
@@ -155,19 +155,18 @@ def _measured(
 
 
 def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
-    """Merges the shares into the folder."""
     measured = [*(folder / SHARES).glob("*[0-9]")]
     whole, records = shards.merge([shards.read(path) for path in measured])
-    # As a comparison on this machine would have recorded it: there, what was built is a file.
+    # As a comparison on this machine would record them: a worker gets a build as a file.
     facts = [
-        one.facts and structs.replace(one.facts, compiler=spec.compiler or one.facts.compiler)
-        for one, spec in zip(whole.revisions, specs, strict=True)
+        it.facts and structs.replace(it.facts, compiler=spec.compiler or it.facts.compiler)
+        for it, spec in zip(whole.revisions, specs, strict=True)
     ]
     whole = structs.replace(
         whole,
         argv=valid.typed.argv,
         mixed_origins=origins.is_mixed(specs),
-        revisions=tuple(map(contestant, specs, facts)),
+        revisions=tuple(map(revision_record, specs, facts)),
     )
     records = [structs.replace(record, context=whole) for record in records]
     contents = shards.write(folder, whole, records, measured)
@@ -177,9 +176,9 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
 
 @contextmanager
 def _connected(address: str, required: Mapping[str, str]) -> Iterator[distributed.Client]:
-    """A client of a scheduler whose workers are fit.
+    """Connects to a scheduler.
 
-    Raises ``HarnessError`` where no scheduler or worker answers, ``UsageError`` for an unfit one.
+    Raises ``HarnessError`` if no scheduler or worker answers, ``UsageError`` for an unfit worker.
     """
     for name in ("distributed", "distributed.client", "tornado", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -195,12 +194,12 @@ def _connected(address: str, required: Mapping[str, str]) -> Iterator[distribute
 
 
 @contextmanager
-def _explained(what: str, then: str = "") -> Iterator[None]:
-    """Raises ``HarnessError`` for what dask raises, and leaves our own errors as they are."""
+def _explained(problem: str, remedy: str = "") -> Iterator[None]:
+    """Turns errors of dask into a ``HarnessError``."""
     try:
         yield
     except HarnessError:
         raise
     except (CancelledError, Exception) as error:
         why = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise HarnessError(f"{what}: {why}. {then}".rstrip()) from error
+        raise HarnessError(f"{problem}: {why}. {remedy}".rstrip()) from error

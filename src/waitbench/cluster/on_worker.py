@@ -1,6 +1,6 @@
-"""What dask's workers do: describe themselves, and run a share in a process of its own.
+"""The tasks of dask's workers: to describe themselves, and to run a shard in a process of its own.
 
-dask imports this module by its name, so a worker's environment has waitbench. While a share is
+dask imports this module by its name, so a worker's environment has waitbench. While a shard is
 measured its worker sleeps: dask's timers are stopped, and nothing is polled.
 """
 
@@ -23,16 +23,16 @@ from waitbench.system.instruments import find_instruments
 from waitbench.system.processes import tail
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.share_process")
-"""What starts waitbench so that it ends with this worker; a command follows."""
+"""Starts waitbench so that it ends with this worker; a command follows."""
 START = "dask worker ADDRESS --nthreads 1 --no-nanny"
 Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
-"""What ``run_share`` is called with."""
+"""The arguments of ``run_share``."""
 _processes: dict[Any, "subprocess.Popen[bytes] | None"] = {}
-"""Of shares, by the key of the task; ``None`` before it is started."""
+"""The processes of shards by the key of the task; ``None`` before the start."""
 
 
 def identity() -> Mapping[str, str]:
-    """What machines must have in common for their figures to be compared, as it is here."""
+    """The facts that machines must have in common for their figures to be compared."""
     return {
         "waitbench": installation.version_now(),
         "Python": platform.python_version(),
@@ -42,11 +42,11 @@ def identity() -> Mapping[str, str]:
 
 def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
     """Raises ``UsageError`` on a worker whose figures could not be compared, or are disturbed."""
-    found = identity()
-    for what, value in wanted.items():
-        if found[what] != value:
+    here = identity()
+    for name, value in wanted.items():
+        if here[name] != value:
             raise UsageError(
-                f"The worker {dask_worker.name} differs in {what}: {found[what]} there, {value} "
+                f"The worker {dask_worker.name} differs in {name}: {here[name]} there, {value} "
                 "here. Their figures cannot be compared."
             )
     profiles = dask.config.get("distributed.worker.profile.enabled")
@@ -61,10 +61,10 @@ def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
 def run_share(
     arguments: Sequence[str], files: Mapping[str, bytes], wanted: Mapping[str, str]
 ) -> tuple[str, str, Mapping[str, bytes]]:
-    """The task: runs ``compare`` in a folder that has these files.
+    """Runs ``compare`` in a folder that has these files.
 
     Returns the name of the worker, the last lines of stderr, and the files of the results. Raises
-    ``UsageError`` on a worker that differs, as one that came late may.
+    ``UsageError`` on a worker that differs, as late ones may.
     """
     worker = distributed.get_worker()
     require_same(wanted, worker)
@@ -84,7 +84,7 @@ def run_share(
 
 
 def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
-    """Runs a command until it ends, or nobody wants it any more."""
+    """Runs a command until it ends, or its task is cancelled."""
     with (folder / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
             [*PROGRAM, *command],
@@ -92,7 +92,7 @@ def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            # While it lives no other share is measured on this host, even if this worker is killed.
+            # While it lives no other shard is measured on this host, even if this worker is killed.
             pass_fds=(lock,),
             # A Ctrl-C that is meant for the worker reaches it by the worker.
             start_new_session=True,
@@ -107,7 +107,7 @@ def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
 
 
 class _Ending(distributed.WorkerPlugin):
-    """Ends the process of a share that nobody wants any more."""
+    """Ends the process of a task that is cancelled."""
 
     def transition(self, key: Any, start: str, finish: str, **_: object) -> None:
         """dask calls this whenever a task changes its state."""
@@ -123,7 +123,7 @@ class _Ending(distributed.WorkerPlugin):
 
 
 def _prepare(worker: Any) -> None:
-    """Has a worker heed who wants a share, and stops its timers. Runs in the worker's loop."""
+    """Has a worker heed cancelled tasks, and stops its timers. Runs in the worker's loop."""
     if "waitbench" not in worker.plugins:
         worker.plugins["waitbench"] = _Ending()
         for callback in worker.periodic_callbacks.values():

@@ -7,7 +7,7 @@ import threading
 
 
 def end_with_stdin() -> None:
-    """Ends this process in order when stdin ends."""
+    """Ends this process by SIGTERM at the end of stdin."""
 
     def wait() -> None:
         os.read(0, 1)  # nobody writes

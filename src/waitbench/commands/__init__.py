@@ -23,52 +23,36 @@ from waitbench.system import (
     variables,
 )
 
-COMMANDS: Mapping[str, str] = {
-    **{
-        name: f"waitbench.commands.{name}"
-        for name in (
-            "compare",
-            "merge",
-            "plot",
-            "report",
-            "history",
-            "track",
-            "bisect",
-            "workers",
-            "look",
-            "scenarios",
-            "doctor",
-        )
-    },
-}
-"""The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
+_NAMES = "compare merge plot report history track bisect workers look scenarios doctor"
+COMMANDS: Mapping[str, str] = {name: f"waitbench.commands.{name}" for name in _NAMES.split()}
+"""The module of each command, with a function of its name, and ``EXAMPLES`` for the end of help.
 
-Modules are imported by name: to start one command loads what that one takes.
+A command starts without the modules of the others, which are imported by name.
 """
 
 
 class _Command(TyperCommand):
-    """A command whose usage is what the user types, with arguments as other programs write them."""
+    """A command whose usage has the program as the user called it, and arguments by their names."""
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         arguments = [param for param in self.get_params(ctx) if isinstance(param, TyperArgument)]
-        names = [f"{one.metavar}{'' if one.nargs == 1 else '...'}" for one in arguments]
-        pieces = [
-            name if one.required else f"[{name}]"
-            for one, name in zip(arguments, names, strict=True)
+        names = [f"{it.metavar}{'' if it.nargs == 1 else '...'}" for it in arguments]
+        words = [
+            name if argument.required else f"[{name}]"
+            for argument, name in zip(arguments, names, strict=True)
         ]
         formatter.write_usage(
-            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *pieces])
+            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *words])
         )
 
 
 def make_app(*names: str) -> typer.Typer:
-    """The command line with these commands; with every one if none is named, or an unknown one."""
+    """The command line with some commands; with all if none is named, or an unknown one."""
     app = typer.Typer(
         help="Measures the CPU that stream-processing workers use while they wait, across "
         "revisions of bytewax.",
         no_args_is_help=True,
-        # A clone's scripts are called by their paths: a shell completes what is installed.
+        # Shells complete installed programs only, and a clone's scripts are called by path.
         add_completion=places.IS_INSTALLED,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -112,23 +96,23 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")
     with variables.only_listed():
-        code, said = _run()
+        code, message = _run()
         if endings.was_ended():
-            # Threads may still be waiting for what they have started.
+            # Threads may still be waiting for their children.
             endings.kill_descendants()
         code = _flush(code)
-        if said:
+        if message:
             with suppress(OSError):
-                said = streams.printable(f"{installation.program_name()}: {said}")
-                print(said, file=sys.stderr, flush=True)
+                message = streams.printable(f"{installation.program_name()}: {message}")
+                print(message, file=sys.stderr, flush=True)
         if endings.was_ended():
             os._exit(code)
         return code
 
 
 def _run() -> tuple[int, str]:
-    """The exit code, and what is to be said on stderr."""
-    said = ""
+    """Returns the exit code, and the message for stderr."""
+    message = ""
     try:
         with endings.interruptible():
             code = int(
@@ -140,26 +124,26 @@ def _run() -> tuple[int, str]:
     except typer.Exit as ending:
         code = ending.exit_code
     except HarnessError as error:
-        code, said = error.exit_code, str(error)
+        code, message = error.exit_code, str(error)
     except TyperException as error:
-        code, said = ExitCode.USAGE, f"{error.format_message()} Try --help."
+        code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
     except (endings.Ended, KeyboardInterrupt, typer.Abort):
-        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
     except (BrokenPipeError, SystemExit):  # typer makes the one of the other
-        # Whoever reads has had enough, as head has: that is no news, but for what is unfinished.
-        code, said = ExitCode.FAILED, ""
+        # The reader, such as head, has had enough, which matters to unfinished work only.
+        code, message = ExitCode.FAILED, ""
         if endings.has_note():
-            said = f"the reader of the output went away. {endings.note()}"
+            message = f"the reader of the output went away. {endings.note()}"
     except Exception as error:
-        code, said = ExitCode.FAILED, crashes.explain(error)
+        code, message = ExitCode.FAILED, crashes.explain(error)
     if endings.was_ended() and code != ExitCode.INTERRUPTED:
-        # What the end of it broke is no news.
-        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
-    return code, said
+        # The interruption caused the other error.
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+    return code, message
 
 
 def _flush(code: int) -> int:
-    """Writes out what is left; 3 where it cannot be written: the interpreter would say 120."""
+    """Flushes stdout. Returns the exit code: 3 on an error, not the interpreter's 120."""
     stream = sys.__stdout__ or sys.stdout
     try:
         stream.flush()
@@ -167,7 +151,7 @@ def _flush(code: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if error.errno != errno.EPIPE:
             with suppress(OSError):
-                said = f"the output cannot be written: {error.strerror}."
-                print(f"{installation.program_name()}: {said}", file=sys.stderr)
+                message = f"the output cannot be written: {error.strerror}."
+                print(f"{installation.program_name()}: {message}", file=sys.stderr)
         return int(code or ExitCode.FAILED)
     return code

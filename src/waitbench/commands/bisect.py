@@ -1,4 +1,4 @@
-"""``bisect``: which release, or which commit, changed what a worker costs."""
+"""``bisect``: the release, or the commit, that changed the cost of a worker."""
 
 import time
 from dataclasses import dataclass, field, replace

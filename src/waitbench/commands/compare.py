@@ -1,4 +1,4 @@
-"""``compare``: the main job, as it is typed."""
+"""``compare``: the main job."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,11 +38,11 @@ Examples:
 """
 
 
-_OF_THE_WHOLE = (
+_NOT_OF_SHARDS = (
     "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
-"""What --on sees to itself: shares are given every other option as it was typed."""
+"""Options that --on applies itself; shards get all others as they were typed."""
 ROUNDS, GATE_ROUNDS = 5, LOOKS[-1]
 _EARLIER_LOOKS = ", ".join(map(str, LOOKS[:-1]))
 
@@ -145,37 +145,37 @@ def compare(
         with_defaults=gate,
         with_limits_of_file=gate or (len(revisions or ()) == 1 and scan is None),
     )
-    asked = Gate(
+    questions = Gate(
         criteria=criteria,
         most_rounds=gating.last_look(GATE_ROUNDS if rounds is None or not criteria else rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",
         acceptances=gating.read_accepted(accepted, request.worker) if accepted else (),
     )
-    asked_for = replace(
+    request = replace(
         request,
         revisions=tuple(revisions or ()),
         dataflow=dataflow,
         origin=origin,
-        required_metrics=asked.needs,
+        required_metrics=questions.needs,
         by_defaults=gate,
         shard=Shard.parse(shard),
         scan=None if scan is None else Scan.parse(scan),
         rounds=ROUNDS if rounds is None else rounds,
-        quick=(asked.is_on or scan is not None) and not full,
+        quick=(questions.is_on or scan is not None) and not full,
         why=why,
         results=results,
         resume=resume,
     )
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     if on is None:
-        running = run(asked_for, output, asked)
+        running = run(request, output, questions)
     else:
         # dask takes a second to import.
         from waitbench.cluster import on_dask
 
-        shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
-        running = on_dask.run(on, shared, accepted, asked_for, output, asked)
+        typed = tuple(options.as_typed(context, besides=_NOT_OF_SHARDS))
+        running = on_dask.run(on, typed, accepted, request, output, questions)
     with running as contents:
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

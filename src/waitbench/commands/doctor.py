@@ -1,4 +1,4 @@
-"""``doctor``: what this machine can measure, what each lack costs, and what would mend it."""
+"""``doctor``: checks this machine for everything that measuring takes."""
 
 import os
 import platform
@@ -26,15 +26,15 @@ from waitbench.system.watch import Reading
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that measuring takes."""
+    """One requirement of measuring."""
 
-    what: str
+    name: str
     here: str
-    """What this machine has."""
+    """The state of this machine."""
     costs: str = ""
-    """What its lack costs; empty where nothing is lacking."""
+    """The consequence if it is missing; else empty."""
     remedy: str = ""
-    """The command that would mend it, where one would."""
+    """A command that would fix it, if any."""
     is_needed: bool = False
     """Whether nothing can be compared without it."""
 
@@ -45,7 +45,7 @@ def doctor() -> None:
     helpless = False
     for finding in _findings(Cache()):
         mark = "✗" if finding.costs else "✓"
-        console.print(Text(f"{mark} {finding.what}: {finding.here}"), soft_wrap=True)
+        console.print(Text(f"{mark} {finding.name}: {finding.here}"), soft_wrap=True)
         if finding.costs:
             console.print(Text(f"    {finding.costs}"), soft_wrap=True)
         if finding.remedy:
@@ -55,7 +55,7 @@ def doctor() -> None:
 
 
 def _findings(cache: Cache) -> Iterator[Finding]:
-    """In the order in which people need them; each as soon as it is known."""
+    """The most important first, each as soon as it is known."""
     yield from _kernel()
     yield from _load()
     yield from _programs(cache)
@@ -63,13 +63,11 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _index()
 
 
-def _found(what: str, here: str | None, lacking: str, costs: str, remedy: str = "") -> Finding:
-    """What is here; where that is nothing, what its lack costs."""
-    return Finding(what, here) if here else Finding(what, lacking, costs, remedy)
+def _check(name: str, here: str | None, lacking: str, costs: str, remedy: str = "") -> Finding:
+    return Finding(name, here) if here else Finding(name, lacking, costs, remedy)
 
 
 def _kernel() -> Iterator[Finding]:
-    """What it counts, and of whom."""
     count = len(os.sched_getaffinity(0))
     alone = "The processes of a cluster take turns: measure single ones."
     yield Finding("CPUs", str(count), "" if count > 1 else alone)
@@ -80,7 +78,7 @@ def _kernel() -> Iterator[Finding]:
     )
     yield Finding("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
     counted = find_instruments()
-    yield _found(
+    yield _check(
         "system calls",
         None if counted.tracepoint is None else "counted",
         counted.reason,
@@ -88,7 +86,7 @@ def _kernel() -> Iterator[Finding]:
         "explain a cost.",
         counted.remedy,
     )
-    yield _found(
+    yield _check(
         "threads' CPU",
         "can be read" if tasks.is_possible() else None,
         "no /proc/<pid>/schedstat",
@@ -97,14 +95,13 @@ def _kernel() -> Iterator[Finding]:
 
 
 def _load() -> Iterator[Finding]:
-    """What else changes figures."""
     reading = Reading.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
     here = f"{share:.1%} of all busy time so far"
     yield Finding("steal time", here, costs if share > 0.01 else "")
     governor = machine.describe()["frequency_governor"]
-    yield _found(
+    yield _check(
         "frequency governor",
         str(governor or "not visible from here") if governor in (None, "performance") else None,
         str(governor),
@@ -114,25 +111,25 @@ def _load() -> Iterator[Finding]:
 
 
 def _programs(cache: Cache) -> Iterator[Finding]:
-    measuring = hyperfine.installed(cache)
-    can = shutil.which("apt-get") or shutil.which("cargo")
-    if measuring is None and not can:
+    program = hyperfine.installed(cache)
+    can_install = shutil.which("apt-get") or shutil.which("cargo")
+    if program is None and not can_install:
         costs, remedy = "Nothing can be measured.", "cargo install hyperfine"
         yield Finding("hyperfine", "not installed", costs, remedy, is_needed=True)
     else:
-        version = measuring.version if measuring else None
-        yield _found("hyperfine", version, "not installed", "The first comparison sets it up.")
+        version = program.version if program else None
+        yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")
     pythons = ", ".join(python.minor_text for python in interpreters.installed(cache))
-    yield _found("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
+    yield _check("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
     compiler = cargo.choose().compiler
-    yield _found(
+    yield _check(
         "compiler",
         None if compiler == cargo.NONE else compiler,
         "none",
         "Commits, branches and checkouts cannot be built; releases have wheels.",
         "https://rustup.rs",
     )
-    yield _found(
+    yield _check(
         "git",
         shutil.which("git"),
         "not installed",
@@ -144,11 +141,11 @@ def _programs(cache: Cache) -> Iterator[Finding]:
 def _repository() -> Finding:
     engine = engines.DEFAULT
     where = os.environ.get(engine.repository_variable or "") or str(engine.repository)
-    # So that nobody is asked for a password.
+    # Without a prompt for a password.
     env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0"}
     asking = ["git", "ls-remote", "--exit-code", "--", where, "HEAD"]
     answers = shutil.which("git") and ask(asking, time_limit_s=60, env=env).returncode == 0
-    return _found(
+    return _check(
         "repository",
         f"{masked(where)} answers" if answers else None,
         f"{masked(where)} does not answer",

@@ -1,4 +1,4 @@
-"""``history``: what each revision costs relative to one, out of all comparisons that are kept."""
+"""``history``: the cost of each revision relative to the anchor, of all stored comparisons."""
 
 import json
 from fnmatch import fnmatchcase
@@ -55,22 +55,22 @@ def history(
     Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
     figures of two sessions do not compare.
     """
-    wanted = metric_named(metric, METRICS, f"--metric {metric!r}")
-    stored = stored_sessions.read(folders or [RESULTS], wanted)
+    followed = metric_named(metric, METRICS, f"--metric {metric!r}")
+    stored = stored_sessions.read(folders or [RESULTS], followed)
     sessions = [
-        one
-        for one in stored.sessions
-        if not scenario or any(fnmatchcase(one.series.scenario, glob) for glob in scenario)
+        session
+        for session in stored.sessions
+        if not scenario or any(fnmatchcase(session.series.scenario, glob) for glob in scenario)
     ]
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
-    found = analysis.trends(sessions, name)
+    trends = analysis.trends(sessions, name)
     if as_json:
-        print(json.dumps(reporting.plain(found, wanted), indent=2))
+        print(json.dumps(reporting.plain(trends, followed), indent=2))
     else:
-        for title, trend in reporting.titled(found).items():
-            print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())
+        for title, trend in reporting.titled(trends).items():
+            print_tables([reporting.table(trend, title, followed, _NEWEST)], make_console())
     if stored.unreadable:
-        # What there is was told; that it is not all must not go unnoticed.
+        # The history is incomplete, which must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)

@@ -1,4 +1,4 @@
-"""``look``: what a worker costs that runs already."""
+"""``look``: the cost of a running worker."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ Examples:
 """
 _PLACES = "who wakes up, and from where"
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
-"""Rows; what else there is shares one."""
+"""Rows; one more has the rest."""
 _WIDTH = 38
 """Characters of a name."""
 
@@ -67,15 +67,15 @@ def look(
 ) -> None:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
     lasted_s, cost, notes = running.observe(running.find(target), seconds)
-    seen = [whys.look(partial(_still_there, target), lasted_s)] if why else []
+    samples = [whys.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
-        found = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(seen)}
-        print(json.dumps(found, indent=2))
+        data = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(samples)}
+        print(json.dumps(data, indent=2))
         return
-    places = [replace(one, title=_PLACES) for one in reporting.tables("", seen)]
+    places = [replace(table, title=_PLACES) for table in reporting.tables("", samples)]
     console = make_console()
     print_tables([_table(lasted_s, cost, notes), *places], console)
-    pid = int(target) if target.isdecimal() else min(one.id for one in cost.parts)
+    pid = int(target) if target.isdecimal() else min(process.id for process in cost.parts)
     console.print(_worker_file(pid), end="", soft_wrap=True)
 
 
@@ -87,14 +87,14 @@ def _still_there(target: str) -> Sequence[int]:
 
 
 def _worker_file(pid: int) -> str:
-    """A worker file to begin with, for what a process does; nothing where it has ended."""
+    """A worker file to begin with, for the command of a process; empty if it has ended."""
     words = tasks.arguments(pid)
     try:
         folder, program = (str(Path(f"/proc/{pid}/{name}").readlink()) for name in ("cwd", "exe"))
     except OSError:
         return ""
-    if (given := Path(folder, words[0])).is_file() and "/" in words[0]:
-        program = str(given)
+    if (path := Path(folder, words[0])).is_file() and "/" in words[0]:
+        program = str(path)
     lines = [
         f"# A worker file to begin with: {called('compare')} --worker FILE.toml a={program} b=…",
         f'# It ran in {folder}. Copy what it reads there beside FILE.toml: files = ["…"]',
@@ -106,16 +106,16 @@ def _worker_file(pid: int) -> str:
 
 def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:
     rows = [("in all", cost), *_rows(cost)]
-    costs = [one for _, one in rows]
+    costs = [row for _, row in rows]
     count = format_count(len(cost.parts), "process", "processes")
     return Table(
         f"what it costs now · {count} · {format_quantity(seconds, 'second')}",
         (
             (Heading("who"), [name for name, _ in rows]),
-            column("% core", [one.cores for one in costs], "core"),
-            column("wakes/s", [one.wakeups_per_s for one in costs]),
-            column("calls/s", [one.syscalls_per_s for one in costs]),
-            column("memory", [one.memory_bytes for one in costs], "byte"),
+            column("% core", [it.cores for it in costs], "core"),
+            column("wakes/s", [it.wakeups_per_s for it in costs]),
+            column("calls/s", [it.syscalls_per_s for it in costs]),
+            column("memory", [it.memory_bytes for it in costs], "byte"),
         ),
         notes,
     )
@@ -130,9 +130,9 @@ def _rows(cost: Cost) -> Iterator[tuple[str, Cost]]:
                 yield f"  {' '.join(thread.name.split())}", thread
 
 
-def _shown(cost: Cost, most: int, what: str) -> Iterator[Cost]:
-    """The busiest parts, and the rest of them together."""
+def _shown(cost: Cost, most: int, plural: str) -> Iterator[Cost]:
+    """The busiest parts, then the others together."""
     most += len(cost.parts) == most + 1
     yield from cost.parts[:most]
     if rest := cost.parts[most:]:
-        yield replace(total(rest), name=f"{len(rest)} other {what}")
+        yield replace(total(rest), name=f"{len(rest)} other {plural}")

@@ -1,4 +1,4 @@
-"""``merge``: one comparison out of the shares that several machines measured."""
+"""``merge``: the shards of several machines -> one comparison."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ Examples:
 
 
 def merge(
-    named: Annotated[
+    shares: Annotated[
         list[Path],
         typer.Argument(
             metavar="FOLDER",
@@ -36,10 +36,10 @@ def merge(
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    whole, records = shards.merge([shards.read(folder) for folder in named])
+    whole, records = shards.merge([shards.read(folder) for folder in shares])
     gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
-        contents = shards.write(folder, whole, records, named)
+        contents = shards.write(folder, whole, records, shares)
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

@@ -1,4 +1,4 @@
-"""Options that several commands have: each once, and those that say what to measure together."""
+"""Options of several commands; those of a request together."""
 
 import inspect
 import os
@@ -24,7 +24,7 @@ _LONGEST_S = 1e6
 def _defaults() -> str:
     """The gate's default criteria, in a sentence."""
     groups = {
-        scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope and not one.by_launcher)
+        scope: ", ".join(str(c) for c in DEFAULTS if c.scope is scope and not c.by_launcher)
         for scope in Scope
     }
     return (
@@ -37,11 +37,10 @@ def _defaults() -> str:
 
 
 def seconds(text: str) -> float:
-    """A number of seconds, as typed."""
-    found = float(text)
-    if not 0 < found <= _LONGEST_S:
+    number = float(text)
+    if not 0 < number <= _LONGEST_S:
         raise typer.BadParameter(f"{text} must be above zero, and at most {_LONGEST_S:g} seconds.")
-    return found
+    return number
 
 
 # The first paragraph of a help text is also what docs/command-line.md says of the option.
@@ -226,13 +225,7 @@ Scanned = Annotated[
 ]
 
 
-_REPLACED = "request"
-_SELDOM = ("time_limit",)
-"""Those that stand at the end."""
-
-
 def parsed_price(price: str | None) -> Price | None:
-    """What the user says of money. Raises ``UsageError``."""
     return None if price is None else Price.parse(price)
 
 
@@ -243,38 +236,38 @@ def as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[st
         source = context.get_parameter_source(name)
         if name in besides or source is None or source.name != "COMMANDLINE":
             continue
-        given = context.params[name]
-        if isinstance(given, bool):
-            yield (option.opts if given else option.secondary_opts)[0]
+        value = context.params[name]
+        if isinstance(value, bool):
+            yield (option.opts if value else option.secondary_opts)[0]
             continue
-        for one in given if isinstance(given, (list, tuple)) else (given,):
-            yield from (option.opts[0], str(getattr(one, "value", one)))
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            yield from (option.opts[0], str(getattr(item, "value", item)))
+
+
+_LAST = "time_limit"
+"""The option of a request that help lists at the end."""
 
 
 def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command these options: in the place of its parameter ``request``, or at the end.
-
-    What it is called with names no revision yet.
-    """
-    own, asked = inspect.signature(command), inspect.signature(_request)
+    """Replaces the parameter ``request`` of a command by options, which make a ``Request``."""
+    options = inspect.signature(_request).parameters
 
     @wraps(command)
-    def called(**given: Any) -> None:
-        request = _request(**{name: given.pop(name) for name in asked.parameters})
+    def called(**values: Any) -> None:
+        request = _request(**{name: values.pop(name) for name in options})
         if os.environ.get("BENCH_CACHE"):
             _make_folder(Cache().root)
-        command(request=request, **given)
+        command(request=request, **values)
 
-    def parameters() -> Iterator[inspect.Parameter]:
-        often = [one for name, one in asked.parameters.items() if name not in _SELDOM]
-        for name, parameter in own.parameters.items():
-            yield from often if name == _REPLACED else (parameter,)
-        yield from (asked.parameters[name] for name in _SELDOM)
-
-    # What typer reads: all of them by name, in this order.
-    found = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters()]
-    called.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in found}
+    parameters = inspect.signature(command).parameters
+    names = [name for it in parameters for name in (options if it == "request" else [it])]
+    names = sorted(names, key=lambda name: name == _LAST)
+    # typer reads these two.
+    of_all = {**parameters, **options}
+    called.__annotations__ = {name: of_all[name].annotation for name in names}
+    called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [of_all[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
+    )
     return called
 
 
@@ -305,7 +298,7 @@ def _request(
 
 
 def _make_folder(cache: Path) -> None:
-    """Raises ``UsageError`` for what cannot become a folder that may be written to."""
+    """Makes the folder of the cache. Raises ``UsageError``."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:

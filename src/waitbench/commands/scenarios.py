@@ -1,4 +1,4 @@
-"""``scenarios``: what there is to run."""
+"""``scenarios``: the list of scenarios."""
 
 from rich.table import Table
 

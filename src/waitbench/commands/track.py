@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 
 from waitbench.analysis import history
 from waitbench.analysis.sessions import name_of
@@ -17,7 +16,6 @@ from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, index
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
-from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
 from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
@@ -76,112 +74,92 @@ def track(
     confirms it: exit 1 if it rose.
     """
     followed = metric_named(metric, METRICS, f"--metric {metric!r}")
-    night = Night(metric=followed, store=results)
-    begun, shown = time.monotonic(), Output(quiet=quiet)
-    output = shown.answers
-    anchor = anchor or night.commonest(request.engine.name)
+    begun, output = time.monotonic(), Output(quiet=quiet)
+    console = output.answers
+
+    def stored() -> Stored:
+        return stored_sessions.read([results], followed) if results.is_dir() else Stored()
+
+    before = stored()
+    anchor = anchor or _commonest(before, request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    # Of a worker the same window each night.
+    # The window of a worker is the same each night.
     is_quick = not full and request.worker is None
     nightly = replace(request, rounds=rounds, quick=is_quick, store=results)
-    valid = validate(replace(nightly, revisions=ends), shown.log)
+    valid = validate(replace(nightly, revisions=ends), output.log)
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}
-    queue = night.due([one for one in texts if one != name], valid, name)
+    measured = stored_sessions.measured(before.tried, valid.engine.name, _series(valid))
+    others = [candidate for candidate in texts if candidate != name]
+    queue = [*stored_sessions.due(others, measured, name, _trends(before, valid, name))]
     code = ExitCode.OK
-    for number, one in enumerate(queue, 1):
-        output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
+    for number, due in enumerate(queue, 1):
+        console.print(f"{number} of {len(queue)}: {' '.join(due.revisions)}: {due.why}")
         if dry_run:
             continue
         if time.monotonic() - begun > budget:
-            output.print("The budget is spent: the next call goes on from here.")
+            console.print("The budget is spent: the next call goes on from here.")
             break
-        # What the history calls it is short, and the same every night.
-        named = tuple(f"{name}={texts.get(name, name)}" for name in one.revisions)
+        # Labels are short, and the same every night.
+        labelled = tuple(f"{label}={texts.get(label, label)}" for label in due.revisions)
         try:
-            with run(replace(nightly, revisions=named), shown) as contents:
-                code = max(code, conclude(contents, shown))
+            with run(replace(nightly, revisions=labelled), output) as contents:
+                code = max(code, conclude(contents, output))
         except HarnessError as error:
-            # One that cannot be measured does not keep the others from it.
-            output.print(str(error), soft_wrap=True)
+            # The others can still be measured.
+            console.print(str(error), soft_wrap=True)
             code = max(code, error.exit_code)
     if not queue:
-        output.print("Nothing is missing from the history.")
-    raise typer.Exit(ExitCode.OK if dry_run else max(code, night.announce(valid, name, output)))
+        console.print("Nothing is missing from the history.")
+    if dry_run:
+        raise typer.Exit(ExitCode.OK)
+    trends = _trends(stored(), valid, name)
+    titles = {id(trend): title for title, trend in reporting.titled(trends).items()}
+    new = history.unannounced(trends, followed.name, acknowledged.read(results))
+    for trend, step in new:
+        note = reporting.change_points([("", step)], followed)
+        console.print(f"{titles[id(trend)]}: {note.level} {note.text}.")
+    if new:
+        acknowledged.add(results, [trend.announced(followed.name, step) for trend, step in new])
+    has_risen = any(step.is_rise for _, step in new)
+    raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Night:
-    """The history as it is so far, of what is tracked."""
+def _commonest(stored: Stored, engine: str) -> str:
+    """The revision that most sessions measured. Raises ``UsageError`` without any."""
+    anchor = history.commonest(it for it in stored.sessions if it.engine == engine)
+    if anchor is None:
+        raise UsageError(
+            "There is no history yet. Name the anchor, which each session measures, such as: "
+            "--anchor v0.21.1"
+        )
+    return anchor
 
-    metric: Metric
-    store: Path
 
-    def commonest(self, engine: str) -> str:
-        """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
-        sessions = self._read().sessions
-        found = history.commonest(one for one in sessions if one.engine == engine)
-        if found is None:
-            raise UsageError(
-                "There is no history yet. Name the anchor, which each session measures, such as: "
-                "--anchor v0.21.1"
-            )
-        return found
-
-    def due(
-        self, candidates: Sequence[str], valid: ValidRequest, anchor: str
-    ) -> Sequence[stored_sessions.Due]:
-        """What to measure, in this order."""
-        stored = self._read()
-        measured = stored_sessions.measured(stored.tried, valid.engine.name, _series(valid))
-        trends = self._trends(stored, valid, anchor)
-        return list(stored_sessions.due(candidates, measured, anchor, trends))
-
-    def announce(self, valid: ValidRequest, anchor: str, output: Console) -> ExitCode:
-        """Announces confirmed change points, each once. Exit code 1 where one of them rose."""
-        trends = self._trends(self._read(), valid, anchor)
-        new = history.unannounced(trends, self.metric.name, acknowledged.read(self.store))
-        called = {id(trend): title for title, trend in reporting.titled(trends).items()}
-        for trend, step in new:
-            note = reporting.change_points([("", step)], self.metric)
-            output.print(f"{called[id(trend)]}: {note.level} {note.text}.")
-        if new:
-            acknowledged.add(
-                self.store, [one.announced(self.metric.name, step) for one, step in new]
-            )
-        return ExitCode.REGRESSION if any(step.is_rise for _, step in new) else ExitCode.OK
-
-    def _read(self) -> Stored:
-        return stored_sessions.read([self.store], self.metric) if self.store.is_dir() else Stored()
-
-    def _trends(self, stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[history.Trend]:
-        """Those of the scenarios as they are measured now."""
-        wanted = set(_series(valid))
-        found = [
-            one
-            for one in stored.sessions
-            if one.engine == valid.engine.name and one.series in wanted
-        ]
-        return history.trends(found, anchor)
+def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[history.Trend]:
+    """The trends of the scenarios, with the parameters that they have now."""
+    series = set(_series(valid))
+    sessions = [it for it in stored.sessions if it.engine == valid.engine.name]
+    return history.trends([it for it in sessions if it.series in series], anchor)
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
-    """What may be measured, in order of history: the name in the history, and what to type."""
+    """Maps revisions, oldest first, from the name in the history to the text of the user."""
     anchor = valid.specs[0]
     if branch is None:
         versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
-        return {name_of(Source(Origin.WHEEL, one)): valid.engine.tag_of(one) for one in versions}
+        return {name_of(Source(Origin.WHEEL, it)): valid.engine.tag_of(it) for it in versions}
     ends = anchor.revision, valid.specs[1].revision
     points = candidates.commits(valid.engine, valid.repository, *ends).points
-    return {name_of(one.source): one.source.identity for one in points[1:][-newest:]}
+    return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
 
 
 def _name_of(anchor: Revision) -> str:
-    """What the anchor is called in the history. Raises ``UsageError`` where it has no place."""
+    """The name of the anchor in the history. Raises ``UsageError`` if it has no place there."""
     if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
 def _series(valid: ValidRequest) -> list[Series]:
-    return [Series.of(one.name, str(valid.topology), one.parameters) for one in valid.scenarios]
+    return [Series.of(it.name, str(valid.topology), it.parameters) for it in valid.scenarios]

@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,11 +11,11 @@ import typer
 
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost
-from waitbench.analysis.statistics import Comparison
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
+from waitbench.model.record import Record
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
@@ -25,7 +25,6 @@ from waitbench.reporting import idle
 from waitbench.reporting.answer import remarks
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
-from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.store import folders
 from waitbench.system import endings, files
@@ -79,104 +78,83 @@ def workers(
 
     One after the other, each in the versions that its file names.
     """
-    given, core_price = _read(of or [FOLDER]), options.parsed_price(price)
-    for one in given:
-        selection.select((), settings, worker=one)
+    workers, core_price = _read(of or [FOLDER]), options.parsed_price(price)
+    for worker in workers:
+        selection.select((), settings, worker=worker)
+    request = Request(
+        revisions=(),
+        settings=tuple(settings),
+        python=python,
+        rounds=rounds,
+        argv=tuple(map(masked, sys.argv[1:])),
+    )
+    output, code = Output(quiet=quiet, progress_only=True), ExitCode.OK
+    rows: list[tuple[str, str, IdleCost | None]] = []
+    notes: list[str] = []
+
+    def table() -> Table:
+        return replace(idle.side_by_side(rows, rounds, core_price), notes=tuple(notes))
+
     with folders.claimed(results, (NAME,)) as folder:
-        session = WorkersSession(
-            like=Request(
-                revisions=(),
-                settings=tuple(settings),
-                python=python,
-                rounds=rounds,
-                argv=tuple(map(masked, sys.argv[1:])),
-            ),
-            output=Output(quiet=quiet, progress_only=True),
-            folder=folder,
-            price=core_price,
-        )
         try:
-            for one in given:
-                session.measure(one)
+            for worker in workers:
+                records = _measured(worker, replace(request, results=folder / worker.name), output)
+                if isinstance(records, HarnessError):
+                    code = ExitCode.FAILED
+                    rows += [(worker.name, version, None) for version in worker.revisions]
+                    notes.append(f"{worker.name}: {records.reason}")
+                    continue
+                if any(record.failures for record in records):
+                    code = ExitCode.FAILED
+                for comparison in map(statistics.compare, records):
+                    rows += idle.costs_of(comparison)
+                    notes += remarks(comparison)
         except endings.Ended:
-            print_tables([session.table()], make_console(stderr=True))
+            print_tables([table()], make_console(stderr=True))
             raise
-        print_tables([session.table()], make_console())
-        files.write_text(folder / f"{NAME}.md", render_table(session.table()))
-        concluding.draw_table(session.table(), folder, NAME)
-    raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
+        print_tables([table()], make_console())
+        files.write_text(folder / f"{NAME}.md", render_table(table()))
+        concluding.draw_table(table(), folder, NAME)
+    raise typer.Exit(code)
 
 
-@dataclass(kw_only=True)
-class WorkersSession:
-    """Workers that are measured one after the other, each in a comparison of its own."""
-
-    like: Request
-    """What is asked of each."""
-    output: Output
-    folder: Path
-    price: Price | None = None
-    has_failures: bool = False
-    rows: list[tuple[str, str, IdleCost | None]] = field(default_factory=list)
-    """A version of a worker each, and what it costs where it was measured."""
-    remarks: list[str] = field(default_factory=list)
-
-    def measure(self, worker: WorkerFile) -> None:
-        """Measures all versions of one; what goes wrong is a remark."""
-        request = replace(
-            self.like,
-            revisions=worker.revisions,
-            # Phases are for comparisons.
-            scenarios=(worker.name,) if worker.phases else (),
-            worker=worker,
-            results=self.folder / worker.name,
-        )
-        try:
-            with run(request, self.output) as contents:
-                records = contents.records
-        except HarnessError as error:
-            self.has_failures = True
-            self.rows += [(worker.name, version, None) for version in worker.revisions]
-            self.remarks.append(f"{worker.name}: {error.reason}")
-            return
-        for record in records:
-            self._add(statistics.compare(record))
-        self.has_failures |= any(record.failures for record in records)
-
-    def _add(self, comparison: Comparison) -> None:
-        self.rows += idle.costs_of(comparison)
-        self.remarks += remarks(comparison)
-
-    def table(self) -> Table:
-        """All of them so far."""
-        made = idle.side_by_side(self.rows, self.like.rounds, self.price)
-        return replace(made, notes=tuple(self.remarks))
+def _measured(
+    worker: WorkerFile, request: Request, output: Output
+) -> Sequence[Record] | HarnessError:
+    """Measures all versions of a worker, without its phases, which are for comparisons."""
+    scenarios = (worker.name,) if worker.phases else ()
+    request = replace(request, revisions=worker.revisions, scenarios=scenarios, worker=worker)
+    try:
+        with run(request, output) as contents:
+            return contents.records
+    except HarnessError as error:
+        return error
 
 
-def _read(given: Sequence[Path]) -> list[WorkerFile]:
-    """The worker files. Raises ``UsageError`` before anything is measured."""
-    found: list[WorkerFile] = []
-    for path in given:
+def _read(paths: Sequence[Path]) -> list[WorkerFile]:
+    """Reads worker files. Raises ``UsageError`` before anything is measured."""
+    workers: list[WorkerFile] = []
+    for path in paths:
         if not files.is_folder(path):
-            found.append(worker_file.read(path))
+            workers.append(worker_file.read(path))
             continue
-        inside = sorted((*path.glob("*.toml"), *path.glob("*/*.toml")), key=lambda one: one.name)
+        inside = sorted((*path.glob("*.toml"), *path.glob("*/*.toml")), key=lambda it: it.name)
         if not inside:
             raise UsageError(f"There is no worker file (*.toml) in {str(path)!r}.")
-        found += (one for one in map(worker_file.read, inside) if not one.ends_by_itself)
+        workers += (it for it in map(worker_file.read, inside) if not it.ends_by_itself)
     compare = f"{called('compare')} --worker FILE.toml …"
-    for one in found:
-        if one.ends_by_itself:
+    for worker in workers:
+        if worker.ends_by_itself:
             raise UsageError(
-                f"{str(one.path)!r} ends by itself, so it does not wait. Compare its revisions: "
+                f"{str(worker.path)!r} ends by itself, so it does not wait. Compare its revisions: "
                 f"{compare}"
             )
-        if not one.revisions:
+        if not worker.revisions:
             raise UsageError(
-                f"{str(one.path)!r} does not say which versions to measure. Add a line such as "
+                f"{str(worker.path)!r} does not say which versions to measure. Add a line such as "
                 f'versions = ["1.0"], or compare revisions: {compare}'
             )
-    for name, count in Counter(one.name for one in found).items():
+    for name, count in Counter(worker.name for worker in workers).items():
         if count > 1:
             raise UsageError(f"Two worker files are called {name!r}: rename one.")
-    return found
+    return workers

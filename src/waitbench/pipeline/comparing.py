@@ -1,4 +1,4 @@
-"""``run``: one comparison, from a request to what was measured in a folder of its own."""
+"""``run``: one comparison, from a request to a folder of its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,8 +35,8 @@ def run(
 ) -> Iterator[Contents]:
     """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
 
-    ``prepare`` makes everything that measuring takes, and returns what measures. A folder that the
-    user named is locked before; a new one is made when there is something to put into it. Raises
+    ``prepare`` makes environments, and returns a function that measures. A folder that the user
+    named is locked before that; a new one is made afterwards, so that a failure leaves none. Raises
     ``HarnessError``.
     """
     valid, gate = _resolve(request, gate, output)

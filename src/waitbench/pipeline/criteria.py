@@ -1,4 +1,4 @@
-"""Reads what ``--fail-on`` and ``--limit`` name."""
+"""Reads the criteria of ``--fail-on`` and ``--limit``."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _CRITERION = re.compile(
 )
 
 LIMIT = "limit "
-"""What the text of a criterion begins with that is a limit."""
+"""Prefix of the text of a limit, among criteria."""
 _LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})", re.ASCII)
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
@@ -26,13 +26,13 @@ _SIZES: Mapping[str, Mapping[str, float]] = {
     "core": {"%": 0.01},
     "count": {"": 1.0},
 }  # fmt: skip
-"""The units in which limits are written, by that of the metric."""
+"""The units of limits by the unit of the metric."""
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
     """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``, and ``limit METRIC:VALUE``.
 
-    The metrics are those given. Raises ``UsageError`` that says what would be right.
+    Raises ``UsageError`` with the right form.
     """
     return tuple(
         _limit(text.removeprefix(LIMIT).strip(), metrics)
@@ -68,25 +68,25 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
 
 
 def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
-    given = f"--limit {text!r}"
+    option = f"--limit {text!r}"
     match = _LIMIT.fullmatch(text)
     if match is None or float(match[2]) == 0:
         raise UsageError(
-            f"{given} is not METRIC:VALUE with a value above 0, such as idle:0.5%, wakeups:5/s or "
+            f"{option} is not METRIC:VALUE with a value above 0, such as idle:0.5%, wakeups:5/s or "
             "memory:80MB."
         )
     name, number, unit = match.groups()
     if unit == "%" and name == "idle":
         name = "share"
-    metric = metric_named(name, metrics, given)
+    metric = metric_named(name, metrics, option)
     by_second, sizes = name in BY_SECOND, _SIZES.get(metric.unit, {metric.unit: 1.0})
     if by_second:
         is_cpu = metric.unit == "second"
-        sizes = _SIZES["core"] if is_cpu else {f"{one}/s": size for one, size in sizes.items()}
+        sizes = _SIZES["core"] if is_cpu else {f"{unit}/s": size for unit, size in sizes.items()}
     if unit not in sizes:
         units = (*sizes, *(["%"] if name == "idle" else []))
-        right = " or ".join(f"{name}:{number}{one}" for one in units)
-        raise UsageError(f"{given}: a limit of {metric.title} is written as {right}.")
+        texts = " or ".join(f"{name}:{number}{right}" for right in units)
+        raise UsageError(f"{option}: a limit of {metric.title} is written as {texts}.")
     return Criterion(
         metric=metric,
         margin=0.0,
@@ -102,10 +102,9 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     )
 
 
-def metric_named(name: str, metrics: Sequence[Metric], given: str) -> Metric:
-    """The metric of that name. Raises ``UsageError`` that begins with what was given."""
-    found = next((one for one in metrics if one.name == name), None)
-    if found is None:
-        names = ", ".join(one.name for one in metrics)
-        raise UsageError(f"{given}: there is no metric {name!r}. There are: {names}.")
-    return found
+def metric_named(name: str, metrics: Sequence[Metric], option: str) -> Metric:
+    """Finds a metric by name. Raises ``UsageError`` that begins with the option."""
+    by_name = {metric.name: metric for metric in metrics}
+    if name not in by_name:
+        raise UsageError(f"{option}: there is no metric {name!r}. There are: {', '.join(by_name)}.")
+    return by_name[name]

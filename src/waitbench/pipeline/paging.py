@@ -1,4 +1,4 @@
-"""Folders of results -> the page of them."""
+"""Folders of results -> a page."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,72 +23,71 @@ from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
 _NEWEST = 50
-"""Revisions that a page of many shows, besides the anchor and those at change points."""
+"""Revisions on the page of a history, besides the anchor and those at change points."""
 
 
 def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None:
-    """Writes the page of all comparisons in these folders and below them.
+    """Writes the page of the comparisons in some folders and below them; of several, their history.
 
-    Of many, their history. Raises ``UsageError`` where there is none, and ``HarnessError`` when the
-    disk refuses.
+    Raises ``UsageError`` if there is none, and ``HarnessError`` when the disk refuses.
     """
     files.require_writable(path)
     folders, unreadable = stored_sessions.folders_in(roots), list[str]()
-    found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
-    if not found:
-        named = ", ".join(map(str, roots))
-        raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
+    stored = [it for it in stored_sessions.each(folders, unreadable) if it.records]
+    if not stored:
+        names = ", ".join(map(str, roots))
+        raise UsageError(f"There is no comparison in {names}. {MEASURE_FIRST}")
     lacking = format_count(len(unreadable), "comparison", "comparisons")
     text = f"{lacking} cannot be read: see what the command printed"
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    page = page_of_several(found, price) if len(folders) > 1 else page_of(found[0], price)
+    page = page_of_several(stored, price) if len(folders) > 1 else page_of(stored[0], price)
     page = replace(page, notes=(*page.notes, note)) if unreadable else page
     files.write_text(path, html.render(page), named=True)
 
 
 def page_of(contents: Contents, price: Price | None = None) -> Page:
-    """The page of one comparison."""
-    found = conclusion_of(contents)
-    return compose(contents, found.compared, found.findings, found.reasons, price)
+    conclusion = conclusion_of(contents)
+    compared, findings = conclusion.compared, conclusion.findings
+    return compose(contents, compared, findings, conclusion.reasons, price)
 
 
 def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
-    """The table of what ``workers`` has measured into this folder; none of any other."""
+    """The table of a folder that ``workers`` measured; none of any other folder."""
     if files.is_there(folder / COMPARISON_NAME):
         return []
-    found = [*stored_sessions.each(stored_sessions.folders_in([folder]), [])]
-    return _of_workers(found, price)
+    stored = [*stored_sessions.each(stored_sessions.folders_in([folder]), [])]
+    return _tables_of_workers(stored, price)
 
 
-def _of_workers(found: Sequence[Contents], price: Price | None) -> list[Table]:
-    """Workers side by side; nothing unless each comparison is of a worker of its own."""
-    if len({one.comparison.engine for one in found}) < len(found):
+def _tables_of_workers(stored: Sequence[Contents], price: Price | None) -> list[Table]:
+    """The table of workers side by side; none unless each comparison is of another worker."""
+    if len({it.comparison.engine for it in stored}) < len(stored):
         return []
-    workers = [statistics.compare(record) for one in found for record in one.records]
-    notes = [remark for one in workers for remark in remarks(one)]
-    made = idle.tables(workers, price, grouped=False)
-    return [replace(one, notes=(*one.notes, *notes)) for one in made]
+    compared = [statistics.compare(record) for contents in stored for record in contents.records]
+    notes = [remark for comparison in compared for remark in remarks(comparison)]
+    tables = idle.tables(compared, price, grouped=False)
+    return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
-def page_of_several(found: Sequence[Contents], price: Price | None = None) -> Page:
-    """The page of workers side by side, or of the history of all that was measured."""
-    tables = _of_workers(found, price) if len(found) > 1 else []
+def page_of_several(stored: Sequence[Contents], price: Price | None = None) -> Page:
+    """The page of workers side by side, else of the history of all comparisons."""
+    tables = _tables_of_workers(stored, price) if len(stored) > 1 else []
     if tables:
-        return replace(compose_history(found, {}, 0), tables=tables)
+        return replace(compose_history(stored, {}, 0), tables=tables)
     costs = [BY_NAME[name] for name in COSTS]
-    told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
-    # Of the engine that most tell of.
-    engines = Counter(one.engine for one in told)
-    most = max(engines, key=engines.__getitem__, default="")
-    trends = _trends([one for one in told if one.engine == most])
-    return compose_history(found, trends, _NEWEST)
+    sessions = [it for contents in stored for it in stored_sessions.sessions_of(contents, *costs)]
+    # A page has the history of one engine: that of most sessions.
+    engines = Counter(session.engine for session in sessions)
+    engine = max(engines, key=engines.__getitem__, default="")
+    trends = _trends([session for session in sessions if session.engine == engine])
+    return compose_history(stored, trends, _NEWEST)
 
 
-def _trends(told: Sequence[Session]) -> Trends:
-    """Of each cost, relative to what most sessions hold."""
-    anchor = history.commonest(told)
+def _trends(sessions: Sequence[Session]) -> Trends:
+    """The trends of each cost, relative to the commonest revision."""
+    anchor = history.commonest(sessions)
     return {
-        name: history.trends([one for one in told if one.metric == name], anchor)
+        name: history.trends([it for it in sessions if it.metric == name], anchor)
         for name in COSTS
         if anchor is not None
     }

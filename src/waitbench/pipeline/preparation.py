@@ -1,4 +1,4 @@
-"""A valid request -> everything that measuring takes: hyperfine and environments."""
+"""A valid request -> hyperfine, the environments, and the header of the comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ class Prepared:
     request: ValidRequest
     hyperfine: Hyperfine
     environments: Mapping[str, Environment]
-    """By label; without those that could not be made."""
+    """By label, without those that could not be made."""
     errors: Mapping[str, HarnessError]
-    """Why the others could not be made."""
+    """The errors of the others."""
     context: Context
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Those of the revisions that can be measured."""
+        """The revisions that have an environment."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
     def measurer(self, criteria: Sequence[Criterion]) -> Measurer:
@@ -60,10 +60,7 @@ class Prepared:
         return Measurer(self.hyperfine, bench)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
-        """An empty record for each scenario, but for what could not be built.
-
-        Those measured here, unless others are given.
-        """
+        """Records without runs, but for builds that failed; by default, of the scenarios here."""
         records = {}
         for scenario in self.request.here if scenarios is None else scenarios:
             record = new_record(scenario, self.context)
@@ -73,11 +70,11 @@ class Prepared:
         return records
 
     def describe(self, settings: Mapping[str, object]) -> Context:
-        """What result files say of the comparison; ``settings`` are what else was asked for."""
+        """The header of the comparison, with other settings of the request."""
         return structs.replace(
             self.context,
             settings=dict(settings),
-            scenarios=tuple(new_record(one, self.context).facts for one in self.request.scenarios),
+            scenarios=tuple(new_record(it, self.context).facts for it in self.request.scenarios),
             share=None if self.request.shard.is_whole else self.request.shard,
         )
 
@@ -88,7 +85,6 @@ def _is_known_by_end_of_window(metric: Metric) -> bool:
 
 
 def new_record(scenario: Scenario, context: Context) -> Record:
-    """An empty record."""
     return Record(
         scenario=scenario.name,
         parameters=scenario.parameters,
@@ -103,19 +99,18 @@ def new_record(scenario: Scenario, context: Context) -> Record:
 
 
 def prepare(request: ValidRequest, output: Output) -> Prepared:
-    """Locates or makes everything; what cannot be made is said at once."""
+    """Locates or makes everything; prints errors of environments as soon as they occur."""
     hyperfine = locate(request.cache, output.log.about)
     maker = Maker(engine=request.engine, cache=request.cache, say=output.log)
     made = maker.make_all(request.specs)
-    usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
-    errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
-    for spec in request.specs:
-        if spec.revision.label in errors:
-            said = f"{spec.revision.label}: {errors[spec.revision.label]}"
-            output.progress.print(said, style="red", soft_wrap=True)
+    usable = {label: it for label, it in made.items() if isinstance(it, Environment)}
+    errors = {label: it for label, it in made.items() if isinstance(it, HarnessError)}
+    for label in request.labels:
+        if label in errors:
+            output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
-            contestant(spec, usable[label].facts if label in usable else None)
+            revision_record(spec, usable[label].facts if label in usable else None)
             for label, spec in zip(request.labels, request.specs, strict=True)
         ),
         topology=str(request.topology),
@@ -135,8 +130,8 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
     )
 
 
-def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
-    """A revision as result files keep it; without facts, it could not be set up."""
+def revision_record(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
+    """A revision, as stored in result files; without facts it has no environment."""
     return RevisionRecord(
         label=spec.revision.label,
         text=spec.revision.text,

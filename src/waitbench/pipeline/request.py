@@ -1,4 +1,4 @@
-"""What the user typed -> a Request -> a ValidRequest. Nothing is built yet."""
+"""Arguments -> a Request -> a ValidRequest. Nothing is built yet."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from waitbench.system.places import RESULTS, Cache
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to measure, as typed."""
+    """The arguments of a command that measures, as typed."""
 
     revisions: tuple[str, ...]
     scenarios: tuple[str, ...] = ()
@@ -38,74 +38,65 @@ class Request:
     workers: int = 1
     dataflow: str | None = None
     worker: WorkerFile | None = None
-    """The worker file, where what is measured is a command."""
     origin: OriginChoice = "auto"
     python: str | None = None
-    """The interpreter that the user asks for."""
     repo: str | None = None
     time_limit_s: float | None = None
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
     shard: Shard = WHOLE
     scan: Scan | None = None
-    """The parameter that each scenario is measured at several values of."""
     by_defaults: bool = False
-    """Whether the gate asks its default questions, some of which have scenarios of their own."""
+    """Whether the gate asks its default questions, some of which need other scenarios."""
     rounds: int = 5
-    """Of each revision in each scenario, where no gate decides that."""
+    """Without a gate."""
     quick: bool = False
     """Whether scenarios are shortened."""
     why: bool = False
-    """Whether to look at who wakes up, in one more run of each revision."""
+    """Whether to sample stacks in one more run of each revision."""
     results: Path | None = None
     store: Path = RESULTS
-    """Where a folder is made if none is named."""
+    """The parent of a new folder."""
     resume: bool = False
     argv: tuple[str, ...]
-    """For the result files, without secrets."""
+    """Without secrets."""
 
     @property
     def engine(self) -> Engine:
-        """What is compared."""
         return engines.DEFAULT if self.worker is None else Command(self.worker)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValidRequest:
-    """A request that makes sense, resolved."""
+    """A request whose revisions, scenarios and topology are resolved."""
 
     typed: Request
     engine: Engine
-    """Whose revisions these are."""
     scenarios: tuple[Scenario, ...]
     """All of the comparison."""
     shard: Shard
     """The scenarios that are measured here."""
     topology: Topology
     repository: Repository | None
-    """Where its commits are, if it has any."""
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
     instruments: Instruments
-    """What the kernel counts here besides CPU time and switches."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Those of the revisions, the baseline's first."""
         return tuple(spec.revision.label for spec in self.specs)
 
     @property
     def here(self) -> tuple[Scenario, ...]:
-        """The scenarios that are measured here."""
         return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
 
     @property
     def elsewhere(self) -> tuple[Scenario, ...]:
-        """The others."""
+        """The scenarios of other shards."""
         return tuple(it for it in self.scenarios if it.name not in self.shard.scenarios)
 
     def as_settings(self) -> dict[str, object]:
-        """What it asks for besides revisions, topology and scenarios, for the result files."""
+        """The settings in result files, besides revisions, topology and scenarios."""
         worker = self.typed.worker
         return {
             "time_limit_s": self.typed.time_limit_s,
@@ -124,26 +115,26 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     topology = _topology(request, engine)
     if request.scan is not None and not request.shard.is_whole:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-    chosen = _scenarios(request, engine)
-    shard = request.shard.dealt({scenario.name: scenario.expected_s for scenario in chosen})
-    found = find_instruments()
-    _require_metrics(request, chosen, found)
+    scenarios = _scenarios(request, engine)
+    shard = request.shard.dealt({scenario.name: scenario.expected_s for scenario in scenarios})
+    instruments = find_instruments()
+    _require_metrics(request, scenarios, instruments)
     cache = Cache()
     home = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
     repository = Repository(home, cache, say.about) if home else None
-    named = revisions.resolve(request.revisions, engine, repository)
+    resolved = revisions.resolve(request.revisions, engine, repository)
     chooser = Chooser(engine, repository, cache, say.about)
-    specs = chooser.choose(named, request.origin, request.python)
+    specs = chooser.choose(resolved, request.origin, request.python)
     return ValidRequest(
         typed=request,
         engine=engine,
-        scenarios=chosen,
+        scenarios=scenarios,
         shard=shard,
         topology=topology,
         repository=repository,
         specs=specs,
         cache=cache,
-        instruments=found,
+        instruments=instruments,
     )
 
 
@@ -160,28 +151,30 @@ def _topology(request: Request, engine: Engine) -> Topology:
     return Topology(kind, request.processes, request.workers)
 
 
-def _require_metrics(request: Request, scenarios: Sequence[Scenario], counted: Instruments) -> None:
-    """Raises ``UsageError`` for what no run of the scenarios, or not this machine, can give."""
-    possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
+def _require_metrics(
+    request: Request, scenarios: Sequence[Scenario], instruments: Instruments
+) -> None:
+    """Raises ``UsageError`` for metrics that the scenarios, or this machine, cannot give."""
+    possible = {metric.key: metric.name for scenario in scenarios for metric in scenario.metrics}
     lacking = sorted(request.required_metrics - set(possible))
     if lacking:
         known = {metric.key: metric.name for metric in (*METRICS, MEMORY, STOP)}
         name = known.get(lacking[0], lacking[0])
         raise UsageError(
-            f"{name}: no run of {', '.join(one.name for one in scenarios)} measures it. "
+            f"{name}: no run of {', '.join(it.name for it in scenarios)} measures it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
-    if SYSTEM_CALLS in request.required_metrics - counted.keys:
+    if SYSTEM_CALLS in request.required_metrics - instruments.keys:
         raise UsageError(
-            f"System calls cannot be counted here: {counted.reason}. This would fix it: "
-            f"{counted.remedy}"
+            f"System calls cannot be counted here: {instruments.reason}. This would fix it: "
+            f"{instruments.remedy}"
         )
 
 
 def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
-    """What is measured. Raises ``UsageError``."""
+    """The scenarios of a request. Raises ``UsageError``."""
     scan, quick, worker = request.scan, request.quick, request.worker
-    own: tuple[Scenario, ...] = ()
+    dataflow: tuple[Scenario, ...] = ()
     if request.dataflow is not None:
         if worker is not None:
             raise UsageError("--dataflow does not go with --worker: the file says what is run.")
@@ -190,29 +183,28 @@ def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
                 "--set changes this project's scenarios; parameters of your own dataflow go into "
                 "its call."
             )
-        own = selection.dataflow(request.dataflow, scan)
+        dataflow = selection.dataflow(request.dataflow, scan)
     chosen: Sequence[Scenario] = ()
-    if request.scenarios or not own:
-        named = request.scenarios, request.settings
+    if request.scenarios or not dataflow:
+        names = request.scenarios, request.settings
         chosen = (
-            selection.select(*named, worker=worker, quick=quick, for_gate=request.by_defaults)
+            selection.select(*names, worker=worker, quick=quick, for_gate=request.by_defaults)
             if scan is None
-            else selection.scanned(*named, scan, worker=worker, quick=quick)
+            else selection.scanned(*names, scan, worker=worker, quick=quick)
         )
     if not request.scenarios:
-        # What the engine cannot start is not asked for unless somebody names it.
+        # By default without scenarios that the engine cannot start.
         kinds = (None, *engine.topologies)
-        chosen = [one for one in chosen if (one.topology and one.topology.kind) in kinds]
-    found = (*chosen, *own)
+        chosen = [it for it in chosen if (it.topology and it.topology.kind) in kinds]
+    scenarios = (*chosen, *dataflow)
     if scan is None or scan.parameter not in TOPOLOGY:
-        return found
-    return tuple(_started(request, one, scan, engine) for one in found)
+        return scenarios
+    return tuple(_started(request, scenario, scan, engine) for scenario in scenarios)
 
 
 def _started(request: Request, scenario: Scenario, scan: Scan, engine: Engine) -> Scenario:
-    """A scenario with as many processes or workers as its place on a curve says."""
+    """The scenario with the number of processes or workers of its scan point."""
     assert scenario.scan is not None, "it is one of a scan"
-    # Named as what is typed for it.
+    # The parameter has the name of an attribute.
     count: dict[str, Any] = {scan.parameter: int(scenario.scan.value)}
-    asked = replace(request, **count)
-    return replace(scenario, topology=_topology(asked, engine))
+    return replace(scenario, topology=_topology(replace(request, **count), engine))

@@ -1,4 +1,4 @@
-"""A comparison that begins, or goes on where it was interrupted."""
+"""Begins a comparison, or resumes an interrupted one."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,10 +23,9 @@ def begin(
     settings: Mapping[str, object],
     say: Callable[[str], None],
 ) -> Contents:
-    """Begins a comparison in a folder: new records, with the runs that the folder has already.
+    """Begins a comparison in a folder, with the runs that the folder has already.
 
-    ``settings`` are what it is begun with. Raises ``UsageError`` where the folder holds another
-    comparison, or another share of it.
+    Raises ``UsageError`` if the folder holds another comparison, or another shard of it.
     """
     records, comparison = prepared.new_records(), prepared.describe(settings)
     before = comparisons.resume(folder)
@@ -36,25 +35,25 @@ def begin(
         require_same(before.folder, before.comparison, comparison)
         for earlier in before.records:
             go_on(records[earlier.scenario], earlier)
-    # With what is set aside: an interruption in the new round would leave halves of both.
+    # With discarded runs: an interruption in the new round would leave halves of both.
     comparisons.begin(folder, comparison, records.values())
     return Contents(folder=folder, comparison=comparison, records=list(records.values()))
 
 
 def kept_in(folder: Path, command: str = "compare") -> str:
-    """What is said where a command is ended: most can go on with --resume."""
-    goes_on = "" if command in _WITHOUT_RESUME else "; the same command with --resume goes on"
-    return f"Finished runs are kept in {folder}{goes_on}."
+    """The message after an interruption: most commands can go on with --resume."""
+    resume = "" if command in _WITHOUT_RESUME else "; the same command with --resume goes on"
+    return f"Finished runs are kept in {folder}{resume}."
 
 
 def require_same(folder: Path, before: Context, now: Context) -> None:
-    """Raises ``UsageError`` where a comparison was begun to answer other questions than these.
+    """Raises ``UsageError`` if a comparison was begun with other questions.
 
-    How long it may take and what happens at its end may change.
+    Its budget, and the exit code of an inconclusive result, may change.
     """
-    was, wanted = _questions(before, now), _questions(now, before)
-    for name in {**was, **wanted}:
-        if was.get(name) != wanted.get(name):
+    earlier, later = _questions(before, now), _questions(now, before)
+    for name in {**earlier, **later}:
+        if earlier.get(name) != later.get(name):
             raise UsageError(
                 f"{str(folder)!r} was begun with other {name}, so it cannot be resumed as this "
                 "comparison. Repeat the command as it was, or name another folder with --results."
@@ -62,10 +61,10 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
 
 
 def _questions(comparison: Context, other: Context) -> dict[str, Any]:
-    """Everything that must stay as it was for all runs to answer the same questions, by name."""
+    """The facts that all runs must have in common to answer the same questions, by name."""
     gate = gate_of(comparison)
     return {
-        # First, as another share has other scenarios, too.
+        # First, as another shard has other scenarios, too.
         "shares (--shard)": comparison.share,
         **comparison.in_common(other.revisions),
         "criteria": gate.criteria,
@@ -75,12 +74,12 @@ def _questions(comparison: Context, other: Context) -> dict[str, Any]:
 
 
 def go_on(record: Record, earlier: Record) -> list[Outcome]:
-    """Adds the whole rounds of an interrupted comparison, and what failed in it.
+    """Adds the whole rounds of an interrupted comparison, and its failures.
 
-    Returns what is set aside to be made anew. Raises ``UsageError`` for another machine, or if a
-    program is not any more what it was.
+    Returns the runs that are discarded, to be made again. Raises ``UsageError`` on another machine,
+    or if a program has changed.
     """
-    there, here = (one.measured_on.get("fingerprint") for one in (earlier, record))
+    there, here = (it.measured_on.get("fingerprint") for it in (earlier, record))
     if earlier.measurements and None not in (there, here) and there != here:
         raise UsageError(
             f"{record.scenario} was measured on another machine, and its rounds are not mixed with "
@@ -94,27 +93,24 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
                     "with those of another program. Name another folder with --results."
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
-    # What failed, failed, until it succeeds; but what is not built is said anew.
+    # A failure stays until the run succeeds. Failed builds are tried, and reported, anew.
     record.outcomes += [
-        one for one in earlier.outcomes if one.reason != NOT_BUILT and not _is_cold(one)
+        it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)
     ]
     repeated = [
-        *(
-            set_aside(one, REPEATED, f"{one.reason}: {one.message}")
-            for one in earlier.outcomes
-            if _is_cold(one)
-        ),
-        *(
-            set_aside(run, REPEATED, "another revision was not measured in this round")
-            for run in earlier.measurements
-            if not earlier.is_whole(run.round)
-        ),
+        set_aside(it, REPEATED, f"{it.reason}: {it.message}")
+        for it in earlier.outcomes
+        if _is_warm_up(it)
+    ] + [
+        set_aside(run, REPEATED, "another revision was not measured in this round")
+        for run in earlier.measurements
+        if not earlier.is_whole(run.round)
     ]
     record.outcomes += repeated
     record.outcomes_before = len(record.outcomes)
     return repeated
 
 
-def _is_cold(outcome: Outcome) -> bool:
-    """Whether it is of a warm-up that failed: each session has its own."""
+def _is_warm_up(outcome: Outcome) -> bool:
+    """Whether a warm-up failed: each session has its own."""
     return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}
