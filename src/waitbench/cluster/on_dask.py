@@ -103,17 +103,17 @@ def _command(
         options += ["--accepted", "accepted.toml"]
     maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
     specs = maker.build_wheels(valid.specs)
-    named = []
+    texts = []
     for spec in specs:
         path = None
         if spec.wheel is not None and spec.origin is not Origin.WHEEL:
             content = spec.wheel.read_bytes()
             path = f"{hashlib.sha256(content).hexdigest()[:16]}/{spec.wheel.name}"
             sent[path] = content
-        named.append(revisions.typed(spec.revision, path))
+        texts.append(revisions.typed(spec.revision, path))
     if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
         options += ["--origin", "mixed"]
-    return specs, (*named, *options, "--python", specs[0].python.version), sent
+    return specs, (*texts, *options, "--python", specs[0].python.version), sent
 
 
 def _measured(

@@ -40,10 +40,10 @@ def identity() -> Mapping[str, str]:
     }
 
 
-def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
+def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
     """Raises ``UsageError`` on a worker whose figures could not be compared, or are disturbed."""
     here = identity()
-    for name, value in wanted.items():
+    for name, value in required.items():
         if here[name] != value:
             raise UsageError(
                 f"The worker {dask_worker.name} differs in {name}: {here[name]} there, {value} "
@@ -59,7 +59,7 @@ def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
 
 
 def run_share(
-    arguments: Sequence[str], files: Mapping[str, bytes], wanted: Mapping[str, str]
+    arguments: Sequence[str], files: Mapping[str, bytes], required: Mapping[str, str]
 ) -> tuple[str, str, Mapping[str, bytes]]:
     """Runs ``compare`` in a folder that has these files.
 
@@ -67,7 +67,7 @@ def run_share(
     ``UsageError`` on a worker that differs, as late ones may.
     """
     worker = distributed.get_worker()
-    require_same(wanted, worker)
+    require_same(required, worker)
     key = worker.get_current_task()
     _processes[key] = None
     worker.loop.add_callback(_prepare, worker)

@@ -72,8 +72,8 @@ def make_app(*names: str) -> typer.Typer:
     return app
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _say_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"waitbench {installation.version()}")
         raise typer.Exit
 

@@ -42,7 +42,7 @@ FOLDER, NAME = WORKERS, "workers"
 
 
 def workers(
-    of: Annotated[
+    paths: Annotated[
         Optional[list[Path]],
         typer.Argument(
             metavar="FILE.toml|FOLDER",
@@ -78,7 +78,7 @@ def workers(
 
     One after the other, each in the versions that its file names.
     """
-    workers, core_price = _read(of or [FOLDER]), options.parsed_price(price)
+    workers, core_price = _read(paths or [FOLDER]), options.parsed_price(price)
     for worker in workers:
         selection.select((), settings, worker=worker)
     request = Request(
