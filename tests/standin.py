@@ -11,6 +11,7 @@ from pathlib import Path
 from waitbench.engines.base import Engine, LaunchSpec
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
+from waitbench.model.launch import DataflowConfig
 from waitbench.model.scenario import Scenario, Topology
 
 
@@ -42,7 +43,7 @@ class StandIn(Engine):
         assert isinstance(scenario, Dataflow)
         (greeting,) = environment.facts.capabilities
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
-        return LaunchSpec(config={"arguments": arguments, "processes": 1})
+        return LaunchSpec(program=DataflowConfig(arguments=arguments, processes=1))
 
     def role(self, arguments: Sequence[str]) -> str | None:
         return "stand-in" if "standin.run" in arguments else None

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +13,18 @@ from typing import Any
 from tests.running import processes_with
 from waitbench.engines.services import services_of
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker import launch_config
+from waitbench.engines.worker import worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
-from waitbench.execution.bench import _LAUNCH
+from waitbench.execution import services
 from waitbench.execution.launch_report import PROBES
-from waitbench.execution.services import running
+from waitbench.model.launch import (
+    ALONE,
+    BatchSlot,
+    DataflowConfig,
+    LaunchConfig,
+    RunningService,
+    encode,
+)
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import DATAFLOWS, PACKAGE, Cache
@@ -33,7 +40,7 @@ def refuse(*_arguments, **_options):
 counted_tree.counters.TreeCounters = refuse
 sys.exit(launch.main(sys.argv[1:]))
 """
-LAUNCHER = ("-I", "-S", str(_LAUNCH))
+LAUNCHER = services.LAUNCHER[1:]
 REFUSED = ("-c", WITHOUT_COUNTERS)
 """What Python is given before a launcher's arguments; the kernel refuses one of them to count."""
 
@@ -65,7 +72,7 @@ class Launched:
 
 def launch(
     run: Path,
-    config: Mapping[str, Any],
+    config: LaunchConfig,
     program: Sequence[str] = LAUNCHER,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Launched:
@@ -74,7 +81,7 @@ def launch(
     report = run / "launched.json"
     with (run / "stdout").open("wb") as stdout, (run / "stderr").open("wb") as stderr:
         done = subprocess.run(
-            [sys.executable, *program, str(report), json.dumps(config)],
+            [sys.executable, *program, str(report), encode(config)],
             stdout=stdout,
             stderr=stderr,
             env={**os.environ, PROBES: str(run / "probes"), **variables},
@@ -108,11 +115,10 @@ def dataflow(
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Launched:
     """Runs a program of Python as an engine's processes."""
-    config = {
-        "arguments": [python, "-c", code, INDEX, ADDRESSES],
-        "processes": processes,
-        "tracepoint": tracepoint,
-    }
+    words = [python, "-c", code, INDEX, ADDRESSES]
+    config = LaunchConfig(
+        program=DataflowConfig(arguments=words, processes=processes), tracepoint=tracepoint
+    )
     return launch(folder / "run", config, program, {"PYTHONPATH": str(DATAFLOWS), **variables})
 
 
@@ -120,13 +126,13 @@ def worker(
     folder: Path,
     code: str,
     more: str = CALM,
-    services: Mapping[str, Any] = MappingProxyType({}),
+    more_services: Mapping[str, RunningService] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
     program: Sequence[str] = LAUNCHER,
     copies: int = 1,
     tracepoint: int | None = None,
     scenario: str = "mine",
-    slot: Mapping[str, Any] | None = None,
+    slot: BatchSlot = ALONE,
     window_s: float | None = None,
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says, with the file's services."""
@@ -137,16 +143,17 @@ def worker(
     read = worker_file.read(folder / "mine.toml")
     (parameters,) = (it.parameters for it in scenarios_of(read) if it.name == scenario)
     services_of_file = services_of(read, parameters, Path(sys.executable))
-    with running(services_of_file, folder, Cache(folder / "cache")) as up:
-        config = launch_config(read, parameters, Path(sys.executable), copies)
-        config["values"]["revision"] = sys.executable
-        config |= {
-            "running": {**up.described(), **services},
-            "tracepoint": tracepoint,
-            **({} if slot is None else {"slot": slot}),
-            **({} if window_s is None else {"window_s": window_s}),
-        }
-        result = launch(folder / "run", config, program)
+    with services.running(services_of_file, folder, Cache(folder / "cache")) as up:
+        config = worker_config(read, parameters, Path(sys.executable), sys.executable, copies)
+        if window_s is not None:
+            config = replace(config, window_s=window_s)
+        launched = LaunchConfig(
+            program=config,
+            services={**up.described(), **more_services},
+            tracepoint=tracepoint,
+            slot=slot,
+        )
+        result = launch(folder / "run", launched, program)
         assert up.why_ended() is None, "a phase that stops a service has not made it fail"
     was_killed = result.exit_code < 0
     assert was_killed or bool(result.failure or result.ended) != bool(result.report), (

@@ -19,11 +19,12 @@ import pytest
 from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
 from waitbench.execution.accounting import metrics_of
-from waitbench.execution.batch import BARRIERS, BatchSlot
+from waitbench.execution.batch import BARRIERS, BatchMember
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError
+from waitbench.model.launch import BatchSlot
 from waitbench.model.run import Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.system.watch import Reading
@@ -54,17 +55,18 @@ def batch(
     together = folder / "together"
     together.mkdir()
     slots = [BatchSlot(str(together), it, len(codes), shutdown_turn_s) for it in range(len(codes))]
-    for slot in slots:
-        slot.enter()
+    members = [BatchMember(slot) for slot in slots]
+    for member in members:
+        member.enter()
 
     def run(number: int) -> Launched:
-        slot = vars(slots[number])
         launched = worker(
-            folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint, slot=slot,
+            folder / f"{number}", codes[number], more, tracepoint=COUNTER.tracepoint,
+            slot=slots[number],
             scenario="mine-acted" if "[[phase]]" in more else "mine",
         )  # fmt: skip
         # What the harness does when a run is over.
-        slots[number].leave()
+        members[number].leave()
         return launched
 
     with ThreadPoolExecutor(len(codes)) as pool:
@@ -160,9 +162,9 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
 def test_who_leaves_on_a_full_disk_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = slots = [BatchSlot(str(tmp_path), number, 2) for number in (0, 1)]
-    for slot in slots:
-        slot.enter()
+    first, second = members = [BatchMember(BatchSlot(str(tmp_path), it, 2)) for it in (0, 1)]
+    for member in members:
+        member.enter()
 
     def fill(*_path: object, **_options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

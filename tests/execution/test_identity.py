@@ -1,13 +1,15 @@
 """Whether what a run has loaded is its revision's, by where it lies."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.records import facts
+from waitbench.engines.worker import worker_config
 from waitbench.execution.identity import why_foreign
 from waitbench.model.environment import Environment
+from waitbench.model.launch import WorkerConfig
+from waitbench.model.worker import Condition, Words, WorkerFile
 
 NAMES = ["tool/__init__.py", "tool_helper.py", "tests/__init__.py"]
 
@@ -27,11 +29,13 @@ def made(folder: Path, name: str) -> str:
     return str(path)
 
 
-def launch_config(folder: Path, command: str = "", file: str = "", **variables: str) -> Any:
-    return {
-        "values": {"here": str(folder)}, "command": command.split(), "environment": variables,
-        "files": [file],
-    }  # fmt: skip
+def worker(folder: Path, command: str = "", file: str = "", **variables: str) -> WorkerConfig:
+    text = WorkerFile(
+        name="mine", command=Words(command.split()), environment=variables, files=(file,),
+        ready=Condition(port=True), settled=Condition(seconds=1), path=folder / "mine.toml",
+        sha256="",
+    )  # fmt: skip
+    return worker_config(text, {}, Path())
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,7 @@ def test_code_of_another_folder_is_none_of_the_revision(
     given: dict[str, str], why: str, environment: Environment, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
-    reason = why_foreign([made(tree, NAMES[0])], NAMES, environment, launch_config(tree, **given))
+    reason = why_foreign([made(tree, NAMES[0])], NAMES, environment, worker(tree, **given))
     assert reason == (
         f"it loads tool from {tree}, not from the environment of its revision, as {why}: name the "
         "scripts that it needs in 'files', which copies them elsewhere"
@@ -58,7 +62,7 @@ def test_a_file_beside_the_worker_may_hide_the_revision(
     environment: Environment, tmp_path: Path
 ) -> None:
     loaded = [made(tmp_path / "work", "tool_helper.py")]
-    given = launch_config(tmp_path, file=f"{tmp_path}/tool_helper.py")
+    given = worker(tmp_path, file=f"{tmp_path}/tool_helper.py")
     why = why_foreign(loaded, ["tool_helper.py"], environment, given)
     assert why == "it loads tool_helper.py of 'files', not of its revision: rename that file"
 
@@ -71,7 +75,7 @@ def test_what_is_loaded_from_the_environment_too_is_the_revision(
     link.symlink_to(environment.folder)
     module = made(link / "lib/python3.11/site-packages", NAMES[0])
     loaded = [module, made(tmp_path / "tree", NAMES[2])]
-    assert why_foreign(loaded, NAMES, environment, launch_config(tmp_path / "tree")) is None
+    assert why_foreign(loaded, NAMES, environment, worker(tmp_path / "tree")) is None
 
 
 def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
@@ -79,5 +83,5 @@ def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
 ) -> None:
     made(tmp_path / "site/kombu", "__init__.py")
     loaded = [made(tmp_path / "site/kombu", NAMES[1])]
-    assert why_foreign(loaded, NAMES, environment, launch_config(tmp_path)) is None
-    assert why_foreign([], NAMES, environment, launch_config(tmp_path)) is None
+    assert why_foreign(loaded, NAMES, environment, worker(tmp_path)) is None
+    assert why_foreign([], NAMES, environment, worker(tmp_path)) is None

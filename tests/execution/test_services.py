@@ -89,7 +89,7 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
             assert of_the_user not in environment.values()
         assert up_services.cpu_s() > 0, "each has started a Python"
         raise ZeroDivisionError
-    assert not any(psutil.pid_exists(server.pid) for server in up_services.servers)
+    assert not any(psutil.pid_exists(server.state.pid) for server in up_services.servers)
 
 
 ENDED = "The service broken ended with exit code 1 before it was ready"
@@ -133,7 +133,7 @@ def test_a_service_that_prints_without_end_is_killed_and_says_why(tmp_path: Path
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
     with up(tmp_path, "first", "second") as up_services:
         environment_of(up_services.servers[0].port)
-        psutil.Process(up_services.servers[0].pid).kill()
+        psutil.Process(up_services.servers[0].state.pid).kill()
         until(lambda: up_services.why_ended() is not None)
         with pytest.raises(HarnessError, match=r"^the first ended, with exit code 137: .*GET /"):
             up_services.cpu_s()
@@ -298,7 +298,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
     if refused:
         launch = tmp_path / "refused.py"
         launch.write_text(WITHOUT_COUNTERS)
-        monkeypatch.setattr(services, "_LAUNCH", launch)
+        monkeypatch.setattr(services, "LAUNCHER", (sys.executable, str(launch)))
     (tmp_path / "forking.py").write_text(FORKING)
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
     forking = serving("forking", words, Condition(command=Words(("true",))))

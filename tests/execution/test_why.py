@@ -22,6 +22,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
+from waitbench.model.launch import DataflowConfig, LaunchConfig
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import KERNEL, Why
 from waitbench.system import stacks
@@ -59,7 +60,8 @@ class OneRun:
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
         yield ReadyRun(
             folder=self.folder, working_folder=self.folder, launcher=self.command,
-            variables={}, time_limit_s=120, services=Running(()), launch_config={}, modules=None,
+            variables={}, time_limit_s=120, services=Running(()),
+            config=LaunchConfig(program=DataflowConfig(arguments=self.command, processes=1)),
         )  # fmt: skip
 
 

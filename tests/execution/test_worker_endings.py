@@ -11,6 +11,7 @@ import pytest
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
+from waitbench.model.launch import RunningService, ServiceState
 from waitbench.system import connections
 from waitbench.system.counters import answering
 
@@ -158,10 +159,17 @@ while True:  # several at any moment
     assert result.report["totals"]["processes_replaced"] >= 1
 
 
+def counted_service(cpu: str, counting: Path) -> RunningService:
+    return RunningService(
+        state=ServiceState(cpu=cpu), launcher=0, port=1, folder=str(counting.parent),
+        counters=[str(counting)],
+    )  # fmt: skip
+
+
 def test_services_are_counted_together_without_what_it_takes_to_ask(
     tmp_path: Path,
 ) -> None:
-    services = {}
+    counts = {}
     used_ns = iter(range(0, 10**12, 10**9))
     for name, each in (("redis", 3), ("other", 1)):
         (tmp_path / name).mkdir()
@@ -172,10 +180,10 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
             f"echo requests $(( n > 2 ? n + {each} : n ))\necho odd\n"
         )
         counting.chmod(0o755)
-        services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+        counts[name] = counting
     with answering(lambda: next(used_ns)) as cpu:
-        counted_services = {name: {**it, "cpu": cpu} for name, it in services.items()}
-        result = worker(tmp_path, SLEEPS, services=counted_services)
+        services = {name: counted_service(cpu, counting) for name, counting in counts.items()}
+        result = worker(tmp_path, SLEEPS, more_services=services)
     totals = result.report["totals"]
     assert totals["service_requests"] == 4.0, result.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
@@ -238,9 +246,9 @@ def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
     counting.write_text(f"#!/bin/sh\nprintf x >> {log}\necho requests $(wc -c < {log})\n")
     counting.chmod(0o755)
     with answering(lambda: 0) as cpu:
-        service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)], "cpu": cpu}
+        service = counted_service(cpu, counting)
         code = code.format(log=str(log))
-        result = worker(tmp_path / "run", code, more, services={"redis": service})
+        result = worker(tmp_path / "run", code, more, more_services={"redis": service})
     assert result.exit_code == 0, result.failure
     assert result.report["totals"]["service_requests"] == 100.0
 
@@ -252,9 +260,8 @@ def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     counting = tmp_path / "count"
     counting.write_text(f"#!/bin/sh\necho requests {message}\n")
     counting.chmod(0o755)
-    redis = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
     with answering(lambda: 0) as cpu:
-        result = worker(tmp_path, SLEEPS, services={"redis": {**redis, "cpu": cpu}})
+        result = worker(tmp_path, SLEEPS, more_services={"redis": counted_service(cpu, counting)})
     assert f"the command that counts for redis printed 'requests {message}'" in result.failure
 
 

@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from waitbench.engines.services import Service
 from waitbench.model.environment import Environment
+from waitbench.model.launch import DataflowConfig, WorkerConfig
 from waitbench.model.scenario import Scenario, Topology
 
 
@@ -18,8 +18,7 @@ from waitbench.model.scenario import Scenario, Topology
 class LaunchSpec:
     """How the processes of a run are started."""
 
-    config: Mapping[str, Any]
-    """The launcher's configuration: a dataflow's or a worker's."""
+    program: DataflowConfig | WorkerConfig
     variables: Mapping[str, str] = field(default_factory=dict)
     """Added to those of every run."""
 

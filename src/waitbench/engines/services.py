@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from msgspec import to_builtins
+from msgspec import convert
 
 from waitbench.model.errors import HarnessError
+from waitbench.model.launch import Condition, ServiceConfig
 from waitbench.model.placeholders import filled
 from waitbench.model.scenario import Parameters
 from waitbench.model.worker import ServiceFile, WorkerFile
@@ -22,16 +23,17 @@ class Service:
     values: dict[str, str]
     """Values of placeholders, shared by all services of a run."""
 
-    def config(self, port: int, folder: Path) -> dict[str, object]:
+    def config(self, port: int, folder: Path) -> ServiceConfig:
         """Makes the launcher's configuration; later services may name its port and folder."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
-        check = self._words(self.file.ready.command, port, folder)
-        return {
-            "command": self._words(self.file.command, port, folder),
-            "ready": {**to_builtins(self.file.ready), "command": check},
-            "stop": self.file.stop.removeprefix("SIG"),
-            "port": port,
-        }
+        ready = convert(self.file.ready, Condition, from_attributes=True)
+        return ServiceConfig(
+            command=self._words(self.file.command, port, folder),
+            ready=replace(ready, command=self._words(ready.command, port, folder)),
+            stop=self.file.stop.removeprefix("SIG"),
+            port=port,
+            log=f"{folder}.log",
+        )
 
     def counting(self, port: int, folder: Path) -> Sequence[str]:
         return self._words(self.file.counters, port, folder)

@@ -7,13 +7,13 @@ files. Standard library only.
 """
 
 import fcntl
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from waitbench.model.launch import BatchSlot
 
 SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = ("settled", "phased", "counted", "watched")
 """Barriers at which runs wait for each other."""
@@ -22,68 +22,60 @@ _TURN = "turn"
 _POLL_INTERVAL_S = 0.005
 
 
-@dataclass
-class BatchSlot:
-    """A run's slot in its batch; without a folder, the run is by itself."""
+class BatchMember:
+    """A run that synchronises with the others of its batch."""
 
-    folder: str = ""
-    number: int = 0
-    count: int = 1
-    shutdown_turn_s: float = math.inf
-    """Time for which a run keeps the turn while it ends."""
-    waited_s: float = 0.0
-
-    lock: IO[str] | None = None
-    """Open during a turn."""
+    def __init__(self, slot: BatchSlot) -> None:
+        self.slot = slot
+        self.waited_s = 0.0
+        self._lock: IO[str] | None = None
+        """Open during a turn."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Holds the turn, the right to start or to end, for the block or until it is handed
         over."""
-        if not self.folder:
+        if not self.slot.folder:
             yield
             return
-        with Path(self.folder, _TURN).open("w") as self.lock:
+        with Path(self.slot.folder, _TURN).open("w") as self._lock:
             self.take_turn()
             yield
             # Explicitly: a forked child that has not exec'ed yet still holds the descriptor.
             self.hand_over_turn()
-        self.lock = None
+        self._lock = None
 
     def take_turn(self) -> None:
-        if self.lock is not None:
+        if self._lock is not None:
             begun = time.monotonic()
-            fcntl.flock(self.lock, fcntl.LOCK_EX)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
             self.waited_s += time.monotonic() - begun
 
     def hand_over_turn(self) -> None:
-        if self.lock is not None:
-            fcntl.flock(self.lock, fcntl.LOCK_UN)
+        if self._lock is not None:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def enter(self) -> None:
         """Makes others wait for this run. All of a batch enter before the first begins."""
         # Now: creating markers later could fail on a full disk.
         for barrier in BARRIERS:
-            self._marker(barrier, self.number).touch()
+            self._marker(barrier, self.slot.number).touch()
 
     def wait_at(self, barrier: str, check: Callable[[], None]) -> None:
         """Blocks until each run of the batch is at the barrier or over; calls ``check``
         meanwhile."""
-        if not self.folder:
+        if not self.slot.folder:
             return
         begun = time.monotonic()
-        self._marker(barrier, self.number).unlink()
-        while any(self._marker(barrier, number).exists() for number in range(self.count)):
+        self._marker(barrier, self.slot.number).unlink()
+        while any(self._marker(barrier, number).exists() for number in range(self.slot.count)):
             check()
             time.sleep(_POLL_INTERVAL_S)
         self.waited_s += time.monotonic() - begun
 
     def leave(self) -> None:
-        for barrier in BARRIERS if self.folder else ():
-            self._marker(barrier, self.number).unlink(missing_ok=True)
+        for barrier in BARRIERS if self.slot.folder else ():
+            self._marker(barrier, self.slot.number).unlink(missing_ok=True)
 
     def _marker(self, barrier: str, number: int) -> Path:
-        return Path(self.folder, f"{barrier}-{number}")
-
-
-ALONE = BatchSlot()
+        return Path(self.slot.folder, f"{barrier}-{number}")

@@ -1,26 +1,21 @@
 """Prepares runs: an environment and a scenario give a run that is ready to start."""
 
-import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from waitbench.engines.base import Engine
-from waitbench.execution.batch import ALONE, BatchSlot
 from waitbench.execution.identity import modules_of
 from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
-from waitbench.execution.services import Running, running
+from waitbench.execution.services import LAUNCHER, Running, running
 from waitbench.model.environment import Environment
+from waitbench.model.launch import ALONE, BatchSlot, LaunchConfig, WorkerConfig, encode
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
 from waitbench.system.places import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, run_alone
-
-_LAUNCH = Path(__file__).with_name("launch.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +28,7 @@ class ReadyRun:
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
-    launch_config: Mapping[str, Any]
-    modules: Sequence[str] | None
-    """To be looked for in what the run loads: see ``identity.modules_of``."""
+    config: LaunchConfig
 
     def carry_out(
         self, command: Sequence[str], on_start: Callable[[int], None] = lambda _group: None
@@ -80,7 +73,12 @@ class Bench:
 
     @contextmanager
     def prepare(
-        self, scenario: Scenario, label: str, slot: BatchSlot = ALONE, *, identifies: bool = False
+        self,
+        scenario: Scenario,
+        label: str,
+        slot: BatchSlot = ALONE,
+        *,
+        identifies: bool = False,
     ) -> Iterator[ReadyRun]:
         """Starts a run's services and cleans up after it. Raises ``HarnessError`` if one fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
@@ -89,28 +87,25 @@ class Bench:
             services_needed = self.engine.services(environment, scenario)
             with running(services_needed, folder, self.cache) as services:
                 start = self.engine.start(environment, scenario, scenario.started_as(self.topology))
-                is_identified = identifies and scenario.is_command
-                modules = modules_of(self.engine, environment) if is_identified else None
-                launch_config = {
-                    "modules": modules,
-                    "tracepoint": self.instruments.tracepoint,
-                    "running": services.described(),
-                    "slot": vars(slot),
-                    "wakes_up": self.wakes_up,
-                    **start.config,
-                }
+                is_identified = identifies and isinstance(start.program, WorkerConfig)
+                config = LaunchConfig(
+                    program=start.program,
+                    tracepoint=self.instruments.tracepoint,
+                    services=services.described(),
+                    slot=slot,
+                    modules=modules_of(self.engine, environment) if is_identified else None,
+                    pokes=self.wakes_up,
+                )
                 limit_s = self.time_limit_s or scenario.time_limit_s
-                report, config = str(folder / REPORT), json.dumps(launch_config)
                 yield ReadyRun(
                     folder=folder,
                     # A user's dataflow may open files by relative paths.
                     working_folder=folder if scenario.is_own else Path.cwd(),
-                    launcher=(sys.executable, "-I", "-S", str(_LAUNCH), report, config),
+                    launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
                     variables=self._variables(folder, scenario) | dict(start.variables),
                     time_limit_s=limit_s * slot.count,  # runs of a batch take turns
                     services=services,
-                    launch_config=start.config,
-                    modules=modules,
+                    config=config,
                 )
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:

@@ -4,13 +4,13 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import MOST_OUTPUT, Failure, open_output, read_output
+from waitbench.model.launch import Condition
 from waitbench.system.ports import is_listened_to
 
 POLL_INTERVAL_S = 0.02
@@ -41,15 +41,15 @@ class ConditionLaunch(ABC):
     def require_alive(self, when: str) -> None:
         """Raises ``Failure`` if it has ended."""
 
-    def wait(self, condition: Mapping[str, Any], what: str, *, calm: int = 1) -> None:
+    def wait(self, condition: Condition, what: str, *, calm: int = 1) -> None:
         """Waits for a condition, a command ``calm`` times running. Raises ``Failure``."""
-        seconds, when = condition["seconds"], f"before it was {what}"
+        seconds, when = condition.seconds, f"before it was {what}"
         if seconds is not None:
             if seconds > 0:
                 self.wait_until(time.monotonic() + seconds, lambda: when)
             return
-        left = needed = calm if condition["command"] else 1
-        end = time.monotonic() + condition["within"]
+        left = needed = calm if condition.command else 1
+        end = time.monotonic() + condition.within
         while True:
             # First, so that the whole output of an ended process is there.
             self.tree.reap()
@@ -60,12 +60,12 @@ class ConditionLaunch(ABC):
             self.require_alive(when)
             if time.monotonic() > end:
                 break
-            time.sleep(_COMMAND_INTERVAL_S if condition["command"] else POLL_INTERVAL_S)
+            time.sleep(_COMMAND_INTERVAL_S if condition.command else POLL_INTERVAL_S)
         raise Failure(f"it was not {what} within {condition['within']:g} s{self.hint(condition)}")
 
-    def hint(self, condition: Mapping[str, Any]) -> str:
+    def hint(self, condition: Condition) -> str:
         """Explains why a condition may not have held in time, to end a sentence."""
-        if condition["log"] is None:
+        if condition.log is None:
             return ""
         buffers = "" if any(self.sizes().values()) else ". Does it buffer its output?"
         return f": no line of its output matches {condition['log']!r}{buffers}"
@@ -80,13 +80,13 @@ class ConditionLaunch(ABC):
                 return
             self.tree.wait(left_s, *self.watched)
 
-    def holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
+    def holds(self, condition: Condition, copies: int = 1) -> bool:
         """Checks for a log line or an open port of each copy, or a command's exit code of 0."""
-        if condition["log"] is not None:
-            return self._count_logged(condition["log"]) >= copies
-        if condition["port"]:
+        if condition.log is not None:
+            return self._count_logged(condition.log) >= copies
+        if condition.port:
             return all(is_listened_to(port, pid) for pid, port in self.listeners()[:copies])
-        return self.run_command(condition["command"], condition["within"])[0] == 0
+        return self.run_command(condition.command, condition.within)[0] == 0
 
     def run_command(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
         """Returns the exit code of a command, ``None`` if it took too long, and its output."""

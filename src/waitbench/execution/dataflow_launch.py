@@ -7,7 +7,7 @@ worker has polled for the first time.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
@@ -23,6 +23,7 @@ from waitbench.execution.launch_report import (
     Failure,
     write_report,
 )
+from waitbench.model.launch import DataflowConfig
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.ports import LOOPBACK, is_listened_to, reserve_ports
 
@@ -36,7 +37,7 @@ _CHILDREN_END_WITHIN_S = 1.0
 class DataflowLaunch:
     """One run of a dataflow."""
 
-    def __init__(self, report: Path, config: Mapping[str, Any], tree: CountedTree) -> None:
+    def __init__(self, report: Path, config: DataflowConfig, tree: CountedTree) -> None:
         self.report = report
         self.config = config
         self.tree = tree
@@ -74,7 +75,7 @@ class DataflowLaunch:
 
         One that finds its peer not yet listening may sleep for a second, depending on chance.
         """
-        words, count = self.config["arguments"], self.config["processes"]
+        words, count = self.config.arguments, self.config.processes
         self.sockets = reserve_ports(count if ADDRESSES in words else 0)
         ports = [socket.getsockname()[1] for socket in self.sockets]
         addresses = ";".join(f"{LOOPBACK}:{port}" for port in ports)

@@ -1,14 +1,14 @@
 """Checks that a run has loaded the code of its revision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
 from waitbench.environments import installed
 from waitbench.model.environment import Environment
+from waitbench.model.launch import WorkerConfig
 
 
 def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None:
@@ -23,7 +23,7 @@ def why_foreign(
     loaded: Sequence[str],
     modules: Sequence[str],
     environment: Environment,
-    config: Mapping[str, Any],
+    worker: WorkerConfig,
 ) -> str | None:
     """Says why a run has not measured its revision, if that is certain.
 
@@ -41,15 +41,15 @@ def why_foreign(
             roots.add(root)
     if not roots:
         return None
-    root, here = min(roots), config["values"]["here"]
-    given = {"command": config["command"], "environment": config["environment"].values()}
+    root, here = min(roots), worker.values["here"]
+    given = {"command": worker.command, "environment": worker.environment.values()}
     why = [
         f"{key!r} names that folder"
         for key, texts in given.items()
         if any(root in text.replace("{here}", here) for text in texts)
     ]
     name = modules[0].partition("/")[0]
-    if any(Path(file).name == name for file in config["files"]):
+    if any(Path(file).name == name for file in worker.files):
         return f"it loads {name} of 'files', not of its revision: rename that file"
     return (
         f"it loads {name} from {root}, not from the environment of its revision, as "

@@ -8,7 +8,6 @@ file ``failure`` beside the report, and the exit code is 1. Otherwise it is that
 process of a dataflow that failed, or of a service: 128 + N where signal N has killed it.
 """
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -18,24 +17,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.counted_tree import CountedTree
 from waitbench.execution.launch_report import Failure, write
+from waitbench.model.launch import LaunchConfig, ServiceConfig, WorkerConfig, decode
 
 
 def main(arguments: Sequence[str]) -> int:
-    report, config = Path(arguments[0]), json.loads(arguments[1])
-    tree = CountedTree(config["tracepoint"])
+    report = Path(arguments[0])
+    config: LaunchConfig = decode(arguments[1])
+    program, tree = config.program, CountedTree(config.tracepoint)
     try:
         # Imports only what is needed: a launcher's start is in the real time of a run.
-        if "service" in config:
+        if isinstance(program, ServiceConfig):
             from waitbench.execution.service_launch import ServiceLaunch
 
-            return ServiceLaunch(report, config, tree).run()
-        if "command" in config:
+            return ServiceLaunch(report, program, tree).run()
+        if isinstance(program, WorkerConfig):
             from waitbench.execution.worker_launch import WorkerLaunch
 
-            return WorkerLaunch(report, config, tree).run()
+            return WorkerLaunch(report, program, config, tree).run()
         from waitbench.execution.dataflow_launch import DataflowLaunch
 
-        return DataflowLaunch(report, config, tree).run()
+        return DataflowLaunch(report, program, tree).run()
     except Failure as failure:
         write(report.with_name(failure.file), str(failure))
         return 1

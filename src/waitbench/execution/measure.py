@@ -17,12 +17,13 @@ import msgspec
 from msgspec import structs
 
 from waitbench.execution.accounting import incomplete_in, marks_of, metrics_of
-from waitbench.execution.batch import BatchSlot
+from waitbench.execution.batch import BatchMember
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.identity import why_foreign
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
+from waitbench.model.launch import BatchSlot, WorkerConfig
 from waitbench.model.metrics import STOP, WINDOW, Quantity
 from waitbench.model.run import (
     ENDED,
@@ -92,7 +93,7 @@ class Measurer:
                 folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
                 for number, run in enumerate(runs):
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s)
-                    run.slot.enter()
+                    BatchMember(run.slot).enter()
             endings.side_by_side(partial(self._prepare, stack), runs)
             before, used_s = Reading.now(), time.process_time()
             try:
@@ -129,7 +130,7 @@ class Measurer:
                     run.real_s = self._time(run.ready)
                     run.used_s = run.ready.services.cpu_s() - services_s
         finally:
-            run.slot.leave()
+            BatchMember(run.slot).leave()
 
     def _results(self, runs: Sequence["_Run"]) -> list[Result]:
         results: list[Result] = []
@@ -174,9 +175,11 @@ class Measurer:
             keys = (metric.key for metric in scenario.metrics if metric.is_own)
             incomplete |= dict.fromkeys(keys, Lack(why=str(error)))
         environment, loaded = self.bench.environments[planned.label], launched.get("loaded", ())
-        config = ready.launch_config
-        if ready.modules and (why := why_foreign(loaded, ready.modules, environment, config)):
-            raise _NoMeasurement(why)
+        program, modules = ready.config.program, ready.config.modules
+        if modules:
+            assert isinstance(program, WorkerConfig), "modules are looked for in worker files' runs"
+            if why := why_foreign(loaded, modules, environment, program):
+                raise _NoMeasurement(why)
         known = {WINDOW, *(metric.key for metric in scenario.metrics)}
         return Measurement(
             **run.identity,
@@ -184,7 +187,7 @@ class Measurer:
             marks=marks,
             incomplete=incomplete,
             left=str(launched.get("left", "")),
-            loaded={} if ready.modules else {path: files.sha256(Path(path)) for path in loaded},
+            loaded={} if modules else {path: files.sha256(Path(path)) for path in loaded},
         )
 
     def _time(self, ready: ReadyRun) -> float:

@@ -6,20 +6,19 @@ it is up; or the reason. SIGTERM ends service and launcher, ``STOP`` the service
 starts it again with the same port, folder and counters. The end of standard input kills it.
 """
 
-import json
 import os
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
+from waitbench.model.launch import ServiceConfig, ServiceState, encode
 from waitbench.system.counters import answering
 
 ENDS_WITHIN_S = 10.0
@@ -32,9 +31,9 @@ class ServiceLaunch(ConditionLaunch):
 
     watched = (0,)
 
-    def __init__(self, report: Path, config: Mapping[str, Any], tree: CountedTree) -> None:
-        self.service = config["service"]
-        log = Path(self.service["log"])
+    def __init__(self, report: Path, service: ServiceConfig, tree: CountedTree) -> None:
+        self.service = service
+        log = Path(service.log)
         super().__init__(tree, [log], log.with_suffix(".called"))
         self.report = report
         self.orders: list[int] = []
@@ -53,13 +52,13 @@ class ServiceLaunch(ConditionLaunch):
         try:
             self._start()
         except Failure as failure:
-            self._report(why=str(failure))
+            self._report(ServiceState(why=str(failure)))
             return 1
         with (
             answering(lambda: round(self.tree.cpu_s() * 1e9)) as cpu,
             answering(lambda: int(self.is_up)) as up,
         ):
-            self._report(pid=self.tree.pids[0], cpu=cpu, up=up)
+            self._report(ServiceState(pid=self.tree.pids[0], cpu=cpu, up=up))
             try:
                 self._serve()
             except Failure as failure:
@@ -69,14 +68,14 @@ class ServiceLaunch(ConditionLaunch):
         code = self.tree.exit_codes.get(self.tree.pids[-1], 0)
         return code if code >= 0 else 128 - code
 
-    def _report(self, **fields: object) -> None:
-        self.report.write_text(f"{json.dumps(fields)}\n")
+    def _report(self, state: ServiceState) -> None:
+        self.report.write_text(f"{encode(state)}\n")
 
     def command(self, words: Sequence[str]) -> Command:
         return Command(shutil.which(words[0]) or words[0], words, os.environ, Path.cwd())
 
     def listeners(self) -> Sequence[tuple[int, int]]:
-        return [(self.tree.pids[-1], self.service["port"])]
+        return [(self.tree.pids[-1], self.service.port)]
 
     def require_alive(self, when: str) -> None:
         if signal.SIGTERM in self.orders or self.tree.wait(0, *self.watched):
@@ -103,12 +102,12 @@ class ServiceLaunch(ConditionLaunch):
 
     def _start(self) -> None:
         self.output_offsets = self.sizes()
-        self.tree.start(self.command(self.service["command"]))
-        self.wait(self.service["ready"], "ready")
+        self.tree.start(self.command(self.service.command))
+        self.wait(self.service.ready, "ready")
         self.is_up = True
 
     def _end(self) -> None:
-        self.tree.signal(getattr(signal, f"SIG{self.service['stop']}"))
+        self.tree.signal(getattr(signal, f"SIG{self.service.stop}"))
         end_s = time.monotonic() + ENDS_WITHIN_S
         while not self._has_ended():
             left_s = end_s - time.monotonic()

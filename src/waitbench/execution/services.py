@@ -1,6 +1,5 @@
 """Runs services during a run: each is a process on a free port, ready before it is asked."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from waitbench.engines.services import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
+from waitbench.model.launch import LaunchConfig, RunningService, ServiceState, decode, encode
 from waitbench.system import files, trees, variables
 from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
@@ -19,7 +19,7 @@ from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
 from waitbench.system.processes import MOST_OUTPUT, limited, tail
 
-_LAUNCH = Path(__file__).with_name("launch.py")
+LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")))
 _SPARE_S = 10.0
 """The launcher's own time to end."""
 
@@ -29,14 +29,11 @@ class Server:
     """A service that is up."""
 
     service: Service
-    pid: int
-    cpu: str
-    up: str
-    """Names under which its CPU time and state are read: system/counters.py."""
+    state: ServiceState
     port: int
+    folder: Path
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
-    folder: Path
 
     def why_ended(self) -> str | None:
         code = self.process.poll()
@@ -50,10 +47,10 @@ class Server:
 def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     service.require()
     port = free_port()
-    log = logs / f"service-{service.name}.log"
     folder = logs / f"service-{service.name}"
     folder.mkdir()
-    config = {"service": {**service.config(port, folder), "log": str(log)}, "tracepoint": None}
+    config = service.config(port, folder)
+    log = Path(config.log)
     reading, writing = os.pipe()
     launchers = list[int]()
 
@@ -65,7 +62,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     with log.open("wb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCH), f"/dev/fd/{writing}", json.dumps(config)],
+            [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
             # A .env of the user's must not be read.
             cwd=folder,
             env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **GUARD.mark()},
@@ -79,12 +76,13 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         os.close(writing)
         try:
             # Empty where the launcher was killed.
-            state = json.loads(report.readline() or "{}")
-            if "pid" not in state:
+            line = report.readline()
+            state = decode(line) if line else ServiceState(why="was killed")
+            if state.why:
                 copying.close()  # so that the whole log is there
-                raise _not_ready(service, state.get("why", "was killed"), log, cache)
+                raise _not_ready(service, state.why, log, cache)
             yield Server(
-                service=service, port=port, log=log, process=process, folder=folder, **state
+                service=service, state=state, port=port, folder=folder, log=log, process=process
             )
         finally:
             process.terminate()
@@ -114,24 +112,23 @@ class Running:
 
     servers: tuple[Server, ...]
 
-    def described(self) -> dict[str, dict[str, object]]:
+    def described(self) -> dict[str, RunningService]:
         """Describes the servers to the launcher of a worker: execution/worker_launch.py."""
         return {
-            server.service.name: {
-                "cpu": server.cpu,
-                "port": server.port,
-                "folder": str(server.folder),
-                "counters": server.service.counting(server.port, server.folder),
-                "launcher": server.process.pid,
-                "up": server.up,
-            }
+            server.service.name: RunningService(
+                state=server.state,
+                launcher=server.process.pid,
+                port=server.port,
+                folder=str(server.folder),
+                counters=server.service.counting(server.port, server.folder),
+            )
             for server in self.servers
         }
 
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(asked(server.cpu) for server in self.servers) / 1e9
+            return sum(asked(server.state.cpu) for server in self.servers) / 1e9
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

@@ -11,11 +11,12 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from waitbench.execution import window
-from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, BatchSlot
+from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, BatchMember
 from waitbench.execution.conditions import POLL_INTERVAL_S, ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
@@ -37,6 +38,8 @@ from waitbench.execution.launch_report import (
 )
 from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
+from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
+from waitbench.model.launch import Poke as Message
 from waitbench.model.placeholders import filled
 from waitbench.system import loaded, trees
 from waitbench.system.connections import Connections, Traffic
@@ -55,13 +58,16 @@ _IDENTIFY_INTERVAL_S = 0.25
 class WorkerLaunch(ConditionLaunch):
     """One run of one worker."""
 
-    def __init__(self, report: Path, config: Mapping[str, Any], tree: CountedTree) -> None:
+    def __init__(
+        self, report: Path, worker: WorkerConfig, config: LaunchConfig, tree: CountedTree
+    ) -> None:
         self.folder = report.parent
         outputs = [self.folder / name for name in OUTPUT]
         super().__init__(tree, outputs, self.folder / "called")
         self.report = report
+        self.worker = worker
         self.config = config
-        self.slot = BatchSlot(**config.get("slot", {}))
+        self.batch = BatchMember(config.slot)
         self.copies = list[dict[str, str]]()
         """Values of placeholders, of each copy; the first copy is asked and poked."""
         self._stopped = set[str]()
@@ -78,17 +84,17 @@ class WorkerLaunch(ConditionLaunch):
         self._loaded = set[str]()
 
     def run(self) -> int:
-        ends_by_itself = self.config["window_s"] is None
-        with self.slot.turn():
+        ends_by_itself = self.worker.window_s is None
+        with self.batch.turn():
             self._make_folders()
             # Twice: reading a service's counters is a request to it, too. A worker that ends by
             # itself works from its start, so that its services are read before.
             once, twice = self._read_services_twice() if ends_by_itself else ({}, {})
             started_ns, ready_ns = self._start()
-        self.wait(self.config["settled"], "settled", calm=_CALM_COUNT)
+        self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
         self._meet(SETTLED)
-        if self.config["phases"]:
+        if self.worker.phases:
             # Concurrently, as nothing is timed here: all workers have as long to calm down.
             self._carry_out_phases()
             waiting = self._mark(STARTED)
@@ -98,74 +104,71 @@ class WorkerLaunch(ConditionLaunch):
         memory = None if ends_by_itself else trees.memory(self.tree.processes())
         self._meet(COUNTED)
         before, begin = _Lives(self.tree), self.tree.reading()
-        has_started = ends_by_itself and self.config["ready"]["seconds"] != 0.0
+        has_started = ends_by_itself and self.worker.ready.seconds != 0.0
         first = self._service_counts() if has_started else twice
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
         if ends_by_itself:
             self._until_exit()
         else:
-            window_s = self._window(self.config["window_s"])
+            window_s = self._window(self.worker.window_s)
         end, after = self.tree.reading(), _Lives(self.tree)
         totals = _service_totals(once, twice, first, self._service_counts())
         if not ends_by_itself:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, trees.memory(self.tree.processes()))
-            totals |= {} if self.config["window_s"] else {"time_window": window_s}
+            totals |= {} if self.worker.window_s else {"time_window": window_s}
             self._identify()
             # A worker that ends changes the shared memory of others.
             self._meet(WATCHED)
-        with self.slot.turn():
+        with self.batch.turn():
             waiting |= self._mark(ENDING)
             if not ends_by_itself:
-                if self.config.get("wakes_up", True) and not self._stopped:
+                if self.config.pokes and not self._stopped:
                     self._poke_at_last()
-                self.slot.take_turn()
+                self.batch.take_turn()
                 waiting[LAST] = self.tree.reading()
                 totals |= self._end()
             marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
-        self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.slot.waited_s}
+        self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
         self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
         write_report(self.report, self.tree, started_ns, marks, **self._facts)
         return 0
 
     def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
         """Takes a reading in a batch, where waiting for others is accounted for by itself."""
-        return {name: self.tree.reading()} if self.slot.folder else {}
+        return {name: self.tree.reading()} if self.config.slot.folder else {}
 
     def _meet(self, barrier: str) -> None:
         when = "while it waited for other runs"
-        self.slot.wait_at(barrier, lambda: self.wait_until(0.0, lambda: when))
+        self.batch.wait_at(barrier, lambda: self.wait_until(0.0, lambda: when))
 
     # Starting and ending.
 
     def _make_folders(self) -> None:
         # Ports are chosen only now, when earlier runs of the batch listen on theirs.
-        self.copies += [self._values(number) for number in range(self.config["copies"])]
+        self.copies += [self._values(number) for number in range(self.worker.copies)]
         for values in self.copies:
             Path(values["folder"]).mkdir(exist_ok=True)
-            for name in self.config["files"]:
+            for name in self.worker.files:
                 shutil.copy(name, values["folder"])
 
     def _start(self) -> tuple[int, int]:
         """Starts it; returns when it started and when it was ready, in ns. Raises ``Failure``."""
         started_ns = time.monotonic_ns()
         for copy in range(len(self.copies)):
-            self.tree.start(self.command(self.config["command"], copy))
-        self.wait(self.config["ready"], "ready")
+            self.tree.start(self.command(self.worker.command, copy))
+        self.wait(self.worker.ready, "ready")
         return started_ns, time.monotonic_ns()
 
     def _values(self, copy: int) -> dict[str, str]:
         return {
-            **self.config["values"],
+            **self.worker.values,
             "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
             "port": str(free_port()),
             "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
-            **{
-                f"{name}.{part}": str(service[part])
-                for name, service in self.config["running"].items()
-                for part in ("port", "folder")
-            },
+            **{f"{name}.port": str(it.port) for name, it in self.config.services.items()},
+            **{f"{name}.folder": it.folder for name, it in self.config.services.items()},
         }
 
     def listeners(self) -> Sequence[tuple[int, int]]:
@@ -178,7 +181,7 @@ class WorkerLaunch(ConditionLaunch):
         variables = {k: value for k, value in os.environ.items() if not k.startswith("BENCH_")}
         # A buffered log would not show that it is ready.
         variables["PYTHONUNBUFFERED"] = "1"
-        texts = self.config["environment"]
+        texts = self.worker.environment
         variables |= zip(texts, filled(list(texts.values()), values), strict=True)
         program = shutil.which(words[0], path=variables.get("PATH"))
         if program is None and not (folder / words[0]).is_file():
@@ -187,7 +190,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def _end(self) -> dict[str, float]:
         """Ends it; returns how long that took, if it did end. Raises ``HasEnded``."""
-        within_s, signal_name = self.config["stop_within_s"], f"SIG{self.config['stop']}"
+        within_s, signal_name = self.worker.stop_within_s, f"SIG{self.worker.stop}"
         begun = time.monotonic()
         try:
             self.require_alive("before its signal to end")
@@ -210,15 +213,15 @@ class WorkerLaunch(ConditionLaunch):
         begun = ended = time.monotonic()
         while self.tree.reap():
             now = time.monotonic()
-            if now - begun > self.config["stop_within_s"]:
+            if now - begun > self.worker.stop_within_s:
                 return True
             if len(self.tree.codes) < len(self.copies):
                 ended = now
             elif "left" not in self._facts and now - ended > _ORPHANS_END_WITHIN_S:
                 self._facts["left"] = self.tree.names()
                 self.tree.signal(number, *self.tree.running())
-            if now - begun > self.slot.shutdown_turn_s:
-                self.slot.hand_over_turn()
+            if now - begun > self.config.slot.shutdown_turn_s:
+                self.batch.hand_over_turn()
             time.sleep(POLL_INTERVAL_S)
         return False
 
@@ -227,8 +230,8 @@ class WorkerLaunch(ConditionLaunch):
         self._incomplete[figure] = {"why": str(why), **limit}
 
     def _until_exit(self) -> None:
-        within_s = self.config["stop_within_s"]
-        while self.config.get("modules") is not None and not self._loaded and self.tree.reap():
+        within_s = self.worker.stop_within_s
+        while self.config.modules is not None and not self._loaded and self.tree.reap():
             self.tree.wait(_IDENTIFY_INTERVAL_S)
             self._identify()
         left = self.tree.outlast(within_s)
@@ -239,7 +242,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def _identify(self) -> None:
         """Notes the modules that the worker has loaded."""
-        names = self.config.get("modules")
+        names = self.config.modules
         if names is not None:
             # This costs CPU of ours: it is done after the window, unless the worker ends with that.
             processes = self.tree.processes()
@@ -249,36 +252,36 @@ class WorkerLaunch(ConditionLaunch):
     # Phases.
 
     def _carry_out_phases(self) -> None:
-        for phase in self.config["phases"]:
-            self._may_end = phase["may_end"]
-            self._act(phase, f"in its phase {phase['name']}")
-            settled = self.config["settled"]
-            if phase["seconds"] is not None:
-                settled = {**settled, "seconds": phase["seconds"]}
-            self.wait(settled, f"settled in its phase {phase['name']}", calm=_CALM_COUNT)
+        for phase in self.worker.phases:
+            self._may_end = phase.may_end
+            self._act(phase, f"in its phase {phase.name}")
+            settled = self.worker.settled
+            if phase.seconds is not None:
+                settled = replace(settled, seconds=phase.seconds)
+            self.wait(settled, f"settled in its phase {phase.name}", calm=_CALM_COUNT)
 
-    def _act(self, phase: Mapping[str, Any], when: str) -> None:
-        if phase["poke"]:
+    def _act(self, phase: Phase, when: str) -> None:
+        if phase.poke and (message := self.worker.poke):
             try:
-                self._poke()
+                self._poke(message)
             except Unanswered as failure:
-                self._lack(LATENESS, f"{failure}, {when}", self.config["poke"]["done"]["within"])
+                self._lack(LATENESS, f"{failure}, {when}", message.done.within)
             except HasEnded:
                 raise
             except Failure as failure:
                 raise Failure(f"{failure}, {when}") from failure
             return
-        if phase["run"]:
-            code, output = self.run_command(phase["run"], _ACTION_WITHIN_S)
+        if phase.run:
+            code, output = self.run_command(phase.run, _ACTION_WITHIN_S)
             if code != 0:
                 how = "took too long" if code is None else f"ended {describe_exit(code)}"
                 raise Failure(f"the command {when} {how}: {output.strip()[-_MAX_MESSAGE_CHARS:]}")
             return
-        name = phase["stop"] or phase["start"]
-        service = self.config["running"][name]
-        os.kill(service["launcher"], START if phase["start"] else STOP)
+        name = phase.stop or phase.start or ""
+        service = self.config.services[name]
+        os.kill(service.launcher, START if phase.start else STOP)
         try:
-            while asked(service["up"]) != (phase["start"] is not None):
+            while asked(service.state.up) != (phase.start is not None):
                 time.sleep(POLL_INTERVAL_S)
         except OSError as error:
             raise Failure(f"the service {name} ended {when}") from error
@@ -304,7 +307,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.
-        enough = len(self.copies) if self.config["window_s"] is None else 1
+        enough = len(self.copies) if self.worker.window_s is None else 1
         code = next(filter(None, self.tree.codes), 0)
         if not code and len(self.tree.codes) < enough:
             return
@@ -318,24 +321,25 @@ class WorkerLaunch(ConditionLaunch):
 
     def _poke_at_last(self) -> None:
         """Pokes it after the window, if its file says how, and it has answered so far."""
-        if not self.config["poke"] or LATENESS in self._incomplete:
+        message = self.worker.poke
+        if message is None or LATENESS in self._incomplete:
             return
         try:
-            late_ns = self._poke()
+            late_ns = self._poke(message)
             self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
         except HasEnded:
             raise
         except Failure as failure:
             # A worker that has ended did not answer either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
-            within_s = self.config["poke"]["done"]["within"] if is_late else None
+            within_s = message.done.within if is_late else None
             self._lack(LATENESS, failure, within_s)
 
-    def _poke(self) -> int:
+    def _poke(self, message: Message) -> int:
         self.output_offsets = self.sizes()
-        words, done = self.config["poke"]["command"], self.config["poke"]["done"]
-        end = time.monotonic() + done["within"]
-        poke = Poke(self.tree, self.command(words), self.report.with_name("poke"))
+        done = message.done
+        end = time.monotonic() + done.within
+        poke = Poke(self.tree, self.command(message.command), self.report.with_name("poke"))
         try:
             poke.poll()
             while not self._is_done(done, poke):
@@ -343,8 +347,8 @@ class WorkerLaunch(ConditionLaunch):
                 if time.monotonic() > end:
                     within = f"{done['within']:g} s{self.hint(done)}"
                     raise Unanswered(f"it did not handle its poke within {within}")
-                if poke.since_sent_s > self.slot.shutdown_turn_s:
-                    self.slot.hand_over_turn()
+                if poke.since_sent_s > self.config.slot.shutdown_turn_s:
+                    self.batch.hand_over_turn()
                 time.sleep(0.001)
                 poke.poll()
             return poke.lateness_ns(time.monotonic_ns())
@@ -357,22 +361,22 @@ class WorkerLaunch(ConditionLaunch):
                 self.tree.end_beside(self._check, 0.0)
                 self._check = 0
 
-    def _is_done(self, done: Mapping[str, Any], poke: Poke) -> bool:
+    def _is_done(self, done: Condition, poke: Poke) -> bool:
         """Whether a poke is handled; a command that checks it runs beside the poke."""
-        if done["exit"]:
+        if done.exit:
             return poke.ended_ns is not None
-        if not done["command"]:
+        if not done.command:
             return self.holds(done)
         if not self._check:
-            self._check = self.tree.start_beside(self.command(done["command"]), self.command_output)
-        read_output(self.command_output, f"the command {done['command'][0]}")
+            self._check = self.tree.start_beside(self.command(done.command), self.command_output)
+        read_output(self.command_output, f"the command {done.command[0]}")
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
         return code == 0
 
     def _read_services_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        services = (it for name, it in self.config["running"].items() if name not in self._stopped)
-        if ports := [service["port"] for service in services if not service["counters"]]:
+        services = (it for name, it in self.config.services.items() if name not in self._stopped)
+        if ports := [service.port for service in services if not service.counters]:
             with suppress(OSError):
                 self._connections = Connections(ports)
         # One reading of the kernel's counters for both: its readings are not requests.
@@ -393,16 +397,16 @@ class WorkerLaunch(ConditionLaunch):
         """
         traffic = self._traffic() if traffic is None else traffic
         cpu_s, counts = 0.0, list[Mapping[str, float]]()
-        for name, service in self.config["running"].items():
+        for name, service in self.config.services.items():
             try:
-                cpu_s += asked(service["cpu"]) / 1e9
+                cpu_s += asked(service.state.cpu) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self._stopped:
                 continue
-            seen = traffic.get(service["port"])
-            if service["counters"]:
-                counts.append(self._own_counts(name, service["counters"]))
+            seen = traffic.get(service.port)
+            if service.counters:
+                counts.append(self._own_counts(name, service.counters))
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)

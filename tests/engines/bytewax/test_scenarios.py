@@ -13,6 +13,7 @@ from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model import metrics
 from waitbench.model.environment import Environment
+from waitbench.model.launch import DataflowConfig
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 
 
@@ -97,7 +98,8 @@ def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple
     (scenario,) = selection.select(("dynamic",), ())
     environment = Environment(Path("/environment"), facts(capabilities=frozenset({capability})))
     start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
-    return tuple(start.config["arguments"])
+    assert isinstance(start.program, DataflowConfig)
+    return tuple(start.program.arguments)
 
 
 @pytest.mark.parametrize("kind", ["single", "cluster"])

@@ -6,7 +6,7 @@ import pytest
 
 from tests.engines.worker.reading import read
 from waitbench.engines import selection
-from waitbench.engines.worker import launch_config
+from waitbench.engines.worker import worker_config
 from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
@@ -32,9 +32,10 @@ def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_i
     assert [*by_name] == names
     for number, name in enumerate(names):
         for scenario in (by_name[name], by_name[name].shortened()):
-            configs = launch_config(scenario.worker, scenario.parameters, Path())["phases"]
-            assert isinstance(configs, tuple)
-            assert [it["name"] for it in configs] == ["work", "gone", "back", "clean"][:number]
+            config = worker_config(scenario.worker, scenario.parameters, Path())
+            assert [phase.name for phase in config.phases] == ["work", "gone", "back", "clean"][
+                :number
+            ]
     times = [(it.expected_s, it.time_limit_s) for it in by_name.values()]
     assert times == sorted(times)
     assert len(set(times)) == len(names)

@@ -12,7 +12,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import ask
 from waitbench.engines import selection
 from waitbench.engines.services import Service, services_of
-from waitbench.engines.worker import launch_config, own_metrics
+from waitbench.engines.worker import own_metrics, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
@@ -78,12 +78,13 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
         "[services.model]\ncommand = 'serve {jobs} {name}'\n"
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n",
     )
-    values = launch_config(worker, worker.parameters, PYTHON)["values"]
-    assert values == {"jobs": "4", "name": "a", "python": str(PYTHON), "here": str(tmp_path)}
+    values = worker_config(worker, worker.parameters, PYTHON, "ours").values
+    places = {"python": str(PYTHON), "here": str(tmp_path), "revision": "ours"}
+    assert values == {"jobs": "4", "name": "a", **places}
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
-        assert model.config(1001, Path("/model"))["command"] == ["serve", jobs, "a"]
-        assert proxy.config(1002, Path("/proxy"))["command"] == ["proxy", "1002", "1001"]
+        assert model.config(1001, Path("/model")).command == ["serve", jobs, "a"]
+        assert proxy.config(1002, Path("/proxy")).command == ["proxy", "1002", "1001"]
     with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
         services(worker, "other=1")
 
@@ -133,8 +134,8 @@ def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_non
     assert scenario.parameters.get("window") == window_s
     assert scenario.has_window == (window_s is not None)
     assert scenario.warmed_up().parameters["window"] == 2.0
-    config = launch_config(worker, scenario.parameters, PYTHON)
-    assert config["window_s"] == (window_s or 0.0)
+    config = worker_config(worker, scenario.parameters, PYTHON)
+    assert config.window_s == (window_s or 0.0)
     assert scenario.watched_for(7.0).parameters["window"] == 7.0
 
 

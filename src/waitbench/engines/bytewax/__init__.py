@@ -7,6 +7,7 @@ from pathlib import Path
 from waitbench.engines.base import Engine, LaunchSpec
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
+from waitbench.model.launch import DataflowConfig
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Scenario, Topology
 
@@ -71,7 +72,7 @@ class Bytewax(Engine):
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
         words = [str(environment.python), *arguments]
-        return LaunchSpec(config={"arguments": words, "processes": processes})
+        return LaunchSpec(program=DataflowConfig(arguments=words, processes=processes))
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:

@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec import to_builtins
+from msgspec import convert
 
 from waitbench.engines.base import Engine, LaunchSpec
 from waitbench.engines.services import Service, services_of, values_of
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
+from waitbench.model import launch
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
-
-_LAUNCHER_KEYS = "command", "environment", "ready", "settled", "stop", "stop_within_s", "poke"
-"""Keys of a worker file that the launcher gets as they are."""
 
 
 class Command(Engine):
@@ -47,29 +44,41 @@ class Command(Engine):
         return services_of(self.worker, scenario.parameters, environment.python)
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> LaunchSpec:
-        config = launch_config(
-            self.worker, scenario.parameters, environment.python, topology.processes
+        program = worker_config(
+            self.worker,
+            scenario.parameters,
+            environment.python,
+            environment.facts.program,
+            topology.processes,
         )
-        config["values"]["revision"] = environment.facts.program
         folder = environment.python.parent
         if not folder.is_dir():
-            return LaunchSpec(config=config)
+            return LaunchSpec(program=program)
         # Programs installed in the environment are found first.
         path = f"{folder}:{of_workload().get('PATH', '')}"
         variables = {"PATH": path, "VIRTUAL_ENV": str(folder.parent)}
-        return LaunchSpec(config=config, variables=variables)
+        return LaunchSpec(program=program, variables=variables)
 
 
-def launch_config(
-    worker: WorkerFile, parameters: Parameters, python: Path, copies: int = 1
-) -> dict[str, Any]:
-    """Makes the launcher's configuration, for JSON: execution/worker_launch.py."""
-    return {
-        **{name: to_builtins(getattr(worker, name)) for name in _LAUNCHER_KEYS},
-        "values": values_of(worker, parameters, python),
-        "files": [str(worker.path.parent / name) for name in worker.files],
-        "phases": to_builtins(worker.phases_until(parameters.get(PHASE))),
-        # 0: the run finds its window.
-        "window_s": None if worker.ends_by_itself else parameters.get(WINDOW, 0.0),
-        "copies": copies,
-    }
+def worker_config(
+    worker: WorkerFile, parameters: Parameters, python: Path, program: str = "", copies: int = 1
+) -> launch.WorkerConfig:
+    """Makes the launcher's configuration of a scenario; ``program`` fills in ``{revision}``."""
+    ready, settled = (
+        convert(it, launch.Condition, from_attributes=True) for it in (worker.ready, worker.settled)
+    )
+    phases = worker.phases_until(parameters.get(PHASE))
+    return launch.WorkerConfig(
+        command=worker.command,
+        environment=worker.environment,
+        ready=ready,
+        settled=settled,
+        stop=worker.stop,
+        stop_within_s=worker.stop_within_s,
+        poke=convert(worker.poke, launch.Poke | None, from_attributes=True),
+        values={**values_of(worker, parameters, python), "revision": program},
+        files=[str(worker.path.parent / name) for name in worker.files],
+        phases=[convert(phase, launch.Phase, from_attributes=True) for phase in phases],
+        window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
+        copies=copies,
+    )
