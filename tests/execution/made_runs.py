@@ -24,6 +24,10 @@ class MadeUp(Scenario):
     def expected_s(self) -> float:
         return LASTS_S
 
+    @property
+    def window_s(self) -> float:
+        return float(self.parameters.get("window", 0.0))
+
 
 def scenario(name: str) -> Scenario:
     return MadeUp(name=name, purpose="")

@@ -67,7 +67,7 @@ class Together(Made):
 
 
 DATAFLOW = MadeUp(name="one", purpose="")
-WORKER_FILE = MadeUp(name="one", purpose="", is_command=True, parameters={"window": 2.0})
+WORKER_FILE = MadeUp(name="one", purpose="", is_staggered=True, parameters={"window": 2.0})
 
 
 def measured(

@@ -89,7 +89,7 @@ class Measurer:
         """
         with ExitStack() as stack:
             runs = [_Run(run) for run in planned]
-            if planned[1:] and planned[0].scenario.is_command:
+            if planned[1:] and planned[0].scenario.is_staggered:
                 folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
                 for number, run in enumerate(runs):
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s)

@@ -106,7 +106,8 @@ class Session:
         while rounds:
             batch = rounds.popleft()
             scenario = batch[0].scenario
-            is_joined = scenario.is_command and batch[0].round != WARM_UP
+            # Planned rounds are joined only where one round may not be concurrent by itself.
+            is_joined = scenario.fewest_concurrent_rounds > 1 and batch[0].round != WARM_UP
             most = self._rounds_at_once(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
@@ -183,7 +184,10 @@ class Session:
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]
-                    lasts_s = _lasts_s(scenario, len(runs), is_at_once=at_once > 0)
+                    count = len(runs)
+                    lasts_s = (
+                        scenario.concurrent_s(count) if at_once else count * scenario.expected_s
+                    )
                     if time.monotonic() - begun + lasts_s > budget_s:
                         return
                     self._extend(runs, end)
@@ -273,10 +277,11 @@ class Session:
         left behind may have disturbed it, nor one of a single revision, which is judged by limits.
         Concurrent rounds are disturbed alike.
         """
-        # Two rounds of a worker file: in one round runs that share a resource might not collide.
-        fewest = 2 if runs and runs[0].scenario.is_command else 1
-        may_be_concurrent = len(runs) > 1 and len(_rounds(runs)) >= fewest
-        if may_be_concurrent and self._rounds_at_once(runs[0].scenario):
+        scenario = runs[0].scenario
+        may_be_concurrent = (
+            len(runs) > 1 and len(_rounds(runs)) >= scenario.fewest_concurrent_rounds
+        )
+        if may_be_concurrent and self._rounds_at_once(scenario):
             results = self._run(runs)
             if any(isinstance(it, Outcome) and it.reason == CROWDED for it in results):
                 self.observer.extend(runs)
@@ -285,10 +290,10 @@ class Session:
             return
         for is_repeated in (False, True):
             results = [result for run in runs for result in self._run([run])]
-            if not runs or runs[0].round == WARM_UP:
+            if runs[0].round == WARM_UP:
                 return
             measured = [result for result in results if isinstance(result, Measurement)]
-            record = self.records[runs[0].scenario.name]
+            record = self.records[scenario.name]
             label, *candidates = record.context.labels
             baseline = next((run for run in measured if run.label == label), None)
             if baseline is None or not is_disturbed(baseline.metrics):
@@ -327,11 +332,11 @@ class Session:
         if not is_possible or _takes_turns(record) or self.differing(record):
             return 0
         used = [_cores(run, scenario) for run in record.of(labels[0])]
-        fewest, most = (2 if scenario.is_command else 1), 1
+        most = 1
         if used and not cpus() <= 2 * min(used) < math.inf:
             each = max(used) * len(labels)
             most = sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
-        return most if most >= fewest else 0
+        return most if most >= scenario.fewest_concurrent_rounds else 0
 
     def _measure_at_once(self, record: Record, runs: Sequence[PlannedRun]) -> list[Result]:
         """Carries out runs concurrently; saves those that were over if interrupted."""
@@ -380,14 +385,6 @@ def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
     return [list(group) for _, group in by_round]
 
 
-def _lasts_s(scenario: Scenario, runs: int, *, is_at_once: bool) -> float:
-    """Estimates the time of runs; concurrent ones of worker files start and end in turn."""
-    if not is_at_once:
-        return runs * scenario.expected_s
-    window_s = float(scenario.parameters.get("window", 0.0)) if scenario.is_command else 0.0
-    return window_s + (runs if scenario.is_command else 1) * (scenario.expected_s - window_s)
-
-
 def _cores(run: Measurement, scenario: Scenario) -> float:
     """Returns how many CPUs a run used in its window, with services; infinite if unknown."""
     services_s = run.metrics.get("service_cpu_idle", 0.0)
@@ -400,12 +397,12 @@ def _judge_concurrent(
 ) -> list[Result]:
     """Judges concurrent runs; runs of their scenario take turns once anything is set aside here.
 
-    For worker files only. A failure or unanswered poke that is new in the first batch sets aside
-    the batch: its runs may collide, as on a fixed port. CPU of other programs above the allowance
-    is unset. A candidate can cause either and gains nothing: in turns it faces the same questions,
-    and nothing concurrent had counted before the first batch.
+    Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
+    the batch, and CPU of other programs above the allowance is unset. A candidate can cause either
+    and gains nothing: in turns it faces the same questions, and nothing concurrent had counted
+    before the first batch.
     """
-    is_command = runs[0].scenario.is_command
+    may_collide = runs[0].scenario.fewest_concurrent_rounds > 1
     in_turns = [run for run in record.measurements if SIDE_BY_SIDE not in run.marks]
     complete = {run.label for run in in_turns if not run.incomplete}
     failed = [
@@ -414,9 +411,9 @@ def _judge_concurrent(
         if isinstance(result, Outcome) or result.label in complete
         for why in _whys(result)
     ]
-    if failed and is_command and len(in_turns) == len(record.measurements):
+    if failed and may_collide and len(in_turns) == len(record.measurements):
         return [set_aside(result, CROWDED, failed[0]) for result in results]
-    rounds = len(_rounds(runs)) if is_command else math.inf
+    rounds = len(_rounds(runs)) if may_collide else math.inf
     return [it if isinstance(it, Outcome) else _marked_concurrent(it, rounds) for it in results]
 
 

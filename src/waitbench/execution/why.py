@@ -38,8 +38,7 @@ _BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
 def record(scenario: Scenario, label: str, bench: Bench) -> Why:
     """Samples one run of a scenario. Raises ``HarnessError`` if nothing was counted."""
     # A worker file's window is long enough to know the worker.
-    window_s = float(scenario.parameters.get("window", 0)) if scenario.is_command else 0.0
-    counted_s = window_s or _COUNTED_S
+    counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + _SAMPLED_S + _SPARE_S)
     begins_within_s = _BEGINS_WITHIN_S if longer.is_own else _BEGINS_AFTER_S
     over = threading.Event()

@@ -52,7 +52,8 @@ class Scenario:
     """Whether it is ours rather than a user's dataflow."""
     is_observed: bool = True
     """Whether its runs may report metrics, by the probe in dataflows/support."""
-    is_command: bool = False
+    is_staggered: bool = False
+    """Whether concurrent runs start and end in turn and share one window; else they run freely."""
     scan: ScanPoint | None = None
 
     @property
@@ -68,6 +69,11 @@ class Scenario:
     def idles(self) -> bool:
         """Whether its workers idle for most of a run, so that revisions may run concurrently."""
         return False
+
+    @property
+    def fewest_concurrent_rounds(self) -> int:
+        """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
+        return 2 if self.is_staggered else 1
 
     @property
     def works(self) -> bool:
@@ -92,6 +98,11 @@ class Scenario:
         """A rough estimate of the length of a run, for the time left and the time limit."""
         return 60.0
 
+    def concurrent_s(self, runs: int) -> float:
+        """Estimates the time of concurrent runs: staggered ones share their windows alone."""
+        starts = runs if self.is_staggered else 1
+        return self.window_s + starts * (self.expected_s - self.window_s)
+
     @property
     def time_limit_s(self) -> float:
         """After this a run counts as hung."""
@@ -100,6 +111,11 @@ class Scenario:
     def started_as(self, default: Topology) -> Topology:
         """The topology of its runs in a comparison with a default."""
         return self.topology or default
+
+    @property
+    def window_s(self) -> float:
+        """The length of a window that its parameters set, or 0."""
+        return 0.0
 
     @property
     def has_window(self) -> bool:

@@ -116,8 +116,8 @@ def concurrent_scenarios(
         scenario.name
         for scenario in scenarios
         if scenario.idles
-        and not (scenario.is_command and is_shard)
-        and not (scenario.is_command and scenario.started_as(topology).processes > 1)
+        and not (scenario.is_staggered and is_shard)
+        and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
         and not any(criterion.scope.holds(scenario) for criterion in apart)
     )
 

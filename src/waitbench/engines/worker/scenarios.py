@@ -28,7 +28,7 @@ class WorkerScenario(Scenario):
     """A worker that starts, waits, is poked, and ends; or that ends by itself."""
 
     worker: WorkerFile
-    is_command: bool = True
+    is_staggered: bool = True
     is_observed: bool = False
 
     @property
@@ -90,6 +90,10 @@ class WorkerScenario(Scenario):
             starts_s = worker.services[phase.start].ready.longest_s if phase.start else 0.0
             steps.append(_ACTION_S + starts_s + settles_s)
         return 30 + self._window_s(_MAX_S) + self._outside_window_s + sum(steps)
+
+    @property
+    def window_s(self) -> float:
+        return float(self.parameters.get(WINDOW, 0.0))
 
     @property
     def has_window(self) -> bool:
