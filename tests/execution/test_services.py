@@ -26,7 +26,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import ports, trees, variables
 from waitbench.system.counters import asked
-from waitbench.system.guard import GUARD
+from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 
 ECHO = """
@@ -85,7 +85,7 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
         for name, server in zip(("first", "second"), up_services.servers, strict=True):
             assert server.folder == tmp_path / f"service-{name}"
             environment = environment_of(server.port)
-            assert {*GUARD.mark().items()} <= {*environment.items()}
+            assert {*REAPER.mark().items()} <= {*environment.items()}
             assert of_the_user not in environment.values()
         assert up_services.cpu_s() > 0, "each has started a Python"
         raise ZeroDivisionError

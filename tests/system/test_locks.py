@@ -92,18 +92,6 @@ def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_folder_whose_owner_is_gone_is_cleared_away_and_no_other(tmp_path: Path) -> None:
-    left, young = tmp_path / "4711-left", tmp_path / "young"
-    left.mkdir()
-    (left / "stdout").write_text("half")
-    (left / ".lock").touch()
-    young.mkdir()
-    with locks.own_folder(tmp_path) as held:
-        locks.clear_folders(tmp_path)
-        assert {*tmp_path.iterdir()} == {held, young}
-    assert [*tmp_path.iterdir()] == [young]
-
-
 def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:
     with python(TEMPORARY) as process:
         folder = Path(line_of(process))

@@ -1,4 +1,4 @@
-"""The guard: nothing outlives a killed harness."""
+"""The reaper of orphans: nothing outlives a killed harness."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import psutil
 
 from tests.running import line_of, python
 from tests.waiting import until
-from waitbench.system.guard import Guard
+from waitbench.system.orphan_reaper import OrphanReaper
 from waitbench.system.places import PACKAGE
 
 SLEEPS = "import time; time.sleep(600)"
@@ -34,12 +34,12 @@ while True: time.sleep(1)
 def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders_go_with_it(
     tmp_path: Path,
 ) -> None:
-    guard = Guard()
+    reaper = OrphanReaper()
     for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
-        guard.remove_on_death(folder)
+        reaper.remove_on_death(folder)
         folder.mkdir()
         (folder / "stdout").touch()
-    marked = {**os.environ, **guard.mark()}
+    marked = {**os.environ, **reaper.mark()}
     # Beside one of its own: what is about to start another program, and a worker with a session of
     # its own and no variables.
     with (
@@ -51,9 +51,9 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
         assert line_of(starting) == "up"
         worker = int(line_of(up))
         # As when the harness is killed: nothing says goodbye.
-        assert guard._process is not None
-        assert guard._process.stdin is not None
-        guard._process.stdin.close()
+        assert reaper._process is not None
+        assert reaper._process.stdin is not None
+        reaper._process.stdin.close()
         assert [process.wait(10) for process in (run, starting, up)] == [-9] * 3
         until(lambda: not psutil.pid_exists(worker))
         assert list(tmp_path.iterdir()) == []
@@ -62,11 +62,11 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
 
 HARNESS = """
 import os, subprocess, sys, time
-from waitbench.system.guard import Guard
-guard = Guard()
+from waitbench.system.orphan_reaper import OrphanReaper
+reaper = OrphanReaper()
 bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 started = subprocess.Popen(
-    [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, **guard.mark()}
+    [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, **reaper.mark()}
 )
 print(bystander.pid, started.pid, flush=True)
 time.sleep(600)

@@ -41,12 +41,12 @@ def carry_out(program):
         )
 """
 END = """
-assert trees.below(os.getpid()) == [processes.GUARD.number]
+assert trees.below(os.getpid()) == [processes.REAPER.number]
 """
 
 
 def adopting(program: str, folder: Path) -> list[Finished]:
-    """What is found in a process of its own, which adopts orphans; it leaves but the guard."""
+    """What is found in a process of its own, which adopts orphans; it leaves but the reaper."""
     printing = f"{BEGIN}found = []\n{program}\nprint(found)\n{END}"
     env = {"PYTHONPATH": str(PACKAGE.parent)}
     done = run(sys.executable, "-c", printing, cwd=folder, env=env)

@@ -35,7 +35,7 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
             running = [psutil.Process(pid) for pid in (child, grandchild)]
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
             assert {pid for pid, _ in trees.identities(pids)} == {child, grandchild}
-            assert trees.threads(pids).keys() >= {child, grandchild}
+            assert trees.threads(pids).keys() >= {(child, child), (grandchild, grandchild)}
             memory = trees.memory(pids)
             assert memory is not None
             of_psutil = sum(process.memory_full_info().pss for process in running)
@@ -85,4 +85,4 @@ def test_a_zombie_was_preempted_never() -> None:
     """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
     with python(PREEMPTED) as process:
         child = int(line_of(process))
-        assert trees.threads([child])[child].preempted == 0
+        assert trees.threads([child])[child, child].preempted == 0

@@ -16,7 +16,7 @@ from itertools import chain
 from operator import attrgetter
 from statistics import fmean
 
-from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
+from waitbench.model.why import KERNEL, WAKEUP_COST_S, Frame, Stack, Thread, Why
 
 _MUCH_OF_WORK = 0.4
 """A line of work ends in the innermost function that has this share of it."""
@@ -24,8 +24,6 @@ _VARIES = 0.1
 """Additional relative error of a figure in a run."""
 _LEAST_FREE = 0.1
 """The least share of time without waiting for a CPU that is assumed."""
-_PRICE_S = 5e-5
-"""The weight of a wake-up relative to CPU time when lines are ordered."""
 _ENDS = 2
 """Functions at either end of a stack that identify a place."""
 
@@ -40,7 +38,7 @@ class Cost:
     @property
     def price(self) -> float:
         """CPU seconds per second."""
-        return max(self.cpu_share, self.wakeups_per_s * _PRICE_S)
+        return max(self.cpu_share, self.wakeups_per_s * WAKEUP_COST_S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +115,10 @@ def _change(threads: Sequence[Thread]) -> float:
     if len(threads) == 1 or _missing(after.process, after.name) in threads:
         return max(_whole(thread).price for thread in threads)
     certain = [0.0]
-    for unit, price in ((attrgetter("wakeups_per_s"), _PRICE_S), (attrgetter("cpu_share"), 1.0)):
+    for unit, price in (
+        (attrgetter("wakeups_per_s"), WAKEUP_COST_S),
+        (attrgetter("cpu_share"), 1.0),
+    ):
         low, high = _range(unit(before), before.delayed)
         other_low, other_high = _range(unit(after), after.delayed)
         certain += [(low - other_high) * price, (other_low - high) * price]

@@ -62,12 +62,12 @@ class CountedTree:
         self._uncounted: set[int] = set()
         self._used: list[resource.struct_rusage] = []
         """Of each reaped process, with its own reaped children."""
-        self.threads: frozenset[int] = frozenset()
-        self._clocks: dict[int, tuple[int, int]] = {}
+        self.threads: frozenset[tasks.Thread] = frozenset()
+        self._clocks: dict[tasks.Thread, tuple[int, int]] = {}
         """A counter of each thread, and the thread's CPU when that was opened: see ``_lag``."""
-        self._lags_ns: dict[int, int] = {}
+        self._lags_ns: dict[tasks.Thread, int] = {}
         """How far that counter is behind the thread's clock."""
-        self._preemptions: dict[int, int] = {}
+        self._preemptions: dict[tasks.Thread, int] = {}
         self._counters: list[counters.TreeCounters] = []
         trees.adopt_orphans()
         self._woken, waking = os.pipe()
@@ -177,16 +177,16 @@ class CountedTree:
             reading |= {"unseen_s": max(0.0, reading["cpu_s"] - seen_s), "is_blind": forgets}
         return reading
 
-    def _lag(self, threads: Mapping[int, tasks.Used]) -> None:
+    def _lag(self, threads: Mapping[tasks.Thread, tasks.Used]) -> None:
         """Notes by how much the kernel's counter is behind the clocks of threads from now on."""
-        for tid, used in threads.items():
+        for thread, used in threads.items():
             with suppress(OSError):  # it has ended
-                if tid not in self._clocks:
-                    descriptor = counters.open_event(*counters.TASK_CLOCK, 0, process=tid)
-                    self._clocks[tid] = descriptor, used.cpu_ns
-                descriptor, begun_ns = self._clocks[tid]
+                if thread not in self._clocks:
+                    descriptor = counters.open_event(*counters.TASK_CLOCK, 0, process=thread[1])
+                    self._clocks[thread] = descriptor, used.cpu_ns
+                descriptor, begun_ns = self._clocks[thread]
                 lag_ns = used.cpu_ns - begun_ns - counters.read_counter(descriptor)
-                self._lags_ns[tid] = max(lag_ns, self._lags_ns.get(tid, 0))
+                self._lags_ns[thread] = max(lag_ns, self._lags_ns.get(thread, 0))
 
     def counted(self) -> Counter[str]:
         total = Counter[str]()

@@ -26,6 +26,7 @@ from waitbench.execution.launch_report import (
 from waitbench.model.launch import DataflowConfig
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.ports import LOOPBACK, is_listened_to, reserve_ports
+from waitbench.system.tasks import Thread
 
 MARKS = "marks"
 """The pipe's name, in the folder of the probes."""
@@ -42,7 +43,7 @@ class DataflowLaunch:
         self.config = config
         self.tree = tree
         self.marks: dict[str, dict[str, Any]] = {}
-        self.threads_at: dict[str, frozenset[int]] = {}
+        self.threads_at: dict[str, frozenset[Thread]] = {}
         self.sockets: Sequence[socket] = ()
         """Reserve a cluster's ports; open until all processes have ended."""
 

@@ -14,7 +14,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, ServiceState, decode, encode
 from waitbench.system import files, trees, variables
 from waitbench.system.counters import asked
-from waitbench.system.guard import GUARD
+from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
 from waitbench.system.processes import MOST_OUTPUT, limited, tail
@@ -65,7 +65,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
             # A .env of the user's must not be read.
             cwd=folder,
-            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **GUARD.mark()},
+            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **REAPER.mark()},
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 
+from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
+
 from waitbench.model.why import KERNEL, Frame
-from waitbench.system import stacks, tasks
-from waitbench.system.calls import name_of
+from waitbench.system import stacks, tasks, trees
 from waitbench.system.stacks import NotSeen
+from waitbench.system.tasks import Thread
 
 PARTS = 4
 """Threads are counted in so many parts, which show how much a thread varies."""
@@ -28,9 +30,9 @@ _SAMPLES, _TRIES = 3, 3
 """Samples of each thread after each part, and tries for each sample."""
 _LEAST_CPU = 0.01
 """The least CPU share of a thread that is sampled at work."""
+_SYSTEM_CALLS = syscalls()
 _RESTARTED_SLEEP = "restart_syscall"
 """The system call that continues a sleep which a stop has interrupted."""
-Key = tuple[int, int]
 
 
 @dataclass
@@ -76,7 +78,7 @@ class StackSampler:
         still: Callable[[int], AbstractContextManager[bool]] = stopped,
     ) -> None:
         """``over`` is set when the run is; ``role`` names, ``still`` stops a process."""
-        self.threads: dict[Key, ThreadSamples] = {}
+        self.threads: dict[Thread, ThreadSamples] = {}
         self.parts_s: list[float] = []
         self.unread: dict[int, str] = {}
         """Why the stacks of a process could not be read at the last try."""
@@ -95,9 +97,9 @@ class StackSampler:
     def count(self, seconds: float) -> None:
         """Counts one more part, for ``seconds`` or until the run is over."""
         part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
-        before = self._used()
+        before = trees.threads(self._find())
         while lasted_s < seconds and not self.over.wait(min(_SLICE_S, seconds - lasted_s)):
-            now = self._used()
+            now = trees.threads(self._find())
             if not now:
                 break
             lasted_s = time.monotonic() - begun
@@ -113,11 +115,7 @@ class StackSampler:
         if lasted_s:
             self.parts_s.append(lasted_s)
 
-    def _used(self) -> dict[Key, tasks.Used]:
-        keys = [(pid, tid) for pid in self._find() for tid in tasks.threads(pid)]
-        return {key: used for key in keys if (used := tasks.used(*key)) is not None}
-
-    def _named(self, key: Key) -> ThreadSamples:
+    def _named(self, key: Thread) -> ThreadSamples:
         pid, tid = key
         name = tasks.name(pid, tid)
         # A thread without a name of its own has that of its process.
@@ -153,7 +151,7 @@ class StackSampler:
                 if seen:
                     break
 
-    def _attempt(self, key: Key, works: bool, end: float) -> bool:
+    def _attempt(self, key: Thread, works: bool, end: float) -> bool:
         """Tries one sample; returns whether it succeeded, or another try is not worth it."""
         self.over.wait(random.random() * 0.02)
         before = tasks.switches(*key)
@@ -173,7 +171,7 @@ class StackSampler:
         # hardly another place to sleep.
         return works or before is None or self._read_stack(key, before)
 
-    def _calls(self, key: Key, end: float) -> Iterator[int | None]:
+    def _calls(self, key: Thread, end: float) -> Iterator[int | None]:
         """Yields the system call that a thread is in, at random moments."""
         while not self.over.is_set() and time.monotonic() < end:
             time.sleep(_NAP_S * (0.5 + random.random()))
@@ -182,7 +180,7 @@ class StackSampler:
                 self.threads[key].sleeps_in.add(call)
             yield call
 
-    def _read_stack(self, key: Key, asleep_since: int | None = None) -> bool:
+    def _read_stack(self, key: Thread, asleep_since: int | None = None) -> bool:
         """Reads a thread's stack if it is at work, or in its ``asleep_since``-th sleep."""
         pid, tid = key
         thread, works = self.threads[key], asleep_since is None
@@ -190,7 +188,7 @@ class StackSampler:
             call = tasks.call(pid, tid)
             # A thread that was just woken up is still where it slept, while CPUs are busy.
             sleeps = call is not None and (
-                call in thread.sleeps_in or name_of(call) == _RESTARTED_SLEEP
+                call in thread.sleeps_in or _call_name(call) == _RESTARTED_SLEEP
             )
             if not stands or (sleeps if works else call == tasks.RUNNING):
                 return False
@@ -199,7 +197,7 @@ class StackSampler:
                 return False
             frames = self._stack(pid, tid)
         if not works and call is not None:
-            frames = (*frames, Frame(name_of(call), KERNEL))
+            frames = (*frames, Frame(_call_name(call), KERNEL))
         if frames:
             (thread.at_work if works else thread.asleep)[frames] += 1
         return True
@@ -216,10 +214,17 @@ class StackSampler:
         return stacks_by_thread.get(tid, ())
 
 
+def _call_name(call: int) -> str:
+    try:
+        return str(_SYSTEM_CALLS.get_name(call))
+    except NoSuchSystemCall:
+        return f"call {call}"
+
+
 def without_numbers(name: str) -> str:
     """Removes numbers from the name of a program or thread, so that its like have one name."""
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 
-def _most_first(amounts: Mapping[Key, int], least: float) -> list[Key]:
+def _most_first(amounts: Mapping[Thread, int], least: float) -> list[Thread]:
     return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])

@@ -5,6 +5,8 @@ import msgspec
 from waitbench.model.metrics import Count, Finite
 
 PYTHON, NATIVE, KERNEL = "python", "native", "kernel"
+WAKEUP_COST_S = 5e-5
+"""The weight of a wake-up relative to CPU time in the order of threads and processes."""
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):

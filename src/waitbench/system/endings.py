@@ -23,7 +23,7 @@ from typing import NoReturn, TypeVar
 
 from waitbench.model.errors import ExitCode
 from waitbench.system import trees
-from waitbench.system.guard import GUARD
+from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.streams import printable
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -106,9 +106,9 @@ def was_ended() -> bool:
 
 
 def kill_descendants() -> None:
-    """Kills all descendants but the guard."""
-    guard = GUARD.number or 0
-    trees.kill(lambda: trees.below(os.getpid(), without=(guard,)), within_s=_KILLED_WITHIN_S)
+    """Kills all descendants but the reaper."""
+    reaper = REAPER.number or 0
+    trees.kill(lambda: trees.below(os.getpid(), without=(reaper,)), within_s=_KILLED_WITHIN_S)
 
 
 def side_by_side(

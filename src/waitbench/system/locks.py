@@ -1,4 +1,4 @@
-"""File locks that report waiting, and folders that live as long as their owner."""
+"""File locks that report waiting, and folders that live as long as this process."""
 
 import fcntl
 import os
@@ -6,18 +6,17 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError
 from waitbench.system import files
-from waitbench.system.guard import GUARD
+from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 
 PATIENCE_S = 1.0
 """Shorter waits are not reported."""
 _AGAIN_S = 0.02
-_LOCK = ".lock"
 
 
 @contextmanager
@@ -62,22 +61,14 @@ def measuring() -> AbstractContextManager[int]:
 
 @contextmanager
 def own_folder(parent: Path) -> Iterator[Path]:
-    """Yields a new folder, removed after the block; removes folders whose owners are gone.
-
-    PIDs do not identify owners: two containers may share a checkout. So the owner holds a lock.
-    """
-    clear_folders(parent)
+    """Yields a new folder, removed after the block, or when this process is killed."""
     folder = parent / f"{os.getpid()}-{secrets.token_hex(4)}"
-    GUARD.remove_on_death(folder)
+    REAPER.remove_on_death(folder)
     folder.mkdir()
-    with (folder / "new").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        # The rename makes the lock visible only once it is held.
-        (folder / "new").rename(folder / _LOCK)
-        try:
-            yield folder
-        finally:
-            files.remove(folder)
+    try:
+        yield folder
+    finally:
+        files.remove(folder)
 
 
 @contextmanager
@@ -85,11 +76,3 @@ def temporary_folder() -> Iterator[Path]:
     """Yields a folder in the cache: unlike the system's, it goes even if this process is killed."""
     with own_folder(Cache().folder("temporary")) as folder:
         yield folder
-
-
-def clear_folders(parent: Path) -> None:
-    """Removes the folders whose locks nobody holds."""
-    for lock in parent.glob(f"*/{_LOCK}"):
-        with suppress(OSError), files.open_file(lock) as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            files.remove(lock.parent)

@@ -20,8 +20,8 @@ _SWEEPS, _SWEEP_EVERY_S = 5, 0.05
 """Repeated because a program that has just been forked has no mark yet."""
 
 
-class Guard:
-    """The harness's end of the pipe; starts the program when there is something to guard."""
+class OrphanReaper:
+    """The harness's end of the pipe; starts the program when there is something to reap."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class Guard:
         return self._process
 
 
-GUARD = Guard()
+REAPER = OrphanReaper()
 
 
 def _main() -> None:

@@ -13,7 +13,7 @@ from typing import IO
 
 from waitbench.model.errors import HarnessError
 from waitbench.system import endings, files, trees, variables
-from waitbench.system.guard import GUARD
+from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.streams import printable
 
 MOST_OUTPUT = 16 * 2**20
@@ -67,7 +67,7 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            env={**(os.environ if env is None else env), **GUARD.mark()},
+            env={**(os.environ if env is None else env), **REAPER.mark()},
             cwd=cwd,
             start_new_session=True,
         )
@@ -100,7 +100,7 @@ def run_alone(
 
     Only other ``run_alone`` calls may be concurrent.
     """
-    GUARD.mark()  # starts the guard now: it does not belong to the program
+    REAPER.mark()  # starts the reaper now: it does not belong to the program
     before = {*trees.below(os.getpid())}
     group: list[int] = []
     too_much = threading.Event()

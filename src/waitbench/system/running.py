@@ -17,16 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.model.errors import UsageError
+from waitbench.model.why import WAKEUP_COST_S
 from waitbench.system import tasks, trees
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.instruments import find_instruments
+from waitbench.system.tasks import Thread
 
 _PROCESSES = "cgroup.procs"
-_WAKEUP_COST_S = 5e-5
-"""Weight of a wake-up against CPU time in the order of costs."""
-_Key = tuple[int, int]
-"""PID and TID."""
-_Counters = dict[_Key, tuple[TreeCounters, TreeCounters]]
+_Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 """Of a thread with its descendants, and of the thread alone."""
 
 
@@ -62,7 +60,7 @@ def total(parts: Collection[Cost]) -> Cost:
 
 
 def _busiest_first(costs: Collection[Cost]) -> list[Cost]:
-    return sorted(costs, key=lambda cost: -max(cost.cores, cost.wakeups_per_s * _WAKEUP_COST_S))
+    return sorted(costs, key=lambda cost: -max(cost.cores, cost.wakeups_per_s * WAKEUP_COST_S))
 
 
 def find(target: str) -> set[int]:
@@ -137,7 +135,7 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
         events["calls"] = hits_of(allowed.tracepoint)
     counters: _Counters = {}
     try:
-        for key in _threads(pids):
+        for key in trees.threads(pids):
             with suppress(ProcessLookupError):
                 whole = stack.enter_context(TreeCounters(events, key[1], INHERIT))
                 alone = stack.enter_context(TreeCounters({"alone": TASK_CLOCK}, key[1], 0))
@@ -148,10 +146,6 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
     return counters, notes
 
 
-def _threads(pids: Collection[int]) -> set[_Key]:
-    return {(pid, tid) for pid in pids for tid in tasks.threads(pid)}
-
-
 class _Reading:
     def __init__(self, pids: Collection[int], counters: _Counters) -> None:
         self.time_s = time.monotonic()
@@ -160,16 +154,14 @@ class _Reading:
             for key, (whole, alone) in counters.items()
         }
         self.cpu_s: dict[int, float] = {}
-        self.used: dict[_Key, tasks.Used] = {}
+        self.used: dict[Thread, tasks.Used] = {}
         self.add(pids)
 
     def add(self, pids: Collection[int]) -> None:
         for pid in pids:
             with suppress(OSError):
                 self.cpu_s[pid] = trees.clock_s(pid)
-        for key in _threads(pids):
-            if (used := tasks.used(*key)) is not None:
-                self.used[key] = used
+        self.used |= trees.threads(pids)
 
 
 def _outlast(pids: Collection[int], seconds: float) -> None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 _MAX_BYTES, _MAX_COMMAND_LINE_BYTES = 2**14, 2**21
 RUNNING = -1
 """In place of a system call's number: the thread is on a CPU, or waits for one."""
+Thread = tuple[int, int]
+"""PID and TID."""
 
 
 class Used(NamedTuple):

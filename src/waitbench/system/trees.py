@@ -124,10 +124,10 @@ def system_s(pids: Iterable[int]) -> float:
     return sum(_ticks_s(pid, _SYSTEM, _SYSTEM_OF_CHILDREN) for pid in pids)
 
 
-def threads(pids: Iterable[int]) -> dict[int, tasks.Used]:
+def threads(pids: Iterable[int]) -> dict[tasks.Thread, tasks.Used]:
     """Resources that each living thread has used so far."""
-    usages = ((tid, tasks.used(pid, tid)) for pid in pids for tid in tasks.threads(pid))
-    return {tid: used for tid, used in usages if used is not None}
+    keys = [(pid, tid) for pid in pids for tid in tasks.threads(pid)]
+    return {key: used for key in keys if (used := tasks.used(*key)) is not None}
 
 
 def faults_of_ended(pids: Iterable[int]) -> dict[int, int]:
