@@ -29,9 +29,7 @@ class Server:
     """A service that is up."""
 
     service: Service
-    state: ServiceState
-    port: int
-    folder: Path
+    config: RunningService
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
 
@@ -81,9 +79,14 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             if state.why:
                 copying.close()  # so that the whole log is there
                 raise _not_ready(service, state.why, log, cache)
-            yield Server(
-                service=service, state=state, port=port, folder=folder, log=log, process=process
+            described = RunningService(
+                state=state,
+                launcher=process.pid,
+                port=port,
+                folder=str(folder),
+                counters=service.counting(port, folder),
             )
+            yield Server(service=service, config=described, log=log, process=process)
         finally:
             process.terminate()
             try:
@@ -114,21 +117,12 @@ class Running:
 
     def described(self) -> dict[str, RunningService]:
         """Describes the servers to the launcher of a worker: execution/worker_launch.py."""
-        return {
-            server.service.name: RunningService(
-                state=server.state,
-                launcher=server.process.pid,
-                port=server.port,
-                folder=str(server.folder),
-                counters=server.service.counting(server.port, server.folder),
-            )
-            for server in self.servers
-        }
+        return {server.service.name: server.config for server in self.servers}
 
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(asked(server.state.cpu) for server in self.servers) / 1e9
+            return sum(asked(server.config.state.cpu) for server in self.servers) / 1e9
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

@@ -163,14 +163,8 @@ def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
         os.close(reading)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommandOutput:
-    """Exit status and output of a program."""
-
-    returncode: int | None
-    """``None`` if it was killed at its time limit."""
-    stdout: str
-    stderr: str
+CommandOutput = subprocess.CompletedProcess[str]
+"""Its exit code is ``None`` if it was killed at its time limit."""
 
 
 def ask(
@@ -183,7 +177,7 @@ def ask(
         for file in (stdout, stderr):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "surrogateescape"))
-    return CommandOutput(returncode=finished.returncode, stdout=texts[0], stderr=texts[1])
+    return subprocess.CompletedProcess(arguments, finished.returncode, *texts)  # type: ignore[arg-type]
 
 
 def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
