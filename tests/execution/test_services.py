@@ -81,15 +81,15 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
         up(tmp_path, "first", "second") as up_services,
     ):
         assert [server.service.name for server in up_services.servers] == ["first", "second"]
-        assert len({server.config.port for server in up_services.servers}) == 2
+        assert len({server.state.config.port for server in up_services.servers}) == 2
         for name, server in zip(("first", "second"), up_services.servers, strict=True):
-            assert server.config.folder == str(tmp_path / f"service-{name}")
-            environment = environment_of(server.config.port)
+            assert server.state.config.folder == str(tmp_path / f"service-{name}")
+            environment = environment_of(server.state.config.port)
             assert {*REAPER.mark().items()} <= {*environment.items()}
             assert of_the_user not in environment.values()
         assert up_services.cpu_s() > 0, "each has started a Python"
         raise ZeroDivisionError
-    assert not any(psutil.pid_exists(server.config.state.pid) for server in up_services.servers)
+    assert not any(psutil.pid_exists(server.state.pid) for server in up_services.servers)
 
 
 ENDED = "The service broken ended with exit code 1 before it was ready"
@@ -132,8 +132,8 @@ def test_a_service_that_prints_without_end_is_killed_and_says_why(tmp_path: Path
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
     with up(tmp_path, "first", "second") as up_services:
-        environment_of(up_services.servers[0].config.port)
-        psutil.Process(up_services.servers[0].config.state.pid).kill()
+        environment_of(up_services.servers[0].state.config.port)
+        psutil.Process(up_services.servers[0].state.pid).kill()
         until(lambda: up_services.why_ended() is not None)
         with pytest.raises(HarnessError, match=r"^the first ended, with exit code 137: .*GET /"):
             up_services.cpu_s()
@@ -147,7 +147,7 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
 ) -> None:
     with up(tmp_path, "first") as up_services:
         (server,) = up_services.servers
-        launcher, port = server.process.pid, server.config.port
+        launcher, port = server.process.pid, server.state.config.port
         for _ in range(2):
             environment_of(port)
             (pid,) = trees.below(launcher)
@@ -158,7 +158,7 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
             assert up_services.cpu_s() >= before_s, "what it has used is its own"
             assert up_services.why_ended() is None
             os.kill(launcher, START)
-            until(lambda: asked(server.config.state.up) == 1)
+            until(lambda: asked(server.state.up) == 1)
             assert ports.is_listened_to(port), "it is up when it is ready again"
             assert up_services.cpu_s() > before_s, "it has started another Python"
         (pid,) = trees.below(launcher)
@@ -208,14 +208,14 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
     with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
         (server,) = up_services.servers
         for number in range(2):
-            assert Path(server.config.folder, "is-late").exists()
+            assert Path(server.state.config.folder, "is-late").exists()
             os.kill(server.process.pid, STOP)
-            until(lambda: asked(server.config.state.up) == 0)
+            until(lambda: asked(server.state.up) == 0)
             # As it is written when it is told to: it has not been killed after a time.
             until(partial(has_ended, server.log, number + 1))
-            Path(server.config.folder, "is-late").unlink()
+            Path(server.state.config.folder, "is-late").unlink()
             os.kill(server.process.pid, START)
-            until(lambda: asked(server.config.state.up) == 1)
+            until(lambda: asked(server.state.up) == 1)
             assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
 
@@ -245,7 +245,7 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
         (server,) = up_services.servers
         for order in (STOP, START):
             os.kill(server.process.pid, order)
-            until(lambda: asked(server.config.state.up) == 0)
+            until(lambda: asked(server.state.up) == 0)
         until(lambda: up_services.why_ended() is not None)
         assert "it was not ready within 0.5 s: no line of its output" in str(
             up_services.why_ended()
@@ -303,7 +303,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
     forking = serving("forking", words, Condition(command=Words(("true",))))
     with running([forking], tmp_path, Cache(tmp_path / "cache")) as up_services:
-        folder = Path(up_services.servers[0].config.folder)
+        folder = Path(up_services.servers[0].state.config.folder)
         before = up_services.cpu_s()
         (folder / "begin").touch()
         until((folder / "burnt").exists)

@@ -67,7 +67,13 @@ class Together(Made):
 
 
 DATAFLOW = MadeUp(name="one", purpose="")
-WORKER_FILE = MadeUp(name="one", purpose="", is_staggered=True, parameters={"window": 2.0})
+WORKER_FILE = MadeUp(
+    name="one",
+    purpose="",
+    is_staggered=True,
+    fewest_concurrent_rounds=2,
+    parameters={"window": 2.0},
+)
 
 
 def measured(

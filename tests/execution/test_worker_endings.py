@@ -11,7 +11,7 @@ import pytest
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
-from waitbench.model.launch import RunningService, ServiceState
+from waitbench.model.launch import Condition, RunningService, ServiceConfig
 from waitbench.system import connections
 from waitbench.system.counters import answering
 
@@ -25,14 +25,24 @@ print("up", sys.argv[1], os.getcwd(), flush=True)
 while True: time.sleep(0.05)
 """
 ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
-REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
+
+
+def counted_service(cpu: str, counting: Path) -> RunningService:
+    config = ServiceConfig(
+        command=(), ready=Condition(), stop="TERM", port=1, folder=str(counting.parent), log="",
+        counters=[str(counting)],
+    )  # fmt: skip
+    return RunningService(config=config, launcher=0, pid=0, cpu=cpu, up="")
+
+
+REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
 
 
 @pytest.mark.parametrize(
     ("code", "more", "message"),
     [
         ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
-        (SLEEPS, {"services": REDIS}, "the service redis ended during the run"),
+        (SLEEPS, {"more_services": REDIS}, "the service redis ended during the run"),
         (ONE_ENDS, {"copies": 2}, "with exit code 7"),
         ("", CALM, "it ended with exit code 0 before it was ready"),
         ("raise SystemExit(3)", CALM, "it ended with exit code 3 before it was ready"),
@@ -157,13 +167,6 @@ while True:  # several at any moment
     result = worker(tmp_path, code, CALM.replace("0.4", "2"))
     assert result.exit_code == 0, result.failure
     assert result.report["totals"]["processes_replaced"] >= 1
-
-
-def counted_service(cpu: str, counting: Path) -> RunningService:
-    return RunningService(
-        state=ServiceState(cpu=cpu), launcher=0, port=1, folder=str(counting.parent),
-        counters=[str(counting)],
-    )  # fmt: skip
 
 
 def test_services_are_counted_together_without_what_it_takes_to_ask(

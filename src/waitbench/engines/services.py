@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import convert
 
+from waitbench.model import worker as worker_tables
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import Condition, ServiceConfig
 from waitbench.model.placeholders import filled
@@ -26,17 +27,16 @@ class Service:
     def config(self, port: int, folder: Path) -> ServiceConfig:
         """Makes the launcher's configuration; later services may name its port and folder."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
-        ready = convert(self.file.ready, Condition, from_attributes=True)
+        ready = condition_of(self.file.ready)
         return ServiceConfig(
             command=self._words(self.file.command, port, folder),
             ready=replace(ready, command=self._words(ready.command, port, folder)),
             stop=self.file.stop.removeprefix("SIG"),
             port=port,
+            folder=str(folder),
             log=f"{folder}.log",
+            counters=self._words(self.file.counters, port, folder),
         )
-
-    def counting(self, port: int, folder: Path) -> Sequence[str]:
-        return self._words(self.file.counters, port, folder)
 
     def require(self) -> None:
         """Raises ``HarnessError`` with the remedy if its program is missing."""
@@ -49,6 +49,10 @@ class Service:
 
     def _words(self, words: Sequence[str], port: int, folder: Path) -> Sequence[str]:
         return filled(words, {**self.values, "port": str(port), "folder": str(folder)})
+
+
+def condition_of(table: worker_tables.Condition) -> Condition:
+    return convert(table, Condition, from_attributes=True)
 
 
 def values_of(worker: WorkerFile, parameters: Parameters, python: Path) -> dict[str, str]:

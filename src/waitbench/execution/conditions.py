@@ -61,14 +61,14 @@ class ConditionLaunch(ABC):
             if time.monotonic() > end:
                 break
             time.sleep(_COMMAND_INTERVAL_S if condition.command else POLL_INTERVAL_S)
-        raise Failure(f"it was not {what} within {condition['within']:g} s{self.hint(condition)}")
+        raise Failure(f"it was not {what} within {condition.within:g} s{self.hint(condition)}")
 
     def hint(self, condition: Condition) -> str:
         """Explains why a condition may not have held in time, to end a sentence."""
         if condition.log is None:
             return ""
         buffers = "" if any(self.sizes().values()) else ". Does it buffer its output?"
-        return f": no line of its output matches {condition['log']!r}{buffers}"
+        return f": no line of its output matches {condition.log!r}{buffers}"
 
     def wait_until(self, until_s: float, when: Callable[[], str]) -> None:
         """Raises ``Failure`` if it ends before."""

@@ -1,9 +1,9 @@
 """Runs one service, counts it with its descendants, and ends them with it.
 
 Once it is ready, or has failed, the launcher writes one line of JSON to the report, which is a
-pipe: the process and the names of two numbers (system/counters.py), its CPU time in ns and whether
-it is up; or the reason. SIGTERM ends service and launcher, ``STOP`` the service only, and ``START``
-starts it again with the same port, folder and counters. The end of standard input kills it.
+pipe: its ``RunningService``, or the reason. SIGTERM ends service and launcher, ``STOP`` the service
+only, and ``START`` starts it again with the same port, folder and counters. The end of standard
+input kills it.
 """
 
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
-from waitbench.model.launch import ServiceConfig, ServiceState, encode
+from waitbench.model.launch import RunningService, ServiceConfig, encode
 from waitbench.system.counters import answering
 
 ENDS_WITHIN_S = 10.0
@@ -52,13 +52,16 @@ class ServiceLaunch(ConditionLaunch):
         try:
             self._start()
         except Failure as failure:
-            self._report(ServiceState(why=str(failure)))
+            self._report(str(failure))
             return 1
         with (
             answering(lambda: round(self.tree.cpu_s() * 1e9)) as cpu,
             answering(lambda: int(self.is_up)) as up,
         ):
-            self._report(ServiceState(pid=self.tree.pids[0], cpu=cpu, up=up))
+            pid, launcher = self.tree.pids[0], os.getpid()
+            self._report(
+                RunningService(config=self.service, launcher=launcher, pid=pid, cpu=cpu, up=up)
+            )
             try:
                 self._serve()
             except Failure as failure:
@@ -68,7 +71,7 @@ class ServiceLaunch(ConditionLaunch):
         code = self.tree.exit_codes.get(self.tree.pids[-1], 0)
         return code if code >= 0 else 128 - code
 
-    def _report(self, state: ServiceState) -> None:
+    def _report(self, state: RunningService | str) -> None:
         self.report.write_text(f"{encode(state)}\n")
 
     def command(self, words: Sequence[str]) -> Command:

@@ -11,7 +11,7 @@ from pathlib import Path
 from waitbench.engines.services import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import LaunchConfig, RunningService, ServiceState, decode, encode
+from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
 from waitbench.system import files, trees, variables
 from waitbench.system.counters import asked
 from waitbench.system.orphan_reaper import REAPER
@@ -29,7 +29,7 @@ class Server:
     """A service that is up."""
 
     service: Service
-    config: RunningService
+    state: RunningService
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
 
@@ -75,18 +75,11 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         try:
             # Empty where the launcher was killed.
             line = report.readline()
-            state = decode(line) if line else ServiceState(why="was killed")
-            if state.why:
+            state: RunningService | str = decode(line) if line else "was killed"
+            if isinstance(state, str):
                 copying.close()  # so that the whole log is there
-                raise _not_ready(service, state.why, log, cache)
-            described = RunningService(
-                state=state,
-                launcher=process.pid,
-                port=port,
-                folder=str(folder),
-                counters=service.counting(port, folder),
-            )
-            yield Server(service=service, config=described, log=log, process=process)
+                raise _not_ready(service, state, log, cache)
+            yield Server(service=service, state=state, log=log, process=process)
         finally:
             process.terminate()
             try:
@@ -117,12 +110,12 @@ class Running:
 
     def described(self) -> dict[str, RunningService]:
         """Describes the servers to the launcher of a worker: execution/worker_launch.py."""
-        return {server.service.name: server.config for server in self.servers}
+        return {server.service.name: server.state for server in self.servers}
 
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(asked(server.config.state.cpu) for server in self.servers) / 1e9
+            return sum(asked(server.state.cpu) for server in self.servers) / 1e9
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

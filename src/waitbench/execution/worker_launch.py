@@ -39,7 +39,6 @@ from waitbench.execution.launch_report import (
 from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
 from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
-from waitbench.model.launch import Poke as Message
 from waitbench.model.placeholders import filled
 from waitbench.system import loaded, trees
 from waitbench.system.connections import Connections, Traffic
@@ -111,7 +110,7 @@ class WorkerLaunch(ConditionLaunch):
         if ends_by_itself:
             self._until_exit()
         else:
-            window_s = self._window(self.worker.window_s)
+            window_s = self._window(self.worker.window_s or 0.0)
         end, after = self.tree.reading(), _Lives(self.tree)
         totals = _service_totals(once, twice, first, self._service_counts())
         if not ends_by_itself:
@@ -167,8 +166,8 @@ class WorkerLaunch(ConditionLaunch):
             "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
             "port": str(free_port()),
             "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
-            **{f"{name}.port": str(it.port) for name, it in self.config.services.items()},
-            **{f"{name}.folder": it.folder for name, it in self.config.services.items()},
+            **{f"{name}.port": str(it.config.port) for name, it in self.config.services.items()},
+            **{f"{name}.folder": it.config.folder for name, it in self.config.services.items()},
         }
 
     def listeners(self) -> Sequence[tuple[int, int]]:
@@ -261,11 +260,11 @@ class WorkerLaunch(ConditionLaunch):
             self.wait(settled, f"settled in its phase {phase.name}", calm=_CALM_COUNT)
 
     def _act(self, phase: Phase, when: str) -> None:
-        if phase.poke and (message := self.worker.poke):
+        if phase.poke and (done := self.worker.done):
             try:
-                self._poke(message)
+                self._poke(done)
             except Unanswered as failure:
-                self._lack(LATENESS, f"{failure}, {when}", message.done.within)
+                self._lack(LATENESS, f"{failure}, {when}", done.within)
             except HasEnded:
                 raise
             except Failure as failure:
@@ -281,7 +280,7 @@ class WorkerLaunch(ConditionLaunch):
         service = self.config.services[name]
         os.kill(service.launcher, START if phase.start else STOP)
         try:
-            while asked(service.state.up) != (phase.start is not None):
+            while asked(service.up) != (phase.start is not None):
                 time.sleep(POLL_INTERVAL_S)
         except OSError as error:
             raise Failure(f"the service {name} ended {when}") from error
@@ -321,31 +320,30 @@ class WorkerLaunch(ConditionLaunch):
 
     def _poke_at_last(self) -> None:
         """Pokes it after the window, if its file says how, and it has answered so far."""
-        message = self.worker.poke
-        if message is None or LATENESS in self._incomplete:
+        done = self.worker.done
+        if done is None or LATENESS in self._incomplete:
             return
         try:
-            late_ns = self._poke(message)
+            late_ns = self._poke(done)
             self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
         except HasEnded:
             raise
         except Failure as failure:
             # A worker that has ended did not answer either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
-            within_s = message.done.within if is_late else None
+            within_s = done.within if is_late else None
             self._lack(LATENESS, failure, within_s)
 
-    def _poke(self, message: Message) -> int:
+    def _poke(self, done: Condition) -> int:
         self.output_offsets = self.sizes()
-        done = message.done
         end = time.monotonic() + done.within
-        poke = Poke(self.tree, self.command(message.command), self.report.with_name("poke"))
+        poke = Poke(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))
         try:
             poke.poll()
             while not self._is_done(done, poke):
                 self.require_alive("before it had handled its poke")
                 if time.monotonic() > end:
-                    within = f"{done['within']:g} s{self.hint(done)}"
+                    within = f"{done.within:g} s{self.hint(done)}"
                     raise Unanswered(f"it did not handle its poke within {within}")
                 if poke.since_sent_s > self.config.slot.shutdown_turn_s:
                     self.batch.hand_over_turn()
@@ -376,7 +374,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def _read_services_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
         services = (it for name, it in self.config.services.items() if name not in self._stopped)
-        if ports := [service.port for service in services if not service.counters]:
+        if ports := [service.config.port for service in services if not service.config.counters]:
             with suppress(OSError):
                 self._connections = Connections(ports)
         # One reading of the kernel's counters for both: its readings are not requests.
@@ -399,14 +397,14 @@ class WorkerLaunch(ConditionLaunch):
         cpu_s, counts = 0.0, list[Mapping[str, float]]()
         for name, service in self.config.services.items():
             try:
-                cpu_s += asked(service.state.cpu) / 1e9
+                cpu_s += asked(service.cpu) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self._stopped:
                 continue
-            seen = traffic.get(service.port)
-            if service.counters:
-                counts.append(self._own_counts(name, service.counters))
+            seen = traffic.get(service.config.port)
+            if service.config.counters:
+                counts.append(self._own_counts(name, service.config.counters))
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)

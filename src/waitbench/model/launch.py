@@ -26,14 +26,6 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Poke:
-    """A message to a worker."""
-
-    command: Sequence[str]
-    done: Condition
-
-
-@dataclass(frozen=True, kw_only=True)
 class Phase:
     """A phase of a worker file: see model/worker.py."""
 
@@ -64,7 +56,9 @@ class WorkerConfig:
     settled: Condition
     stop: str
     stop_within_s: float
-    poke: Poke | None
+    poke: Sequence[str]
+    done: Condition | None
+    """When a poke is handled."""
     values: Mapping[str, str]
     """Values of placeholders that all texts may have."""
     files: Sequence[str]
@@ -82,28 +76,21 @@ class ServiceConfig:
     ready: Condition
     stop: str
     port: int
+    folder: str
     log: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceState:
-    """The report of a service's launcher: names of two numbers, or why it is not ready."""
-
-    pid: int = 0
-    cpu: str = ""
-    up: str = ""
-    why: str = ""
+    counters: Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunningService:
-    """A service that is up."""
+    """A service that is up, as its launcher reports it."""
 
-    state: ServiceState
+    config: ServiceConfig
     launcher: int
-    port: int
-    folder: str
-    counters: Sequence[str]
+    pid: int
+    cpu: str
+    up: str
+    """Names under which its CPU time and state are read: system/counters.py."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ class Scenario:
     """Whether its runs may report metrics, by the probe in dataflows/support."""
     is_staggered: bool = False
     """Whether concurrent runs start and end in turn and share one window; else they run freely."""
+    fewest_concurrent_rounds: int = 1
+    """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
     scan: ScanPoint | None = None
 
     @property
@@ -69,11 +71,6 @@ class Scenario:
     def idles(self) -> bool:
         """Whether its workers idle for most of a run, so that revisions may run concurrently."""
         return False
-
-    @property
-    def fewest_concurrent_rounds(self) -> int:
-        """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
-        return 2 if self.is_staggered else 1
 
     @property
     def works(self) -> bool:

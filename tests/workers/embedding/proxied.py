@@ -47,8 +47,8 @@ def served(
     services.append(_service("proxy", settings, values))
     with running(services, logs, Cache()) as up:
         yield Served(
-            tuple(f"http://127.0.0.1:{server.config.port}" for server in up.servers),
-            tuple(server.config.state.pid for server in up.servers),
+            tuple(f"http://127.0.0.1:{server.state.config.port}" for server in up.servers),
+            tuple(server.state.pid for server in up.servers),
         )
 
 

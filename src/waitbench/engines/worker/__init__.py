@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import convert
 
 from waitbench.engines.base import Engine, LaunchSpec
-from waitbench.engines.services import Service, services_of, values_of
+from waitbench.engines.services import Service, condition_of, services_of, values_of
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model import launch
@@ -64,18 +64,16 @@ def worker_config(
     worker: WorkerFile, parameters: Parameters, python: Path, program: str = "", copies: int = 1
 ) -> launch.WorkerConfig:
     """Makes the launcher's configuration of a scenario; ``program`` fills in ``{revision}``."""
-    ready, settled = (
-        convert(it, launch.Condition, from_attributes=True) for it in (worker.ready, worker.settled)
-    )
     phases = worker.phases_until(parameters.get(PHASE))
     return launch.WorkerConfig(
         command=worker.command,
         environment=worker.environment,
-        ready=ready,
-        settled=settled,
+        ready=condition_of(worker.ready),
+        settled=condition_of(worker.settled),
         stop=worker.stop,
         stop_within_s=worker.stop_within_s,
-        poke=convert(worker.poke, launch.Poke | None, from_attributes=True),
+        poke=worker.poke.command if worker.poke else (),
+        done=condition_of(worker.poke.done) if worker.poke else None,
         values={**values_of(worker, parameters, python), "revision": program},
         files=[str(worker.path.parent / name) for name in worker.files],
         phases=[convert(phase, launch.Phase, from_attributes=True) for phase in phases],

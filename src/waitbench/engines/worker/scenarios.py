@@ -29,6 +29,7 @@ class WorkerScenario(Scenario):
 
     worker: WorkerFile
     is_staggered: bool = True
+    fewest_concurrent_rounds: int = 2
     is_observed: bool = False
 
     @property
