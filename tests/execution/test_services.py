@@ -25,7 +25,7 @@ from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import ports, trees, variables
-from waitbench.system.counters import asked
+from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 
@@ -158,7 +158,7 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
             assert up_services.cpu_s() >= before_s, "what it has used is its own"
             assert up_services.why_ended() is None
             os.kill(launcher, START)
-            until(lambda: asked(server.state.up) == 1)
+            until(lambda: read_served(server.state.up) == 1)
             assert ports.is_listened_to(port), "it is up when it is ready again"
             assert up_services.cpu_s() > before_s, "it has started another Python"
         (pid,) = trees.below(launcher)
@@ -210,12 +210,12 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
         for number in range(2):
             assert Path(server.state.config.folder, "is-late").exists()
             os.kill(server.process.pid, STOP)
-            until(lambda: asked(server.state.up) == 0)
+            until(lambda: read_served(server.state.up) == 0)
             # As it is written when it is told to: it has not been killed after a time.
             until(partial(has_ended, server.log, number + 1))
             Path(server.state.config.folder, "is-late").unlink()
             os.kill(server.process.pid, START)
-            until(lambda: asked(server.state.up) == 1)
+            until(lambda: read_served(server.state.up) == 1)
             assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
 
@@ -245,7 +245,7 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
         (server,) = up_services.servers
         for order in (STOP, START):
             os.kill(server.process.pid, order)
-            until(lambda: asked(server.state.up) == 0)
+            until(lambda: read_served(server.state.up) == 0)
         until(lambda: up_services.why_ended() is not None)
         assert "it was not ready within 0.5 s: no line of its output" in str(
             up_services.why_ended()

@@ -13,7 +13,7 @@ from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
 from waitbench.model.launch import Condition, RunningService, ServiceConfig
 from waitbench.system import connections
-from waitbench.system.counters import answering
+from waitbench.system.counters import serving
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
 READY = "ready = { log = 'never', within = 0.3 }\n"
@@ -184,7 +184,7 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
         )
         counting.chmod(0o755)
         counts[name] = counting
-    with answering(lambda: next(used_ns)) as cpu:
+    with serving(lambda: next(used_ns)) as cpu:
         services = {name: counted_service(cpu, counting) for name, counting in counts.items()}
         result = worker(tmp_path, SLEEPS, more_services=services)
     totals = result.report["totals"]
@@ -248,7 +248,7 @@ def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
     log.touch()
     counting.write_text(f"#!/bin/sh\nprintf x >> {log}\necho requests $(wc -c < {log})\n")
     counting.chmod(0o755)
-    with answering(lambda: 0) as cpu:
+    with serving(lambda: 0) as cpu:
         service = counted_service(cpu, counting)
         code = code.format(log=str(log))
         result = worker(tmp_path / "run", code, more, more_services={"redis": service})
@@ -263,7 +263,7 @@ def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     counting = tmp_path / "count"
     counting.write_text(f"#!/bin/sh\necho requests {message}\n")
     counting.chmod(0o755)
-    with answering(lambda: 0) as cpu:
+    with serving(lambda: 0) as cpu:
         result = worker(tmp_path, SLEEPS, more_services={"redis": counted_service(cpu, counting)})
     assert f"the command that counts for redis printed 'requests {message}'" in result.failure
 

@@ -19,7 +19,7 @@ from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
 from waitbench.model.launch import RunningService, ServiceConfig, encode
-from waitbench.system.counters import answering
+from waitbench.system.counters import serving
 
 ENDS_WITHIN_S = 10.0
 STOP, START = signal.SIGUSR1, signal.SIGUSR2
@@ -55,8 +55,8 @@ class ServiceLaunch(ConditionLaunch):
             self._report(str(failure))
             return 1
         with (
-            answering(lambda: round(self.tree.cpu_s() * 1e9)) as cpu,
-            answering(lambda: int(self.is_up)) as up,
+            serving(lambda: round(self.tree.cpu_s() * 1e9)) as cpu,
+            serving(lambda: int(self.is_up)) as up,
         ):
             pid, launcher = self.tree.pids[0], os.getpid()
             self._report(

@@ -13,7 +13,7 @@ from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
 from waitbench.system import files, trees, variables
-from waitbench.system.counters import asked
+from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
@@ -115,7 +115,7 @@ class Running:
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(asked(server.state.cpu) for server in self.servers) / 1e9
+            return sum(read_served(server.state.cpu) for server in self.servers) / 1e9
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

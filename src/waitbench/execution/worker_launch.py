@@ -42,7 +42,7 @@ from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
 from waitbench.model.placeholders import filled
 from waitbench.system import loaded, trees
 from waitbench.system.connections import Connections, Traffic
-from waitbench.system.counters import asked
+from waitbench.system.counters import read_served
 from waitbench.system.ports import free_port
 
 _CALM_COUNT = 3
@@ -280,7 +280,7 @@ class WorkerLaunch(ConditionLaunch):
         service = self.config.services[name]
         os.kill(service.launcher, START if phase.start else STOP)
         try:
-            while asked(service.up) != (phase.start is not None):
+            while read_served(service.up) != (phase.start is not None):
                 time.sleep(POLL_INTERVAL_S)
         except OSError as error:
             raise Failure(f"the service {name} ended {when}") from error
@@ -397,7 +397,7 @@ class WorkerLaunch(ConditionLaunch):
         cpu_s, counts = 0.0, list[Mapping[str, float]]()
         for name, service in self.config.services.items():
             try:
-                cpu_s += asked(service.cpu) / 1e9
+                cpu_s += read_served(service.cpu) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self._stopped:

@@ -90,12 +90,6 @@ class TreeCounters:
         while self._descriptors:
             os.close(self._descriptors.popitem()[1])
 
-    def __enter__(self) -> "TreeCounters":
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
 
 def read_counter(descriptor: int) -> int:
     (count,) = struct.unpack("Q", os.read(descriptor, 8))
@@ -103,7 +97,7 @@ def read_counter(descriptor: int) -> int:
 
 
 @contextmanager
-def answering(answer: Callable[[], int]) -> Iterator[str]:
+def serving(answer: Callable[[], int]) -> Iterator[str]:
     """Serves ``answer()``, in decimal digits, on an abstract socket (Linux); yields its name."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("")  # the kernel chooses a unique name
@@ -117,7 +111,7 @@ def answering(answer: Callable[[], int]) -> Iterator[str]:
             thread.join()
 
 
-def asked(name: str) -> int:
+def read_served(name: str) -> int:
     """Reads the value served under a name. Raises ``OSError`` where nobody serves it any more."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_ANSWER_TIMEOUT_S)

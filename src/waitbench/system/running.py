@@ -137,8 +137,10 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
     try:
         for key in trees.threads(pids):
             with suppress(ProcessLookupError):
-                whole = stack.enter_context(TreeCounters(events, key[1], INHERIT))
-                alone = stack.enter_context(TreeCounters({"alone": TASK_CLOCK}, key[1], 0))
+                whole = TreeCounters(events, key[1], INHERIT)
+                stack.callback(whole.close)
+                alone = TreeCounters({"alone": TASK_CLOCK}, key[1], 0)
+                stack.callback(alone.close)
                 counters[key] = whole, alone
     except OSError as error:
         why = f"The kernel does not count here: {error.strerror}. System calls, and"
