@@ -20,9 +20,6 @@ _COMMAND_INTERVAL_S = 0.3
 class ConditionLaunch(ABC):
     """A launcher that waits for conditions: of a worker's copies or of a service."""
 
-    watched: tuple[int, ...] = ()
-    """Descriptors that also end its sleep when they become readable."""
-
     def __init__(self, tree: CountedTree, outputs: Sequence[Path], command_output: Path) -> None:
         self.tree = tree
         self.command_output = command_output
@@ -78,7 +75,7 @@ class ConditionLaunch(ABC):
             left_s = until_s - time.monotonic()
             if left_s <= 0:
                 return
-            self.tree.wait(left_s, *self.watched)
+            self.tree.wait(left_s)
 
     def holds(self, condition: Condition, copies: int = 1) -> bool:
         """Checks for a log line or an open port of each copy, or a command's exit code of 0."""

@@ -2,8 +2,7 @@
 
 Once it is ready, or has failed, the launcher writes one line of JSON to the report, which is a
 pipe: its ``RunningService``, or the reason. SIGTERM ends service and launcher, ``STOP`` the service
-only, and ``START`` starts it again with the same port, folder and counters. The end of standard
-input kills it.
+only, and ``START`` starts it again with the same port, folder and counters.
 """
 
 import os
@@ -28,8 +27,6 @@ STOP, START = signal.SIGUSR1, signal.SIGUSR2
 
 class ServiceLaunch(ConditionLaunch):
     """One run of a service."""
-
-    watched = (0,)
 
     def __init__(self, report: Path, service: ServiceConfig, tree: CountedTree) -> None:
         self.service = service
@@ -81,7 +78,7 @@ class ServiceLaunch(ConditionLaunch):
         return [(self.tree.pids[-1], self.service.port)]
 
     def require_alive(self, when: str) -> None:
-        if signal.SIGTERM in self.orders or self.tree.wait(0, *self.watched):
+        if signal.SIGTERM in self.orders:
             raise Failure(f"it was told to end {when}")
         if self._has_ended():
             code = self.tree.exit_codes.get(self.tree.pids[-1], 0)
@@ -100,8 +97,8 @@ class ServiceLaunch(ConditionLaunch):
                 is_stopped = False
             if order == signal.SIGTERM or (self._has_ended() and not is_stopped):
                 return
-            if order is None and self.tree.wait(None, *self.watched):
-                return
+            if order is None:
+                self.tree.wait(None)
 
     def _start(self) -> None:
         self.output_offsets = self.sizes()
@@ -114,8 +111,9 @@ class ServiceLaunch(ConditionLaunch):
         end_s = time.monotonic() + ENDS_WITHIN_S
         while not self._has_ended():
             left_s = end_s - time.monotonic()
-            if left_s <= 0 or self.tree.wait(left_s, *self.watched):
+            if left_s <= 0:
                 break
+            self.tree.wait(left_s)
         self.tree.kill_all()
         self.is_up = False
 

@@ -64,7 +64,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             # A .env of the user's must not be read.
             cwd=folder,
             env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **REAPER.mark()},
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -87,8 +87,6 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             except subprocess.TimeoutExpired:
                 trees.kill(lambda: [process.pid, *trees.below(process.pid)])
                 process.wait()
-            assert process.stdin is not None, "opened with a pipe"
-            process.stdin.close()
 
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:
