@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, LaunchSpec
+from waitbench.engines.base import Engine
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig
@@ -37,13 +37,13 @@ class StandIn(Engine):
     def capabilities(self, package: Path) -> frozenset[str]:
         return frozenset({(package / "greeting.txt").read_text()})
 
-    def start(
+    def program(
         self, environment: Environment, scenario: Scenario, _topology: Topology
-    ) -> LaunchSpec:
+    ) -> DataflowConfig:
         assert isinstance(scenario, Dataflow)
         (greeting,) = environment.facts.capabilities
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
-        return LaunchSpec(program=DataflowConfig(arguments=arguments, processes=1))
+        return DataflowConfig(arguments=arguments, processes=1)
 
     def role(self, arguments: Sequence[str]) -> str | None:
         return "stand-in" if "standin.run" in arguments else None

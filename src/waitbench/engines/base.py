@@ -3,7 +3,6 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -12,15 +11,6 @@ from waitbench.engines.services import Service
 from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig, WorkerConfig
 from waitbench.model.scenario import Scenario, Topology
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchSpec:
-    """How the processes of a run are started."""
-
-    program: DataflowConfig | WorkerConfig
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """Added to those of every run."""
 
 
 class Engine(ABC):
@@ -77,8 +67,14 @@ class Engine(ABC):
         return ()
 
     @abstractmethod
-    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> LaunchSpec:
+    def program(
+        self, environment: Environment, scenario: Scenario, topology: Topology
+    ) -> DataflowConfig | WorkerConfig:
         """Describes how to start a run of ``scenario``."""
+
+    def variables(self, environment: Environment) -> Mapping[str, str]:
+        """Returns environment variables of its runs, besides those of every run."""
+        return {}
 
     def role(self, arguments: Sequence[str]) -> str | None:
         """Returns the role of a process, such as ``worker 0``, by its arguments."""

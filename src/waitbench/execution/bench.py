@@ -86,10 +86,11 @@ class Bench:
             environment = self.environments[label]
             services_needed = self.engine.services(environment, scenario)
             with running(services_needed, folder, self.cache) as services:
-                start = self.engine.start(environment, scenario, scenario.started_as(self.topology))
-                is_identified = identifies and isinstance(start.program, WorkerConfig)
+                topology = scenario.started_as(self.topology)
+                program = self.engine.program(environment, scenario, topology)
+                is_identified = identifies and isinstance(program, WorkerConfig)
                 config = LaunchConfig(
-                    program=start.program,
+                    program=program,
                     tracepoint=self.instruments.tracepoint,
                     services=services.described(),
                     slot=slot,
@@ -102,7 +103,10 @@ class Bench:
                     # A user's dataflow may open files by relative paths.
                     working_folder=folder if scenario.is_own else Path.cwd(),
                     launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
-                    variables=self._variables(folder, scenario) | dict(start.variables),
+                    variables={
+                        **self._variables(folder, scenario),
+                        **self.engine.variables(environment),
+                    },
                     time_limit_s=limit_s * slot.count,  # runs of a batch take turns
                     services=services,
                     config=config,

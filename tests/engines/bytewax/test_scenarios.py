@@ -97,9 +97,9 @@ OWN, OTHER = "run-launches", ""
 def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple[str, ...]:
     (scenario,) = selection.select(("dynamic",), ())
     environment = Environment(Path("/environment"), facts(capabilities=frozenset({capability})))
-    start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
-    assert isinstance(start.program, DataflowConfig)
-    return tuple(start.program.arguments)
+    config = engines.DEFAULT.program(environment, scenario, Topology(kind, processes, workers))
+    assert isinstance(config, DataflowConfig)
+    return tuple(config.arguments)
 
 
 @pytest.mark.parametrize("kind", ["single", "cluster"])

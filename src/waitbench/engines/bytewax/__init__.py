@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, LaunchSpec
+from waitbench.engines.base import Engine
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig
@@ -57,7 +57,9 @@ class Bytewax(Engine):
         }
         return frozenset(name for name in has if has[name])
 
-    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> LaunchSpec:
+    def program(
+        self, environment: Environment, scenario: Scenario, topology: Topology
+    ) -> DataflowConfig:
         assert isinstance(scenario, Dataflow), "worker files have engines of their own"
         launched = topology.kind == "launcher"
         run_launches = _RUN_LAUNCHES in environment.facts.capabilities
@@ -72,7 +74,7 @@ class Bytewax(Engine):
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
         words = [str(environment.python), *arguments]
-        return LaunchSpec(program=DataflowConfig(arguments=words, processes=processes))
+        return DataflowConfig(arguments=words, processes=processes)
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:

@@ -1,11 +1,11 @@
 """Engines of worker files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import convert
 
-from waitbench.engines.base import Engine, LaunchSpec
+from waitbench.engines.base import Engine
 from waitbench.engines.services import Service, condition_of, services_of, values_of
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
@@ -43,27 +43,25 @@ class Command(Engine):
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
         return services_of(self.worker, scenario.parameters, environment.python)
 
-    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> LaunchSpec:
-        program = worker_config(
-            self.worker,
-            scenario.parameters,
-            environment.python,
-            environment.facts.program,
-            topology.processes,
-        )
+    def program(
+        self, environment: Environment, scenario: Scenario, topology: Topology
+    ) -> launch.WorkerConfig:
+        python, revision = environment.python, environment.facts.program
+        return worker_config(self.worker, scenario.parameters, python, revision, topology.processes)
+
+    def variables(self, environment: Environment) -> Mapping[str, str]:
         folder = environment.python.parent
         if not folder.is_dir():
-            return LaunchSpec(program=program)
+            return {}
         # Programs installed in the environment are found first.
         path = f"{folder}:{of_workload().get('PATH', '')}"
-        variables = {"PATH": path, "VIRTUAL_ENV": str(folder.parent)}
-        return LaunchSpec(program=program, variables=variables)
+        return {"PATH": path, "VIRTUAL_ENV": str(folder.parent)}
 
 
 def worker_config(
-    worker: WorkerFile, parameters: Parameters, python: Path, program: str = "", copies: int = 1
+    worker: WorkerFile, parameters: Parameters, python: Path, revision: str = "", copies: int = 1
 ) -> launch.WorkerConfig:
-    """Makes the launcher's configuration of a scenario; ``program`` fills in ``{revision}``."""
+    """Makes the launcher's configuration of a scenario; ``revision`` fills in its placeholder."""
     phases = worker.phases_until(parameters.get(PHASE))
     return launch.WorkerConfig(
         command=worker.command,
@@ -74,7 +72,7 @@ def worker_config(
         stop_within_s=worker.stop_within_s,
         poke=worker.poke.command if worker.poke else (),
         done=condition_of(worker.poke.done) if worker.poke else None,
-        values={**values_of(worker, parameters, python), "revision": program},
+        values={**values_of(worker, parameters, python), "revision": revision},
         files=[str(worker.path.parent / name) for name in worker.files],
         phases=[convert(phase, launch.Phase, from_attributes=True) for phase in phases],
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
