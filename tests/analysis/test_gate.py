@@ -10,7 +10,7 @@ from tests.gate_runs import counted, record_of, rounds, scaled, sides, verdict_o
 from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.judging import Judgement
+from waitbench.analysis.judging import Judgement, question
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
@@ -66,7 +66,7 @@ def test_all_questions_share_the_error_of_an_alarm_and_only_of_that() -> None:
     criteria = parse(["system:10%,each", "cpu:10%,each"], METRICS)
     both = gate.conclude(records, criteria)
     verdict_of_one = gate.conclude(records[:1], criteria)
-    assert {j.place for j in both.judgements} == {"one", "two"}
+    assert {j.scenario for j in both.judgements} == {"one", "two"}
     of_both, of_one = both.judgements[0].ratio, verdict_of_one.judgements[0].ratio
     assert of_both is not None
     assert of_one is not None
@@ -83,7 +83,7 @@ def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     lacking.add(outcome("c", 0, "not-supported"))
     lacking.add(outcome("b", 1, "failed"))
     verdict = gate.conclude([lacking, whole], parse(["system:10%,each"], METRICS))
-    questions = {(j.label, j.place) for j in verdict.judgements}
+    questions = {(j.revision, j.scenario) for j in verdict.judgements}
     assert questions == {("b", "s"), ("c", "t"), ("b", "t")}
     assert verdict.not_asked == (("c in s", gate.LOST),)
     assert verdict.outcome is GateOutcome.NOT_MEASURED, "a capability was lost"
@@ -123,8 +123,8 @@ def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
 
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
-    records = tuple(make_record({}, scenario=name) for name in scenarios)
-    start = Judgement(records=records, label=label, criterion=CPU, rounds=3)
+    records = [make_record({}, scenario=name) for name in scenarios]
+    start = replace(question(CPU, label, records), rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
 
 
@@ -212,7 +212,7 @@ def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() ->
     base = rounds(1, 0.5)
     verdict = gate.conclude([record_of(base, base), crashing()], [CPU])
     (judgement,) = verdict.of(Verdict.NOT_MEASURED)
-    assert judgement.place == "2 scenarios together"
+    assert judgement.scenario == "2 scenarios together"
 
 
 def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> None:

@@ -39,14 +39,14 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
     assert judgement.ratio.high == pytest.approx(math.exp(expected.high))
-    assert (judgement.place, judgement.scenarios) == ("waiting", ("waiting",))
-    assert (judgement.label, judgement.criterion, judgement.rounds) == ("new", CPU, FIRST)
+    assert (judgement.scenario, judgement.scenarios) == ("waiting", ("waiting",))
+    assert (judgement.revision, judgement.criterion, judgement.rounds) == ("new", CPU, FIRST)
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
     record = record_of(rounds(1, 0.5, 3), rounds(1, 0.5, 3))
     (judgement,) = judge(record, criteria=[CPU])
-    assert judgement == Judgement(records=(record,), label="new", criterion=CPU, rounds=3)
+    assert judgement == replace(judging.question(CPU, "new", [record]), rounds=3)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert not judgement.settled
 
@@ -65,7 +65,7 @@ def test_all_pairs_of_several_scenarios_are_one_sample() -> None:
     each = replace(CPU, each=True)
     together, *single = judge(*records, criteria=[CPU, each])
     assert together.fails, "with sixteen pairs"
-    assert (together.place, together.scenarios) == ("2 scenarios together", ("one", "two"))
+    assert (together.scenario, together.scenarios) == ("2 scenarios together", ("one", "two"))
     assert [judgement.verdict for judgement in single] == [Verdict.INCONCLUSIVE] * 2
 
 
@@ -186,8 +186,8 @@ def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> 
     questions = ask([*waiting, *working], DEFAULTS)
     assert len([it for it in questions if not it.criterion.each]) == 12
     names = [it.scenario for it in (*waiting, *working)]
-    assert sorted(it.place for it in questions if it.criterion.each) == names
-    assert [(it.place, it.criterion.metric.name) for it in questions[:2]] == [
+    assert sorted(it.scenario for it in questions if it.criterion.each) == names
+    assert [(it.scenario, it.criterion.metric.name) for it in questions[:2]] == [
         ("2 waiting scenarios together", "idle"),
         ("2 waiting scenarios together", "cpu"),
     ]
@@ -276,7 +276,7 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
 def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:
     questions = ask([record("one"), record("two")], (*DEFAULTS, EACH))
     of_each = [it for it in questions if it.criterion.each]
-    assert [(it.place, it.criterion.can_only_fail) for it in of_each] == [
+    assert [(it.scenario, it.criterion.can_only_fail) for it in of_each] == [
         ("one", True), ("two", True), ("one", False), ("two", False),
     ]  # fmt: skip
     assert not any(it.criterion.can_only_fail for it in questions if it not in of_each)

@@ -112,7 +112,7 @@ def verdict_of(record: Record, *texts: str) -> GateVerdict:
 def test_of_several_only_candidates_are_judged() -> None:
     verdict = verdict_of(of_shares(a=0.9, b=0.004), HALF_PERCENT)
     assert verdict.outcome is GateOutcome.PASS
-    assert [it.label for it in verdict.judgements] == ["b"]
+    assert [it.revision for it in verdict.judgements] == ["b"]
 
 
 def test_a_revision_is_not_compared_with_itself() -> None:

@@ -65,14 +65,14 @@ def test_what_is_best_done_next_depends_on_what_was_found(
     old: Runs, new: Runs, verdict: GateVerdict | None, argv: Sequence[str], option: str | None
 ) -> None:
     compared = findings_of(make_record({"old": old, "new": new}), verdict=verdict)
-    links = next_step(compared, verdict, len(new), argv)
+    links = next_step(compared, len(new), argv)
     assert (links[-1][1].split(" -p 2 ")[1] if links else None) == option
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
     compared = findings_of(make_record({"old": waits(2)[:1], "new": ONCE}))
     same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
-    assert next_step(replace(compared, notes=[*compared.notes, same]), None, 1, ARGV) == []
+    assert next_step(replace(compared, notes=[*compared.notes, same]), 1, ARGV) == []
 
 
 def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
@@ -135,7 +135,7 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
             run = measurement(label, number, {**times(5, 1, 1), "time_cpu_idle": idle_s})
             record.add(structs.replace(run, marks=marks))
     compared = findings_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
-    (question,) = compared.judgements or ()
+    (question,) = compared.judgements
     assert forest.change_of(question) == ("at least 70× more" if is_understated else "70× more")
     assert f"idle CPU {forest.change_of(question)} in" in compared.shown[0].text
     (figure,) = (it for it in compared.results if it.metric.name == "idle")

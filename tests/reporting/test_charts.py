@@ -1,10 +1,10 @@
 """Charts: dots with their intervals, read from figures; files of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -17,9 +17,10 @@ from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
 from tests.records import Runs, make_record, times, waits
 from tests.reporting.made_up import many
-from waitbench.analysis import results, statistics
+from waitbench.analysis import statistics
+from waitbench.analysis.results import MetricResult
 from waitbench.analysis.scan import scans
-from waitbench.analysis.statistics import Comparison, MetricResult
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
@@ -79,10 +80,10 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
 
 
 def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
-    answer = msgspec.structs.replace(
-        results.of_verdict(failing())[0], margin=0.25, ratio=Estimate(1.5, 1.4, 1.6, 8)
-    )
-    axes = gate(answer, msgspec.structs.replace(answer, floor=0.1))
+    answer = failing().judgements[0]
+    criterion = replace(answer.criterion, margin=0.25)
+    answer = replace(answer, criterion=criterion, ratio=Estimate(1.5, 1.4, 1.6, 8))
+    axes = gate(answer, replace(answer, criterion=replace(criterion, floor=0.1)))
     assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
     dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
     assert dots == [1.5 / 1.25, 1.5]
@@ -112,8 +113,8 @@ def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
 
 
 def test_the_axis_of_a_gate_holds_the_worst_row() -> None:
-    answer = results.of_verdict(failing())[0]
-    worst = msgspec.structs.replace(answer, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
+    answer = failing().judgements[0]
+    worst = replace(answer, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
     axes = gate(answer, worst)
     assert axes.get_xlim() == (1 / 50, 50)
     assert {line.get_marker() for line in axes.lines} == {"None", "o"}
@@ -131,8 +132,8 @@ def test_the_axis_of_a_gate_holds_the_worst_row() -> None:
 def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
     verdict: Verdict, tone: str, is_hollow: bool
 ) -> None:
-    (compared_with,) = results.of_comparisons([compared({"a": waits(1), "b": waits(2)})])[:1]
-    result = msgspec.structs.replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
+    (compared_with,) = compared({"a": waits(1), "b": waits(2)}).results[:1]
+    result = replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
     axes = axes_of(forest.draw(tabulate("", [result], COLUMNS, axis=axis_of([result]))))
     dot = axes.lines[-1]
     assert dot.get_color() == tone
@@ -155,7 +156,7 @@ def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
 
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:
     verdict = many()
-    answers = results.of_verdict(verdict)
+    answers = verdict.judgements
     axes = axes_of(forest.draw(gate_table(findings((), verdict), answers, "gate")))
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "2 waiting scenarios together"
@@ -172,7 +173,7 @@ def drawn(labels: list[str]) -> list[Figure]:
     """A chart of ratios and one of a scan, of revisions with these labels beside a baseline."""
     every = ["base", *labels]
     comparison = compared({label: waits(1 + n, count=2) for n, label in enumerate(every)})
-    ratios = results.of_comparisons([comparison])
+    ratios = comparison.results
     rows = tabulate("", ratios, COLUMNS, axis=axis_of(ratios))
     scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
     shown = bars.of([comparison], "5 rounds")
@@ -208,11 +209,11 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format_and_the_s
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
     all_findings = findings([waiting, other], failing())
     scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
+    all_findings = replace(all_findings, scanned=scanned)
     drawn = []
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
-        shown = bars.of([waiting, other])
-        files = charts.draw_all(all_findings, shown, folder, ["png", "svg"], scanned)
+        files = charts.draw_all(replace(all_findings, folder=folder), ["png", "svg"])
         names = ("costs", "overview", "gate", "idle-partitions-scan")
         assert files == [folder / f"{name}.{form}" for name in names for form in ("png", "svg")]
         drawn.append([path.read_bytes() for path in files])

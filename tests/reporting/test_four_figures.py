@@ -9,7 +9,7 @@ import pytest
 from tests.records import make_record, outcome
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of
-from waitbench.analysis import gate, results, statistics
+from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
@@ -148,7 +148,7 @@ def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     record = make_record({"old": base, "new": candidate[::-1]}, scenario="partitioned")
     verdict = gate.conclude([record], DEFAULTS)
     known = findings([statistics.compare(record)], verdict)
-    (answer_of_gate,) = (it for it in results.of_verdict(verdict) if it.metric.name == "cpu")
+    (answer_of_gate,) = (it for it in verdict.judgements if it.metric.name == "cpu")
     (shown,) = (it for it in known.results if it.metric.name == "cpu")
     assert answer_of_gate.ratio is not None
     assert shown.ratio is not None

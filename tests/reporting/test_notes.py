@@ -20,11 +20,9 @@ from tests.records import (
     times,
     waits,
 )
-from waitbench.analysis import gate, results, statistics
+from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import OutlierCounts
-from waitbench.analysis.scan import scans
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
@@ -113,12 +111,8 @@ def answered(**changes: Any) -> GateVerdict:
 
 def failed_in_many() -> GateVerdict:
     first = failing().judgements[0]
-    records = [
-        make_record({"base": [], "new": []}, scenario=name)
-        for name in ("a", "a", "b", "c", "d", "e")
-    ]
-    places: tuple[Judgement, ...] = tuple(replace(first, records=(record,)) for record in records)
-    return replace(failing(), judgements=places)
+    places = (replace(first, scenario=name, scenarios=(name,)) for name in "aabcde")
+    return replace(failing(), judgements=tuple(places))
 
 
 def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float]) -> GateVerdict:
@@ -203,10 +197,10 @@ def lines(source: Input) -> list[str]:
         all_notes = findings((), source).notes
         return [
             *(f"{note.level} {note.text}" for note in all_notes),
-            *(f"  {notes.sentence(answer)}" for answer in results.of_verdict(source)),
+            *(f"  {notes.sentence(answer)}" for answer in source.judgements),
         ]
     compared = [statistics.compare(record) for record in source]
-    all_notes = findings(compared, scanned=scans(source)).notes
+    all_notes = findings(compared).notes
     return [f"{note.level} {note.text}" for note in all_notes]
 
 

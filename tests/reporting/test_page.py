@@ -17,7 +17,7 @@ from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.shard import Shard
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import conclusion_of
+from waitbench.pipeline.concluding import findings_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
@@ -128,7 +128,7 @@ def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     )
     whole = contents_of(record)
     part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
-    alone, of_two = (conclusion_of(it).compared[0].figures["b"] for it in (whole, part))
+    alone, of_two = (findings_of(it).comparisons[0].figures["b"] for it in (whole, part))
     assert of_two == statistics.compare(record, scenarios=2).figures["b"]
     assert alone != of_two
 

@@ -11,11 +11,14 @@ from msgspec import structs
 
 from tests.gate_runs import failing
 from tests.reporting.printing import lines_of
-from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import BELOW_RESOLUTION, MetricResult
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.statistics import BELOW_RESOLUTION
 from waitbench.model.estimate import Estimate
-from waitbench.model.metrics import BY_NAME
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.verdicts import Verdict
+from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import forest as drawing
@@ -49,10 +52,14 @@ RESULTS = (
     result(None, "scenario-near", why_not=BELOW_RESOLUTION),
     result(None, "scenario-lost", why_not="not supported"),
 )
-JUDGEMENTS = tuple(
-    result(verdict, f"scenario-{place}", criterion="idle:10%", margin=0.1, before=None, after=None)
-    for place, verdict in enumerate((*VERDICTS, Verdict.EXPLAINED, Verdict.NOT_MEASURED))
+(IDLE,) = parse(["idle:10%"], METRICS)
+UNKNOWN = {"before": None, "after": None}
+ANSWERS = (
+    *RESULTS[: len(VERDICTS)],
+    result(Verdict.EXPLAINED, "scenario-4", **UNKNOWN),
+    result(Verdict.NOT_MEASURED, "scenario-5", **UNKNOWN),
 )
+JUDGEMENTS = tuple(Judgement(**{**vars(it), "criterion": IDLE, "records": ()}) for it in ANSWERS)
 NOTES = tuple(
     Note(kind=kind, level=level, text=f"what is said of {kind}", scenario="scenario-0")
     for kind, level in (
@@ -68,27 +75,27 @@ def findings(*, has_gate: bool) -> Findings:
         labels=("old", "new"),
         basis="5 rounds",
         results=RESULTS,
-        judgements=JUDGEMENTS if has_gate else None,
+        verdict=GateVerdict(judgements=JUDGEMENTS) if has_gate else None,
         notes=NOTES,
     )
 
 
 def on_console(data: Findings, width: int = 200) -> str:
     lines = lines_of(lambda to: print_answer(answer(data), to), width)
-    if data.judgements is not None:
+    if data.verdict is not None:
         lines += lines_of(lambda to: print_tables([details(data)], to), width)
     return "\n".join(lines)
 
 
 def in_markdown(data: Findings) -> str:
-    if data.judgements is None:
+    if data.verdict is None:
         return markdown.render_answer(answer(data))
     return gate_formats.rendered(data)
 
 
 def table(data: Findings) -> Table:
     colours = colours_of(data.labels)
-    if data.judgements is None:
+    if data.verdict is None:
         return costs(data, data.results, "costs", colours)
     return gate_table(data, data.judgements, "asked", colours)
 
@@ -137,11 +144,11 @@ HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x00\x9b2J\x7f\u202eb"
 def hostile() -> Findings:
     """Those of a gate whose names and notes are of anybody."""
     data = findings(has_gate=True)
-    named = {"scenario": HOSTILE, "revision": HOSTILE}
+    named: Any = {"scenario": HOSTILE, "revision": HOSTILE}
     return replace(
         data,
         labels=("old", HOSTILE),
-        judgements=[structs.replace(it, **named) for it in data.judgements or ()],
+        verdict=GateVerdict(judgements=tuple(replace(it, **named) for it in data.judgements)),
         notes=[structs.replace(it, text=HOSTILE, **named) for it in data.notes],
     )
 

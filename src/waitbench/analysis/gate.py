@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from waitbench.analysis import at_once
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.judging import Judgement, ask, judge
+from waitbench.analysis.judging import Judgement, ask, judge, question
 from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.statistics import both_sides, mean
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
@@ -83,25 +85,41 @@ def judge_all(
     ``elsewhere`` take their part of the allowed error.
     """
     known = tuple(records)
-    here = {record.scenario for record in known}
+    names = {record.scenario for record in known}
     questions = ask((*known, *elsewhere), criteria)
     answers = []
-    for question in questions:
-        measured = tuple(record for record in question.records if record.scenario in here)
+    for asked in questions:
+        measured = [record for record in asked.records if record.scenario in names]
         if measured:
-            is_partial = len(measured) < len(question.records)
-            answer = judge(replace(question, records=measured, is_partial=is_partial), questions)
+            is_partial = len(measured) < len(asked.records)
+            here = question(asked.criterion, asked.revision, measured, is_partial=is_partial)
+            answer = judge(here, questions)
             if answer.fails or not answer.criterion.can_only_fail:
                 answers.append(_accepted(answer, acceptances))
     return tuple(answers)
 
 
 def _accepted(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
-    criterion = answer.criterion
-    if not answer.fails or criterion.limit is not None:
+    if not answer.fails or answer.limit is not None:
         return answer
-    question = str(criterion), criterion.metric.name, answer.scenarios
-    return replace(answer, accepted=next((it for it in acceptances if it.accepts(*question)), None))
+    about = str(answer.criterion), answer.metric.name, answer.scenarios
+    return replace(answer, accepted=next((it for it in acceptances if it.accepts(*about)), None))
+
+
+def _with_figures(answer: Judgement) -> Judgement:
+    """Adds the means of both sides to an answer about a single scenario."""
+    metric, ratio = answer.metric, answer.ratio
+    before, after = None, None
+    if len(answer.records) == 1:
+        sides = both_sides(answer.records[0], answer.revision, metric)
+        means = before, after = [mean(side) if side else None for side in sides]
+        is_little = any(it and it.value < metric.resolution for it in means)
+        if ratio is not None and is_little and not answer.floor and not answer.limit:
+            ratio = replace(ratio, is_bound=True)
+    at_least = answer.verdict is Verdict.SLOWER and any(
+        at_once.understates(record, answer.revision, metric) for record in answer.records
+    )
+    return replace(answer, before=before, after=after, ratio=ratio, at_least=at_least)
 
 
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -113,14 +131,14 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     if any(j.has_no_answer for j in judgements):
         return ()
     certain = [j for j in judgements if j.fails and not j.is_partial]
-    failed = {(j.label, scenario) for j in certain for scenario in j.scenarios}
+    failed = {(j.revision, scenario) for j in certain for scenario in j.scenarios}
     labels = {label for label, _ in failed}
     return tuple(
         j
         for j in judgements
         if not j.settled
-        and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
-        and not (j.label in labels and j.rounds)
+        and failed.isdisjoint((j.revision, scenario) for scenario in j.scenarios)
+        and not (j.revision in labels and j.rounds)
     )
 
 
@@ -160,7 +178,7 @@ def conclude(
             why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
             not_asked.append((f"{label} in {record.scenario}", why))
     return GateVerdict(
-        judgements=judge_all(known, criteria, acceptances=acceptances),
+        judgements=tuple(map(_with_figures, judge_all(known, criteria, acceptances=acceptances))),
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(runs for record in known for runs in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),

@@ -13,11 +13,11 @@ from statistics import median
 from msgspec import structs
 
 from waitbench.analysis import limits, rule
-from waitbench.analysis.censoring import Missed, both_missed, tied
+from waitbench.analysis.censoring import Missed, both_missed, not_within, tied
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
+from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
 from waitbench.analysis.rule import Pairs, RuleResult
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
@@ -35,37 +35,22 @@ unchanged worker once more in some windows than in others: more than 5 % where i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement(RuleResult):
+class Judgement(MetricResult):
     """A question, one criterion about one candidate in some scenarios, with its answer."""
 
     criterion: Criterion
-    label: str
     records: tuple[Record, ...]
     is_partial: bool = False
     """Whether some of its scenarios are measured elsewhere, so that it only guides."""
+    verdict: Verdict = Verdict.INCONCLUSIVE
+    judged: bool = True
     cost_ratio: Estimate | None = None
     """The ratio of the cost that the metric explains, where it was measured and counts."""
     disturbed: int = 0
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
-    missed: Missed | None = None
     has_no_answer: bool = False
     """Whether both sides always miss the time limit, so that there is nothing to compare."""
-    accepted: Acceptance | None = None
-
-    @property
-    def scenarios(self) -> tuple[str, ...]:
-        return tuple(record.scenario for record in self.records)
-
-    @property
-    def place(self) -> str:
-        first, *others = self.scenarios
-        group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(self.criterion.scope, "")
-        return f"{len(self.records)} {group}scenarios together" if others else first
-
-    @property
-    def fails(self) -> bool:
-        return self.verdict is Verdict.SLOWER and self.accepted is None
 
     @property
     def is_disturbed(self) -> bool:
@@ -84,13 +69,29 @@ class Judgement(RuleResult):
         """
         limit = self.criterion.limit
         pairs_of = limit.pairs if limit is not None else paired_by_round
-        rounds = [pairs_of(record, self.label, metric) for record in self.records]
+        rounds = [pairs_of(record, self.revision, metric) for record in self.records]
         runs = (run for record in self.records for run in record.measurements)
         begun = {run.round: run.started_at for run in sorted(runs, key=lambda run: run.started_at)}
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
         pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
         return numbers, pairs if limit else tied(pairs, self.criterion.margin, self.criterion.floor)
+
+
+def question(
+    criterion: Criterion, label: str, records: Sequence[Record], *, is_partial: bool = False
+) -> Judgement:
+    first, *others = scenarios = tuple(record.scenario for record in records)
+    group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(criterion.scope, "")
+    return Judgement(
+        scenario=f"{len(records)} {group}scenarios together" if others else first,
+        scenarios=scenarios,
+        revision=label,
+        metric=criterion.metric,
+        criterion=criterion,
+        records=tuple(records),
+        is_partial=is_partial,
+    )
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judgement, ...]:
@@ -101,12 +102,12 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judge
     known = tuple(records)
     labels = dict.fromkeys(label for record in known for label in record.context.labels)
     questions = [
-        question
+        asked
         for label in labels
         for criterion in criteria
-        for question in _questions(criterion, label, known)
+        for asked in _questions(criterion, label, known)
     ]
-    return tuple(sorted(questions, key=lambda question: question.criterion.each))
+    return tuple(sorted(questions, key=lambda asked: asked.criterion.each))
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Iterator[Judgement]:
@@ -129,7 +130,7 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
     ]
     for group in ([record] for record in records) if criterion.each else (have_it or records,):
         if group:
-            yield Judgement(criterion=criterion, label=label, records=tuple(group))
+            yield question(criterion, label, group)
 
 
 def _are_few(metric: Metric, records: Iterable[Record]) -> bool:
@@ -157,12 +158,12 @@ def _applies(criterion: Criterion, record: Record, label: str) -> bool:
     )
 
 
-def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
+def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions, at the latest look."""
-    criterion, cost, records = question.criterion, question.criterion.cost, question.records
-    numbers, pairs = question.pairs(criterion.metric)
+    criterion, cost, records = asked.criterion, asked.criterion.cost, asked.records
+    numbers, pairs = asked.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
-    sides = (*baseline, question.label)
+    sides = (*baseline, asked.revision)
     runs = [run for record in records for label in sides for run in record.of(label)]
     key = criterion.metric.key
     lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
@@ -198,7 +199,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 alpha=alpha,
                 outlier_alpha=rule.ALPHA_OUTLIERS * _part(criterion, costs) if is_cost else 0.0,
             )
-        if cost and len(cost_pairs := question.pairs(cost)[1]) >= look:
+        if cost and len(cost_pairs := asked.pairs(cost)[1]) >= look:
             # A fall in one scenario does not excuse a rise in another: no excess is allowed.
             cost_result = rule.judge(
                 cost_pairs[:look],
@@ -207,7 +208,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 max_excess=1.0,
             )
             has_fallen = cost_result.verdict in _PASSES
-            if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
+            if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(asked):
                 result = replace(result, verdict=Verdict.EXPLAINED)
         if missed:
             has_failed = bool(baseline) and missed.chance <= alpha
@@ -217,12 +218,13 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     counted = numbers[: result.rounds]
     disturbed = sum(len(record.disturbed_rounds.intersection(counted)) for record in records)
     judged = replace(
-        question,
+        asked,
         **vars(result),
         cost_ratio=cost_result.ratio if cost_result else None,
         disturbed=round(disturbed / len(records)),
         why_given_up=why_given_up,
         missed=missed,
+        why_not=not_within(missed.within) if missed else "",
         has_no_answer=has_no_answer,
     )
     if (unknown or has_no_answer) and judged.verdict is not Verdict.SLOWER:
@@ -231,9 +233,9 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 
-def _is_unresponsive(question: Judgement) -> bool:
+def _is_unresponsive(asked: Judgement) -> bool:
     """Whether the candidate leaves most pokes of a scenario unanswered, which excuses nothing."""
-    by_scenario = (record.of(question.label) for record in question.records)
+    by_scenario = (record.of(asked.revision) for record in asked.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
 

@@ -1,17 +1,19 @@
 """Results and notes, which every view formats without computing anything."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from waitbench.analysis import at_once
-from waitbench.analysis.censoring import not_within
-from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
-from waitbench.analysis.statistics import Comparison, MetricResult, both_sides, mean
+from waitbench.analysis.censoring import Missed
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.limits import Limit
+from waitbench.analysis.rule import RuleResult
+from waitbench.model.acceptance import Acceptance
+from waitbench.model.estimate import MARGIN, Estimate
+from waitbench.model.metrics import Metric
 from waitbench.model.verdicts import Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
@@ -31,56 +33,59 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
 
 
-def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
-    """All figures of the candidates, or those of the baseline if there are none."""
-    return [
-        figure
-        for comparison in comparisons
-        for label in comparison.record.context.labels[1:] or comparison.figures
-        for figure in comparison.figures[label]
-    ]
+@dataclass(frozen=True, kw_only=True)
+class MetricResult(RuleResult):
+    """One metric of one revision, in one scenario or in several together."""
 
+    scenario: str
+    scenarios: tuple[str, ...]
+    revision: str
+    metric: Metric
+    before: Estimate | None = None
+    after: Estimate | None = None
+    why_not: str = ""
+    judged: bool = False
+    """Whether the verdict on the revision rests on it."""
+    headline: bool = False
+    is_alone: bool = False
+    """Whether there is nothing to compare its revision with."""
+    waits: bool = True
+    is_point: bool = False
+    criterion: Criterion | None = None
+    """Of a question of the gate."""
+    at_least: bool = False
+    """Whether most rounds were concurrent, in which spinning workers lacked CPUs."""
+    missed: Missed | None = None
+    accepted: Acceptance | None = None
 
-def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
-    return [_answered(judgement) for judgement in verdict.judgements]
+    @property
+    def margin(self) -> float:
+        return self.criterion.margin if self.criterion else MARGIN
 
+    @property
+    def floor(self) -> float:
+        return self.criterion.floor if self.criterion else 0.0
 
-def _answered(judgement: Judgement) -> MetricResult:
-    """Converts an answer; one about a single scenario has the figures of both sides."""
-    criterion, ratio = judgement.criterion, judgement.ratio
-    before, after = None, None
-    if len(judgement.records) == 1:
-        sides = both_sides(judgement.records[0], judgement.label, criterion.metric)
-        means = before, after = [mean(side) if side else None for side in sides]
-        is_little = any(it and it.value < criterion.metric.resolution for it in means)
-        if ratio is not None and is_little and not criterion.floor and not criterion.limit:
-            ratio = replace(ratio, is_bound=True)
-    return MetricResult(
-        scenario=judgement.place,
-        scenarios=judgement.scenarios,
-        revision=judgement.label,
-        metric=criterion.metric,
-        before=before,
-        after=after,
-        ratio=ratio,
-        rounds=judgement.rounds,
-        verdict=judgement.verdict,
-        judged=True,
-        criterion=str(criterion),
-        margin=criterion.margin,
-        floor=criterion.floor,
-        limit=criterion.limit,
-        dear=judgement.dear,
-        by_dear_runs=judgement.by_dear_runs,
-        at_least=judgement.verdict is Verdict.SLOWER
-        and any(
-            at_once.understates(record, judgement.label, criterion.metric)
-            for record in judgement.records
-        ),
-        missed=judgement.missed,
-        why_not=not_within(judgement.missed.within) if judgement.missed else "",
-        accepted=judgement.accepted is not None,
-    )
+    @property
+    def limit(self) -> Limit | None:
+        return self.criterion.limit if self.criterion else None
+
+    @property
+    def fails(self) -> bool:
+        is_rise = self.verdict is Verdict.SLOWER
+        return self.criterion is not None and is_rise and self.accepted is None
+
+    @property
+    def is_main(self) -> bool:
+        """Whether charts of ratios show it."""
+        is_price = self.metric.name == "latency" and self.waits
+        return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
+
+    @property
+    def headroom(self) -> float:
+        """The factor between the upper bound and its limit."""
+        most = 1.0 if self.floor else 1 + self.margin
+        return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
 
 
 def with_answers(
@@ -102,7 +107,7 @@ def _with_value(result: MetricResult, value: float | None) -> MetricResult:
     if ratio is None or value is None:
         return result
     low, high = ratio.low and min(ratio.low, value), ratio.high and max(ratio.high, value)
-    return msgspec.structs.replace(result, ratio=replace(ratio, value=value, low=low, high=high))
+    return replace(result, ratio=replace(ratio, value=value, low=low, high=high))
 
 
 def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
@@ -129,12 +134,21 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
     return decides, [it for it in ordered if it not in decides]
 
 
+_KEYS = (
+    "scenario", "scenarios", "revision", "metric", "before", "after", "ratio", "rounds", "verdict",
+    "why_not", "judged", "headline", "is_alone", "waits", "is_point", "criterion", "margin",
+    "floor", "limit", "dear", "by_dear_runs", "at_least", "missed", "accepted",
+)  # fmt: skip
+
+
 def plain(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
     """Results ready for JSON, with the name and unit of their metric."""
     return [
         {
-            **msgspec.to_builtins(result),
+            **msgspec.to_builtins({key: getattr(result, key) for key in _KEYS}),
             "metric": result.metric.name,
+            "criterion": str(result.criterion or ""),
+            "accepted": result.accepted is not None,
             "unit": result.metric.unit,
             "fails": result.fails,
         }

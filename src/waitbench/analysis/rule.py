@@ -104,7 +104,7 @@ def chance_of_heads(heads: int, tosses: int) -> float:
 class RuleResult:
     """The verdict on the rounds of a look, and the figures behind it."""
 
-    verdict: Verdict = Verdict.INCONCLUSIVE
+    verdict: Verdict | None = None
     rounds: int = 0
     ratio: Estimate | None = None
     """To the baseline; with a floor, to the allowed cost. ``None`` before the first look.

@@ -15,19 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from msgspec import Struct
-
 from waitbench.analysis import at_once
-from waitbench.analysis.censoring import Missed, not_within
-from waitbench.analysis.limits import Limit
+from waitbench.analysis.censoring import not_within
+from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import by_round
-from waitbench.analysis.rule import OutlierCounts
 from waitbench.analysis.signed_rank import hodges_lehmann
-from waitbench.model.estimate import MARGIN, Estimate
+from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED
-from waitbench.model.verdicts import Verdict
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -54,56 +50,6 @@ SIDE_EFFECTS = (
 """Costs that a change may raise while it lowers others. They share the last fifth."""
 
 
-class MetricResult(Struct, frozen=True, kw_only=True):
-    """One metric of one revision, in one scenario or in several together."""
-
-    scenario: str
-    scenarios: tuple[str, ...]
-    revision: str
-    metric: Metric
-    before: Estimate | None = None
-    after: Estimate | None = None
-    ratio: Estimate | None = None
-    """To the baseline; with a floor or a limit, to the allowed cost."""
-    rounds: int = 0
-    verdict: Verdict | None = None
-    why_not: str = ""
-    judged: bool = False
-    """Whether the verdict on the revision rests on it."""
-    headline: bool = False
-    is_alone: bool = False
-    """Whether there is nothing to compare its revision with."""
-    waits: bool = True
-    is_point: bool = False
-    criterion: str = ""
-    margin: float = MARGIN
-    floor: float = 0.0
-    limit: Limit | None = None
-    dear: OutlierCounts | None = None
-    by_dear_runs: bool = False
-    """Whether a question fails by the number of outliers."""
-    at_least: bool = False
-    """Whether most rounds were concurrent, in which spinning workers lacked CPUs."""
-    missed: Missed | None = None
-    accepted: bool = False
-
-    @property
-    def fails(self) -> bool:
-        return bool(self.criterion) and self.verdict is Verdict.SLOWER and not self.accepted
-
-    @property
-    def is_main(self) -> bool:
-        """Whether charts of ratios show it."""
-        is_price = self.metric.name == "latency" and self.waits
-        return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
-
-    @property
-    def headroom(self) -> float:
-        """The factor between the upper bound and its limit."""
-        most = 1.0 if self.floor else 1 + self.margin
-        return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
-
-
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """All revisions in one scenario."""
@@ -111,6 +57,12 @@ class Comparison:
     record: Record
     figures: Mapping[str, tuple[MetricResult, ...]]
     """By revision: the baseline's own, then those of each candidate and the baseline."""
+
+    @property
+    def results(self) -> list[MetricResult]:
+        """All figures of the candidates, or those of the baseline if there are none."""
+        labels = self.record.context.labels[1:] or tuple(self.figures)
+        return [result for label in labels for result in self.figures[label]]
 
     def means(self, label: str) -> dict[str, Estimate]:
         return {it.metric.name: it.after for it in self.figures[label] if it.after}

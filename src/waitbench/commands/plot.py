@@ -37,8 +37,8 @@ def plot(
     """Draw the charts of a folder of results."""
     output = make_console()
     folder = folders.existing_folder(results)
-    conclusion = concluding.conclusion_of(comparisons.read(folder))
-    paths = concluding.draw(conclusion, [chosen.value for chosen in formats])
+    known = concluding.findings_of(comparisons.read(folder))
+    paths = concluding.draw(known, [chosen.value for chosen in formats])
     if not paths:
         raise UsageError(f"Nothing was measured in {str(folder)!r}. {comparisons.MEASURE_FIRST}")
     for path in paths:

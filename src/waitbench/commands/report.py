@@ -1,4 +1,4 @@
-"""``report``: folders of results -> tables, or a page."""
+"""``report``: the tables of folders of results, or a page of them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, conclusion_of, say
+from waitbench.pipeline.concluding import Output, findings_of, say, tables
 from waitbench.reporting.answer import answer
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.markdown import render_answer, render_table
@@ -64,8 +64,8 @@ def report(
         output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []
-    requested: Sequence[Path | None] = results or [None]
-    for folder in map(folders.existing_folder, requested):
+    named: Sequence[Path | None] = results or [None]
+    for folder in map(folders.existing_folder, named):
         side_by_side = paging.side_by_side(folder, output.price)
         print_tables(side_by_side, output.answers)
         rendered += map(render_table, side_by_side)
@@ -75,10 +75,10 @@ def report(
 
 
 def _print(contents: Contents, output: Output) -> list[str]:
-    """Prints a comparison. Returns it as Markdown."""
+    """Prints what a folder comes to. Returns as Markdown what a comparison's file has not."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
-    conclusion = conclusion_of(contents)
-    say(conclusion, output)
-    rendered = [render_answer(answer(conclusion.findings))] if conclusion.compared else []
-    return [*rendered, *map(render_table, conclusion.tables(output.price))]
+    known = findings_of(contents)
+    say(known, output)
+    rendered = [render_answer(answer(known))] if known.comparisons else []
+    return [*rendered, *map(render_table, tables(known, output.price))]

@@ -2,18 +2,17 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from msgspec.structs import replace
-
-from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
-from waitbench.analysis.results import Note
-from waitbench.analysis.scan import Scanned
-from waitbench.analysis.statistics import FIRST, Comparison, MetricResult
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
+from waitbench.analysis.scan import Scanned, scans
+from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, matrix, notes, scan
@@ -35,14 +34,22 @@ _NOT_AGAIN = ("--results", "--rounds", "--shard")
 class Findings:
     """All results and notes of a comparison. Every view is made of this."""
 
+    folder: Path = Path()
+    """The folder of its results."""
     labels: tuple[str, ...] = ()
     """The baseline first."""
     basis: str = ""
     """How many processes and rounds the results rest on."""
+    comparisons: Sequence[Comparison] = ()
     results: Sequence[MetricResult] = ()
-    judgements: Sequence[MetricResult] | None = None
-    """The questions of a gate; ``None`` without one."""
+    verdict: GateVerdict | None = None
+    scanned: Sequence[Scanned] = ()
     notes: Sequence[Note] = ()
+
+    @property
+    def judgements(self) -> Sequence[Judgement]:
+        """The questions of a gate."""
+        return self.verdict.judgements if self.verdict else ()
 
     @property
     def shown(self) -> tuple[Note, ...]:
@@ -66,13 +73,11 @@ class Findings:
 
 
 def findings(
-    comparisons: Sequence[Comparison],
-    verdict: GateVerdict | None = None,
-    scanned: Sequence[Scanned] = (),
+    comparisons: Sequence[Comparison], verdict: GateVerdict | None = None, folder: Path = Path()
 ) -> Findings:
-    judgements = None if verdict is None else of_analysis.of_verdict(verdict)
-    results = of_analysis.of_comparisons(comparisons)
-    results = of_analysis.with_answers(results, judgements or ())
+    judgements = verdict.judgements if verdict else ()
+    figures = [result for comparison in comparisons for result in comparison.results]
+    results, scanned = with_answers(figures, judgements), scans(it.record for it in comparisons)
     changes = [*notes.changes([it for it in results if not it.is_point]), *scan.headlines(scanned)]
     if verdict is None:
         failed = [run for it in comparisons for run in failed_runs(it.record)]
@@ -81,12 +86,15 @@ def findings(
         worse = [it for it in changes if it.kind == notes.WORSE and it.count]
         outcome, *others = notes.of_verdict(verdict)
         first = [outcome, *worse, *others]
-    different = {it.revision for it in (*(judgements or ()), *results) if it.verdict in _CERTAIN}
+    different = {it.revision for it in (*judgements, *results) if it.verdict in _CERTAIN}
     return Findings(
+        folder=folder,
         labels=tuple(comparisons[0].figures) if comparisons else (),
         basis=_basis(comparisons, results),
+        comparisons=comparisons,
         results=results,
-        judgements=judgements,
+        verdict=verdict,
+        scanned=scanned,
         notes=[*first, *notes.cautions(comparisons, different, is_gate=verdict is not None)],
     )
 
@@ -125,9 +133,9 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 def answer(findings: Findings) -> Answer:
     """The deciding questions of a gate, then the figures of each scenario."""
     tables = [*matrix.tables(findings.labels, findings.results)]
-    if findings.judgements is not None:
-        decisive, _ = of_analysis.decisive(findings.judgements)
-        tables.insert(0, gate_table(findings, decisive, in_parts=True))
+    if findings.verdict is not None:
+        decides, _ = decisive(findings.judgements)
+        tables.insert(0, gate_table(findings, decides, in_parts=True))
     return Answer(title=findings.title, basis=findings.basis, notes=findings.shown, tables=tables)
 
 
@@ -179,23 +187,16 @@ def gate_table(
     rows: list[MetricResult] = []
     groups: list[str] = []
     for judgement in judgements:
-        about = (judgement.revision, judgement.metric.name)
         parts = [
-            result
+            replace(result, ratio=None, verdict=None, why_not="", is_alone=True)
             for result in findings.results
+            if in_parts and judgement.scenarios[1:] and judgement.ratio
             if result.scenario in judgement.scenarios
-            and (result.revision, result.metric.name) == about
-            and judgement.limit is None
+            and (result.revision, result.metric.name) == (judgement.revision, judgement.metric.name)
         ]
-        added = [judgement]
-        if parts and len(judgement.scenarios) == 1:
-            added = [replace(judgement, before=parts[0].before, after=parts[0].after)]
-        elif in_parts and judgement.ratio is not None:
-            bare = {"ratio": None, "verdict": None, "why_not": "", "is_alone": True}
-            added += [replace(part, **bare) for part in parts]
         place = judgement.scenario
-        groups += [f"{judgement.revision}: {place}" if has_several else place] * len(added)
-        rows += added
+        groups += [f"{judgement.revision}: {place}" if has_several else place] * (1 + len(parts))
+        rows += [judgement, *parts]
     sides = forest.sides(findings.labels) if any(row.after for row in rows) else ()
     has_rises = any(judgement.limit is None for judgement in judgements)
     return forest.tabulate(
@@ -214,15 +215,14 @@ def _name(row: MetricResult) -> str:
 
 
 def details(findings: Findings) -> Table:
-    judgements = of_analysis.by_urgency(findings.judgements or ())
+    judgements = by_urgency(findings.judgements)
     number = format_count(len(judgements), "question", "questions")
     return gate_table(findings, judgements, f"the gate · {number}")
 
 
-def next_step(
-    findings: Findings, verdict: GateVerdict | None, rounds: int, argv: Sequence[str]
-) -> list[tuple[str, str]]:
+def next_step(findings: Findings, rounds: int, argv: Sequence[str]) -> list[tuple[str, str]]:
     """Why and how to go on after the comparison of this command line; empty if nothing helps."""
+    verdict = findings.verdict
     verdicts = {it.verdict for it in findings.results if it.judged and it.verdict}
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:

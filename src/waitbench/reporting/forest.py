@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
-from waitbench.analysis.statistics import BELOW_RESOLUTION, UNABLE, MetricResult
+from waitbench.analysis.results import MetricResult
+from waitbench.analysis.statistics import BELOW_RESOLUTION, UNABLE
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell

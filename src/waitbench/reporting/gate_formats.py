@@ -34,7 +34,7 @@ def plain(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "exit_code": int(verdict.exit_code),
         "error": ALPHA,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
-        "judgements": results.plain(findings.judgements or ()),
+        "judgements": results.plain(findings.judgements),
         "notes": msgspec.to_builtins(findings.notes),
     }
 
@@ -69,8 +69,8 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
 def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
     """The class, name and note of each test case."""
     known = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
-    for judgement in findings.judgements or ():
-        place, question = judgement.scenario, (judgement.revision, judgement.criterion)
+    for judgement in findings.judgements:
+        place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))
         kind, level = _FAILS if judgement.fails else "", forest.mark_of(judgement)
         answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
         note = known.get((place, *question), answer)

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from waitbench.analysis.history import ChangePoint, Trend
-from waitbench.analysis.results import Note
+from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.sessions import Entry
-from waitbench.analysis.statistics import MetricResult
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
 from waitbench.reporting.document import Table

@@ -6,7 +6,8 @@ of its own with a column for each revision.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from waitbench.analysis.statistics import OF_DATAFLOWS, UNABLE, MetricResult
+from waitbench.analysis.results import MetricResult
+from waitbench.analysis.statistics import OF_DATAFLOWS, UNABLE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import Column, Heading, Table, TextCell

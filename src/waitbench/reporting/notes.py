@@ -7,12 +7,11 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from waitbench.analysis import results
 from waitbench.analysis.censoring import NOT_WITHIN
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict, incomplete_runs
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.results import Note
-from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison, MetricResult
+from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.estimate import Estimate
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
@@ -295,21 +294,25 @@ def _machines(records: Iterable[Record]) -> Iterator[Note]:
 
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     """The outcome of a gate, its reasons, and remarks on single questions."""
-    answers = results.of_verdict(verdict)
-    total = len(answers)
-    text = f"{verdict.outcome.value.upper()}: {_headline(verdict, answers)}"
+    answers, total = verdict.judgements, len(verdict.judgements)
+    text = f"{verdict.outcome.value.upper()}: {_headline(verdict)}"
     yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
     # An open question matters only where nothing failed.
-    reasons = {} if verdict.failures else _reasons_open(verdict, answers)
-    for judgement, answer in zip(verdict.judgements, answers, strict=True):
-        kind, level, text = _remark(judgement, answer)
-        if why := reasons.get((answer.revision, answer.scenario, answer.criterion)):
-            kind, level, text = OPEN, "?", why
+    open_for: dict[tuple[str, str, str], list[Judgement]] = {}
+    for answer in () if verdict.failures else answers:
+        if why := _why_open(answer):
+            open_for.setdefault((answer.revision, answer.scenario, why), []).append(answer)
+    for answer in answers:
+        kind, level, text = _remark(answer)
+        if alike := open_for.get((answer.revision, answer.scenario, why := _why_open(answer))):
+            titles = ", ".join(map(forest.cost_of, alike))
+            text = f"{answer.revision}, {titles} in {answer.scenario}: {why}"
+            kind, level = OPEN, "?"
         if kind:
             yield _note(
                 kind, text, level, scenario=answer.scenario, revision=answer.revision,
-                criterion=answer.criterion, count=answer.rounds,
+                criterion=str(answer.criterion), count=answer.rounds,
             )  # fmt: skip
     if verdict.failures and (left := verdict.of(Verdict.INCONCLUSIVE)):
         text = (
@@ -327,25 +330,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
         yield _note("left-out", text.rstrip("."), HARMLESS)
 
 
-def _reasons_open(
-    verdict: GateVerdict, answers: Sequence[MetricResult]
-) -> dict[tuple[str, str, str], str]:
-    """By candidate, place and criterion, why it is open, with all that are open for that reason."""
-    alike: dict[tuple[str, str, str], list[MetricResult]] = {}
-    for judgement, answer in zip(verdict.judgements, answers, strict=True):
-        why = _why_open(judgement) if answer.verdict is Verdict.INCONCLUSIVE else ""
-        if why:
-            alike.setdefault((answer.revision, answer.scenario, why), []).append(answer)
-    return {
-        (label, place, answer.criterion): (
-            f"{label}, {', '.join(map(forest.cost_of, group))} in {place}: {why}"
-        )
-        for (label, place, why), group in alike.items()
-        for answer in group
-    }
-
-
-def _headline(verdict: GateVerdict, answers: Sequence[MetricResult]) -> str:
+def _headline(verdict: GateVerdict) -> str:
+    answers = verdict.judgements
     questions = format_count(len(answers), "question", "questions")
     accepted = format_count(len(verdict.accepted), "regression", "regressions")
     also = f"; {accepted} accepted" if verdict.accepted else ""
@@ -381,37 +367,37 @@ def sentence(answer: MetricResult) -> str:
     return f"{risen}, allowed {forest.allowed_of(answer)}{is_open}"
 
 
-def _remark(judgement: Judgement, answer: MetricResult) -> tuple[str, str, str]:
+def _remark(answer: Judgement) -> tuple[str, str, str]:
     """Kind, level and text of a remark on an answer; empty for most answers."""
-    if judgement.accepted is not None:
-        until, reason = judgement.accepted.until, judgement.accepted.reason
+    if answer.accepted is not None:
+        until, reason = answer.accepted.until, answer.accepted.reason
         return "accepted", WARNING, f"accepted until {until}: {sentence(answer)}. {reason}"
     if answer.verdict is Verdict.NOT_MEASURED:
-        return "not-measured", BROKEN, f"no answer for {answer.revision}: {judgement.why_given_up}"
-    cost = judgement.criterion.cost
-    if answer.verdict is Verdict.EXPLAINED and cost and judgement.cost_ratio:
-        fell = f"{cost.title} {format_change(judgement.cost_ratio.value)}"
+        return "not-measured", BROKEN, f"no answer for {answer.revision}: {answer.why_given_up}"
+    cost = answer.criterion.cost
+    if answer.verdict is Verdict.EXPLAINED and cost and answer.cost_ratio:
+        fell = f"{cost.title} {format_change(answer.cost_ratio.value)}"
         return "explained", WARNING, f"{_risen(answer)}, but {fell}: no regression"
     return "", "", ""
 
 
-def _why_open(judgement: Judgement) -> str:
+def _why_open(answer: Judgement) -> str:
     """The reason for an open question, where its bounds do not show it."""
-    if judgement.is_disturbed:
+    if answer.verdict is not Verdict.INCONCLUSIVE or answer.is_disturbed:
         # A caution of its own counts all disturbed rounds.
         return ""
     # A ratio to a limit is a share, as one to an allowance is.
-    floor = 1.0 if judgement.criterion.limit else judgement.criterion.floor
-    reasons = [judgement.why_given_up or ""]
-    most = 1 if floor else 1 + judgement.criterion.margin
-    ratio, dear = judgement.ratio, judgement.dear
+    is_share = bool(answer.limit or answer.floor)
+    reasons = [answer.why_given_up or ""]
+    most = 1 if is_share else 1 + answer.margin
+    ratio, dear = answer.ratio, answer.dear
     is_within = ratio is not None and ratio.value < most
-    if is_within and judgement.means is not None:
-        means = judgement.means
-        change = f"{format_share(means)} of allowed" if floor else format_change(means)
+    if is_within and answer.means is not None:
+        means = answer.means
+        change = f"{format_share(means)} of allowed" if is_share else format_change(means)
         reasons.append(f"{change} between the means, as some runs cost much more")
-    elif is_within and judgement.apart and len(judgement.scenarios) > 1:
-        place = judgement.scenarios[judgement.apart[0]]
+    elif is_within and answer.apart and len(answer.scenarios) > 1:
+        place = answer.scenarios[answer.apart[0]]
         reasons.append(f"{place} by itself seems to cost much more")
     elif ratio and ratio.high is not None and ratio.high < most and dear is not None:
         reasons.append(

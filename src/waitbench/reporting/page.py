@@ -2,23 +2,21 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.results import Note, decisive
-from waitbench.analysis.scan import scans
-from waitbench.analysis.statistics import FIRST, Comparison
+from waitbench.analysis.statistics import FIRST
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS
-from waitbench.model.why import Why
 from waitbench.reporting import bars, forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Page, Section, Table, TextCell
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
+from waitbench.store import why as stacks
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
@@ -30,28 +28,23 @@ Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
 
 
-def compose(
-    contents: Contents,
-    comparisons: Sequence[Comparison],
-    findings: Findings,
-    reasons: Mapping[str, Sequence[Why]] = MappingProxyType({}),
-    price: Price | None = None,
-) -> Page:
-    """A page of one comparison; ``reasons`` are the stacks that wake up, by scenario."""
+def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Page:
+    """A page of one comparison."""
     colours, records = colours_of(findings.labels), contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = costs(findings, findings.main, title, colours)
-    sections = [Section(title=scan.title(it), tables=scan.tables([it])) for it in scans(records)]
-    if findings.judgements is not None:
+    scanned = findings.scanned
+    sections = [Section(title=scan.title(it), tables=scan.tables([it])) for it in scanned]
+    if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
         first = gate_table(findings, decides, "What the gate asked", colours, in_parts=True)
         if others:
             more = format_count(len(others), "more question", "more questions")
             table = gate_table(findings, others, more, colours)
             sections.append(Section(title=more, tables=[table]))
-    if in_units := idle.tables(comparisons, price):
+    if in_units := idle.tables(findings.comparisons, price):
         sections.append(Section(title="In plain units", tables=in_units))
-    sections += [_scenario(findings, it, colours, reasons.get(it.scenario, ())) for it in records]
+    sections += [_scenario(findings, it, colours) for it in records]
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
     return Page(
@@ -63,22 +56,21 @@ def compose(
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=findings.shown,
-        bars=bars.of(comparisons),
+        bars=bars.of(findings.comparisons),
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
     )
 
 
-def _scenario(
-    findings: Findings, record: Record, colours: Mapping[str, str], reasons: Sequence[Why]
-) -> Section:
+def _scenario(findings: Findings, record: Record, colours: Mapping[str, str]) -> Section:
+    whys = stacks.of(findings.folder, record.scenario)
     results = [it for it in findings.results if it.scenario == record.scenario]
     tables = [costs(findings, results, "Every metric", colours)] if results else []
     return Section(
         title=record.scenario,
         logs=tuple(_logs(record)),
-        tables=(*tables, *why.tables(record.scenario, reasons), _runs(record)),
-        flames=why.flames(reasons),
+        tables=(*tables, *why.tables(record.scenario, whys), _runs(record)),
+        flames=why.flames(whys),
     )
 
 

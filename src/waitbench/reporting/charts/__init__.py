@@ -7,11 +7,10 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
-from waitbench.analysis.scan import Scanned
-from waitbench.reporting import scan
+from waitbench.reporting import bars, scan
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.charts import bars, forest
-from waitbench.reporting.document import Bars
+from waitbench.reporting.charts import bars as bar_chart
+from waitbench.reporting.charts import forest
 from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 
@@ -22,13 +21,7 @@ matplotlib.rcParams.update(
 )
 
 
-def draw_all(
-    findings: Findings,
-    costs_of_runs: Bars,
-    folder: Path,
-    formats: Sequence[str],
-    scanned: Sequence[Scanned] = (),
-) -> list[Path]:
+def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
     ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
@@ -37,20 +30,23 @@ def draw_all(
     """
     figures: dict[str, Figure] = {}
     colours = colours_of(findings.labels)
+    costs_of_runs = bars.of(findings.comparisons, findings.basis)
     if costs_of_runs.headings:
-        figures["costs"] = bars.draw(costs_of_runs)
+        figures["costs"] = bar_chart.draw(costs_of_runs)
     if any(result.ratio is not None for result in findings.main):
         figures["overview"] = forest.draw(costs(findings, findings.main, findings.title, colours))
     if findings.judgements:
         title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
         judgements = by_urgency(findings.judgements)
         figures["gate"] = forest.draw(gate_table(findings, judgements, title, colours))
-    for each in scanned:
+    for each in findings.scanned:
         if any(curve.costs for curve in each.curves):
             (table,) = scan.tables([each])
             figures[f"{each.scenario}-{each.parameter}-scan"] = forest.draw(table)
     return [
-        save(figure, folder, name, form) for name, figure in figures.items() for form in formats
+        save(figure, findings.folder, name, form)
+        for name, figure in figures.items()
+        for form in formats
     ]
 
 
