@@ -5,7 +5,7 @@ import pytest
 from tests.records import make_record, times
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, idle_cost
+from waitbench.analysis.statistics import IdleCost
 from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
 from waitbench.model.estimate import Estimate
@@ -80,7 +80,7 @@ def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> No
     slept = make_record({"v1": runs("v1", **unused)})
     for parameters, a_second in (({}, None), ({"window": WINDOW_S}, 4000 / WINDOW_S)):
         slept.parameters = parameters
-        cost = idle_cost(statistics.compare(slept), "v1")
+        cost = statistics.compare(slept).idle_cost("v1")
         assert cost is not None
         assert cost.figures.get("wakeups") == a_second
 

@@ -24,7 +24,6 @@ from waitbench.reporting.answer import Findings, answer, costs, details, gate_ta
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.document import Page, Table
-from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.notes import CHANGE, OUTCOME, WORSE
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
@@ -94,10 +93,9 @@ def in_markdown(data: Findings) -> str:
 
 
 def table(data: Findings) -> Table:
-    colours = colours_of(data.labels)
     if data.verdict is None:
-        return costs(data, data.results, "costs", colours)
-    return gate_table(data, data.judgements, "asked", colours)
+        return costs(data, data.results, "costs")
+    return gate_table(data, data.judgements, "asked")
 
 
 def on_page(data: Findings) -> str:

@@ -21,7 +21,7 @@ from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.estimate import Estimate
-from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.metrics import BY_NAME, BY_SECOND, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED
 
@@ -51,6 +51,16 @@ SIDE_EFFECTS = (
 
 
 @dataclass(frozen=True, kw_only=True)
+class IdleCost:
+    """The cost of all processes of one revision while they wait."""
+
+    cores: Estimate
+    window_s: float
+    figures: Mapping[str, float]
+    """By the metric's name; counts are per second."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """All revisions in one scenario."""
 
@@ -75,6 +85,20 @@ class Comparison:
             means = [it.before for it in results if it.metric.name == name and it.before]
             return max(means, key=lambda mean: mean.count, default=None)
         return self.means(label).get(name)
+
+    def idle_cost(self, label: str) -> IdleCost | None:
+        """The idle cost of a revision; ``None`` if its windows are unknown."""
+        means, record = self.means(label), self.record
+        if "share" not in means:
+            return None
+        windows = [s for run in record.of(label) if (s := record.window_s(run)) is not None]
+        window_s = fmean(windows) if windows else 0.0
+        figures = {
+            name: mean.value / window_s if name in BY_SECOND else mean.value
+            for name, mean in means.items()
+            if window_s or name not in BY_SECOND
+        }
+        return IdleCost(cores=means["share"], window_s=window_s, figures=figures)
 
     @property
     def rounds(self) -> int:

@@ -1,4 +1,4 @@
-"""``report``: the tables of folders of results, or a page of them."""
+"""``report``: folders of results -> tables, or a page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,8 +64,8 @@ def report(
         output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []
-    named: Sequence[Path | None] = results or [None]
-    for folder in map(folders.existing_folder, named):
+    requested: Sequence[Path | None] = results or [None]
+    for folder in map(folders.existing_folder, requested):
         side_by_side = paging.side_by_side(folder, output.price)
         print_tables(side_by_side, output.answers)
         rendered += map(render_table, side_by_side)
@@ -75,10 +75,10 @@ def report(
 
 
 def _print(contents: Contents, output: Output) -> list[str]:
-    """Prints what a folder comes to. Returns as Markdown what a comparison's file has not."""
+    """Prints a comparison. Returns it as Markdown."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
-    known = findings_of(contents)
-    say(known, output)
-    rendered = [render_answer(answer(known))] if known.comparisons else []
-    return [*rendered, *map(render_table, tables(known, output.price))]
+    findings = findings_of(contents)
+    say(findings, output)
+    rendered = [render_answer(answer(findings))] if findings.comparisons else []
+    return [*rendered, *map(render_table, tables(findings, output.price))]

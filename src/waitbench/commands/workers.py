@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost
+from waitbench.analysis.statistics import IdleCost
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file

@@ -1,12 +1,11 @@
 """Comparisons and a verdict -> findings, and the tables and next step of a report."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from types import MappingProxyType
 
 from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.judging import Judgement
@@ -17,6 +16,7 @@ from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, matrix, notes, scan
 from waitbench.reporting.document import Answer, Table
+from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
 
@@ -139,15 +139,10 @@ def answer(findings: Findings) -> Answer:
     return Answer(title=findings.title, basis=findings.basis, notes=findings.shown, tables=tables)
 
 
-def costs(
-    findings: Findings,
-    results: Sequence[MetricResult],
-    title: str,
-    colours: Mapping[str, str] = MappingProxyType({}),
-) -> Table:
+def costs(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
     """Figures beside those of the baseline; of a revision alone, its own."""
     axis = forest.axis_of(results) if findings.labels[1:] else None
-    columns = forest.columns_of(findings.labels)
+    columns, colours = forest.columns_of(findings.labels), colours_of(findings.labels)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
@@ -175,7 +170,6 @@ def gate_table(
     findings: Findings,
     judgements: Sequence[MetricResult],
     title: str = "",
-    colours: Mapping[str, str] = MappingProxyType({}),
     *,
     in_parts: bool = False,
 ) -> Table:
@@ -204,7 +198,6 @@ def gate_table(
         rows,
         (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS)),
         axis=forest.axis_of(rows),
-        colours=colours,
         names=(("cost", _name),),
         groups=groups,
     )

@@ -114,9 +114,8 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints headings and rows: columns that give way go first, then names fold; no figure does."""
     table = table.without([it for it in table.headings if it.axis and not it.axis.characters])
-    for level in (1, 2):
-        if _total(_widths(table), table.headings) > console.width:
-            table = table.without([it for it in table.headings if it.gives_way == level])
+    if _total(_widths(table), table.headings) > console.width:
+        table = table.without([it for it in table.headings if it.gives_way])
     headings, widths = table.headings, _widths(table)
     names = [place for place, it in enumerate(headings) if it.is_left and not it.axis]
     while _total(widths, headings) > console.width and any(widths[it] > _LEAST for it in names):

@@ -63,8 +63,8 @@ class Heading:
     is_left: bool = True
     axis: Axis | None = None
     """Of a column of dots: on a page, and on a console where it has a width there."""
-    gives_way: int = 0
-    """Where names do not fit beside it, a console leaves out columns of 1, and then of 2."""
+    gives_way: bool = False
+    """Whether a console leaves out the column where names do not fit beside it."""
     group: str = ""
     """Stands above this heading and its neighbours of the same group, whose columns are close."""
 

@@ -210,7 +210,7 @@ def tabulate(
         cells = [_cell(it, name, colours, has_mark=has_mark) for it in results]
         table.append((Heading(text), cells))
     for text, figure in columns:
-        heading = Heading(text, is_left=False, gives_way=1 if figure in giving_way else 0)
+        heading = Heading(text, is_left=False, gives_way=figure in giving_way)
         table.append((heading, [_cell(it, figure, colours) for it in results]))
     if axis is not None:
         table.append((Heading("ratio", axis=axis), [dot_of(it) or "" for it in results]))

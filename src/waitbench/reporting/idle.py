@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
-from waitbench.analysis.idle import IdleCost, idle_cost
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import Comparison, IdleCost
 from waitbench.model.errors import UsageError
 from waitbench.model.estimate import Estimate
-from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
+from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity
 
@@ -53,7 +53,7 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 
 
 def costs_of(worker: Comparison) -> Costs:
-    return [(worker.record.scenario, label, idle_cost(worker, label)) for label in worker.figures]
+    return [(worker.record.scenario, label, worker.idle_cost(label)) for label in worker.figures]
 
 
 def tables(
@@ -78,16 +78,14 @@ def side_by_side(
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    axis = axis_of(cost.cores for cost in known if cost)
-    shares = [cost.cores.value if cost else None for cost in known]
-    dots = [dot_of(cost.cores, axis) if cost else "" for cost in known]
+    cores = [cost.cores if cost else None for cost in known]
     names = [
         label if grouped or label == worker else f"{worker} {label}" for worker, label, _ in rows
     ]
     columns: list[Column] = [
         (Heading("worker"), names),
-        column("% core", shares, "core"),
-        (Heading("% of a core, logarithmic", axis=axis, gives_way=0 if price is None else 2), dots),
+        column("% core", [it.value if it else None for it in cores], "core"),
+        dots(cores, gives_way=price is not None),
     ]
     if price is not None:
         prices = [price.of_month(cost) if cost else None for cost in known]
@@ -101,26 +99,31 @@ def side_by_side(
 
 def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
     """Figures counted in this unit."""
-    gives_way = 1 if text == "calls/s" or "\n" in text else 0
+    gives_way = text == "calls/s" or "\n" in text
     cells = [NOTHING if it is None else TextCell(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
-def axis_of(cores: Iterable[Estimate]) -> Axis:
-    """The axis of shares of a core, from a hundredth of a per cent on."""
-    most = max([_USUAL, *(estimate.value for estimate in cores)])
+def dots(
+    cores: Sequence[Estimate | None],
+    colours: Iterable[str] = repeat(""),
+    *,
+    gives_way: bool = False,
+) -> Column:
+    """Shares of a core on an axis from a hundredth of a per cent on, with a text for a console."""
+    most = max([_USUAL, *(it.value for it in cores if it)])
     decade = 10.0 ** math.floor(math.log10(most))
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
     decades = math.floor(math.log10(high / _LEAST) + 1e-9)
     ticks = [_LEAST * 10**number for number in range(decades + 1)]
-    return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks), _CHARACTERS)
-
-
-def dot_of(cores: Estimate, axis: Axis, colour: str = "") -> Dot:
-    """A worker's cores on the axis, with a text for a console."""
-    place = axis.place(cores.value)
-    text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
-    return Dot(cores, None, colour, text=text)
+    texts = tuple((tick, f"{tick * 100:g}".lstrip("0")) for tick in ticks)
+    axis = Axis(_LEAST, high, texts, _CHARACTERS)
+    cells: list[Cell] = []
+    for estimate, colour in zip(cores, colours, strict=False):
+        place = axis.place(estimate.value) if estimate else 0.0
+        text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
+        cells.append(Dot(estimate, None, colour, text=text) if estimate else "")
+    return Heading("% of a core, logarithmic", axis=axis, gives_way=gives_way), cells
 
 
 def _write(value: float, unit: str) -> str:

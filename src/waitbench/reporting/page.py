@@ -13,7 +13,6 @@ from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Page, Section, Table, TextCell
-from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
 from waitbench.store import why as stacks
@@ -30,21 +29,21 @@ Trends = Mapping[str, Sequence[Trend]]
 
 def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Page:
     """A page of one comparison."""
-    colours, records = colours_of(findings.labels), contents.records
+    records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
-    first = costs(findings, findings.main, title, colours)
+    first = costs(findings, findings.main, title)
     scanned = findings.scanned
     sections = [Section(title=scan.title(it), tables=scan.tables([it])) for it in scanned]
     if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
-        first = gate_table(findings, decides, "What the gate asked", colours, in_parts=True)
+        first = gate_table(findings, decides, "What the gate asked", in_parts=True)
         if others:
             more = format_count(len(others), "more question", "more questions")
-            table = gate_table(findings, others, more, colours)
+            table = gate_table(findings, others, more)
             sections.append(Section(title=more, tables=[table]))
     if in_units := idle.tables(findings.comparisons, price):
         sections.append(Section(title="In plain units", tables=in_units))
-    sections += [_scenario(findings, it, colours) for it in records]
+    sections += [_scenario(findings, it) for it in records]
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
     return Page(
@@ -62,10 +61,10 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
     )
 
 
-def _scenario(findings: Findings, record: Record, colours: Mapping[str, str]) -> Section:
+def _scenario(findings: Findings, record: Record) -> Section:
     whys = stacks.of(findings.folder, record.scenario)
     results = [it for it in findings.results if it.scenario == record.scenario]
-    tables = [costs(findings, results, "Every metric", colours)] if results else []
+    tables = [costs(findings, results, "Every metric")] if results else []
     return Section(
         title=record.scenario,
         logs=tuple(_logs(record)),

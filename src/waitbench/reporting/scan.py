@@ -20,7 +20,7 @@ from waitbench.reporting.formats import (
     format_quantity,
     format_range,
 )
-from waitbench.reporting.idle import axis_of, column, dot_of
+from waitbench.reporting.idle import column, dots
 from waitbench.reporting.verdict_symbols import MARKS, WARNING
 
 _MICRO = 1e6
@@ -40,12 +40,8 @@ def _table(scanned: Scanned) -> Table:
     curves = scanned.curves
     rows = [(value, curve) for value in scanned.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
-    axis, colours = axis_of(filter(None, costs)), colours_of([curve.label for curve in curves])
+    colours = colours_of([curve.label for curve in curves])
     names = [TextCell(text=curve.label, colour=colours[curve.label]) for _, curve in rows]
-    dots = [
-        dot_of(cost, axis, name.colour) if cost else ""
-        for cost, name in zip(costs, names, strict=True)
-    ]
     values = [TextCell(text=format_value(value), sort=value) for value, _ in rows]
     unit = ", s" if scanned.parameter == SILENCE else ""
     columns: list[Column] = [
@@ -53,7 +49,7 @@ def _table(scanned: Scanned) -> Table:
         (Heading("revision"), names),
         column("% core", [cost.value if cost else None for cost in costs], "core"),
         ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
-        (Heading("% of a core, logarithmic", axis=axis), dots),
+        dots(costs, [name.colour for name in names]),
     ]
     late = [curve.lateness.get(value) for value, curve in rows]
     if any(late):

@@ -11,7 +11,6 @@ from waitbench.reporting import bars, scan
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.charts import bars as bar_chart
 from waitbench.reporting.charts import forest
-from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
@@ -29,16 +28,15 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
-    colours = colours_of(findings.labels)
     costs_of_runs = bars.of(findings.comparisons, findings.basis)
     if costs_of_runs.headings:
         figures["costs"] = bar_chart.draw(costs_of_runs)
     if any(result.ratio is not None for result in findings.main):
-        figures["overview"] = forest.draw(costs(findings, findings.main, findings.title, colours))
+        figures["overview"] = forest.draw(costs(findings, findings.main, findings.title))
     if findings.judgements:
         title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
         judgements = by_urgency(findings.judgements)
-        figures["gate"] = forest.draw(gate_table(findings, judgements, title, colours))
+        figures["gate"] = forest.draw(gate_table(findings, judgements, title))
     for each in findings.scanned:
         if any(curve.costs for curve in each.curves):
             (table,) = scan.tables([each])
