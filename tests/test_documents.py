@@ -13,7 +13,7 @@ import yaml
 
 import waitbench
 from tests.running import run
-from waitbench.analysis.rule import LOOKS
+from waitbench.analysis.rule import INTERIM_LOOKS
 from waitbench.engines.worker import file as worker_file
 from waitbench.pipeline.gating import read_accepted
 from waitbench.system.places import ROOT
@@ -25,7 +25,7 @@ LONGEST_README, LONGEST_SENTENCE, LONGEST_DOCUMENTS = 500, 30, 20_000
 """In words."""
 PRIVATE = re.compile(
     r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"
-    r"is said|whoever|unsaid|anew|mend|mended|dearer)\b"
+    r"is said|whoever|unsaid|anew|mend|mended|dear|dearer|dearest|dearly)\b"
 )
 """Words that nobody but us uses so."""
 
@@ -132,7 +132,7 @@ def test_messages_have_the_words_of_their_readers() -> None:
 
 
 def test_the_looks_of_the_gate_are_those_of_its_rule() -> None:
-    looks = f"looks after {', '.join(map(str, LOOKS[:-1]))} and {LOOKS[-1]}"
+    looks = f"looks after {', '.join(map(str, INTERIM_LOOKS[:-1]))} and {INTERIM_LOOKS[-1]}"
     shown = run(sys.executable, ROOT / "runner.py", "compare", "--help").stdout
     for text in (shown, (ROOT / "docs" / "gate.md").read_text("utf-8")):
         assert looks in " ".join(text.split())

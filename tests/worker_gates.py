@@ -68,12 +68,12 @@ class Behaviour:
         waited_s, spun_s = max(0.0, at_s - READY_AFTER_S), max(0.0, at_s - self.spins_after_s)
         return START_CPU_S + CORES * waited_s + spun_s
 
-    def run(self, window_s: float, random: Random, *, is_dear: bool) -> dict[str, float]:
+    def run(self, window_s: float, random: Random, *, is_outlier: bool) -> dict[str, float]:
         """What a run gives in which it is watched for so long."""
-        late_s = LATE_S + (self.later_s if is_dear else 0.0)
+        late_s = LATE_S + (self.later_s if is_outlier else 0.0)
         ends_s = SETTLED_AFTER_S + window_s
         told_s = ends_s + late_s
-        burns_s = self.burns_at_its_end_s if is_dear else 0.0
+        burns_s = self.burns_at_its_end_s if is_outlier else 0.0
         ended_s = max(ENDS_WITHIN_S, burns_s)
         startup_s = self.used_s(SETTLED_AFTER_S)
         idle_s = self.used_s(ends_s) - startup_s
@@ -128,10 +128,10 @@ def _gate_of(
         does = Behaviour() if is_twin else candidate
         # A first run finds the shortest.
         window_s = float(planned.scenario.parameters.get("window", window.LEAST_S))
-        is_dear = random.random() < does.share
-        found = does.run(window_s, random, is_dear=is_dear)
+        is_outlier = random.random() < does.share
+        found = does.run(window_s, random, is_outlier=is_outlier)
         found["machine_foreign_cpu"] += left_s[0]
-        left_s[0] = does.leaves_s if is_dear else 0.0
+        left_s[0] = does.leaves_s if is_outlier else 0.0
         keys = {metric.key for metric in planned.scenario.metrics}
         given = {key: value for key, value in found.items() if key in keys}
         given[WINDOW] = window_s

@@ -54,10 +54,10 @@ NOISE = (1.0, 1.05, 0.96, 1.02)
             LATENESS, (0.002, 0.2), [(0.2, 0.2), (0.002, 0.2), (0.2, 0.002), (0.002, 0.002)], True,
             id="messages",
         ),
-        pytest.param(IDLE, (0.1, 0.1), times((0.1, 0.14), *NOISE), True, id="dearer at once"),
+        pytest.param(IDLE, (0.1, 0.1), times((0.1, 0.14), *NOISE), True, id="costlier at once"),
         pytest.param(IDLE, (0.1, 0.108), times((0.1, 0.1), *NOISE), False, id="noise"),
         pytest.param(IDLE, (0.1, 0.1), times((0.06, 0.06), *NOISE), False, id="warm caches"),
-        pytest.param(LATENESS, (0.002, 0.003), times((0.001, 0.001), *NOISE), False, id="floor"),
+        pytest.param(LATENESS, (0.002, 0.003), times((0.001, 0.001), *NOISE), False, id="allowed"),
         pytest.param(IDLE, (0.1, 0.14), times((0.1, 0.1), 0.7, 1.0, 1.4), False, id="varies"),
         pytest.param(IDLE, (0.1, 0.14), [(0.1, 0.1)], False, id="one round at once"),
         # Both say that it fails.

@@ -186,7 +186,7 @@ def test_equal_twins_that_do_not_always_answer_do_not_fail(share: float) -> None
 
     outcomes = [
         concluded(*(deaf(name, base=missed(), new=missed(), rounds=rounds) for name in "ab"))
-        for rounds in rule.LOOKS
+        for rounds in rule.INTERIM_LOOKS
         for _ in range(20)
     ]
     assert not [verdict for verdict in outcomes if verdict.failures]

@@ -249,9 +249,9 @@ def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_th
     usual = [1.0] * 30
     verdict = defaults(*(sides("idle", usual, spin, name) for name in "ab"))
     (failure,) = verdict.failures
-    assert failure.by_dear_runs
-    assert failure.dear is not None
-    assert (failure.dear.candidate, failure.dear.baseline) == (12, 0)
+    assert failure.by_outliers
+    assert failure.outliers is not None
+    assert (failure.outliers.candidate, failure.outliers.baseline) == (12, 0)
     assert failure.means is not None
     assert failure.means > 3
     assert defaults(*(sides("idle", spin, spin, name) for name in "ab")).failures == ()

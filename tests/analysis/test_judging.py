@@ -12,16 +12,16 @@ from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
-from waitbench.analysis.rule import ALPHA_FAIL, ALPHA_PASS, LOOKS
+from waitbench.analysis.rule import ALPHA_FAIL, ALPHA_PASS, INTERIM_LOOKS
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.criteria import parse
 
-FIRST = LOOKS[-2]
+FIRST = INTERIM_LOOKS[-2]
 """A single scenario can be within its margin then."""
-SYSTEM, FLOOR, CPU, WAKEUPS = parse(
+SYSTEM, ALLOWED, CPU, WAKEUPS = parse(
     ["system:10%", "system:10%,20ms", "cpu:10%", "wakeups:5%"], METRICS
 )
 
@@ -111,12 +111,12 @@ def test_a_cost_is_excused_by_no_other_and_an_explanation_by_none_that_was_not_m
 def test_a_floor_is_added_to_what_is_allowed() -> None:
     base = rounds(1, 0.010)
     assert judge(record_of(base, scaled(base, system=2)))[0].fails
-    (judgement,) = judge(record_of(base, scaled(base, system=2)), criteria=[FLOOR])
+    (judgement,) = judge(record_of(base, scaled(base, system=2)), criteria=[ALLOWED])
     assert judgement.verdict is Verdict.WITHIN_MARGIN
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(20 / 31, rel=0.05), "of what is allowed"
     base = rounds(1, 0.030)
-    assert judge(record_of(base, scaled(base, system=2)), criteria=[FLOOR])[0].fails
+    assert judge(record_of(base, scaled(base, system=2)), criteria=[ALLOWED])[0].fails
 
 
 @pytest.mark.parametrize("calls", [1, 3, 10])
@@ -148,8 +148,8 @@ def test_many_counts_have_no_allowance_and_neither_has_what_users_ask() -> None:
 def test_what_rises_from_nothing_fails() -> None:
     record = make_record({"a": [times(1, 0, 0)] * FIRST, "b": [times(1, 0, 1)] * FIRST})
     assert judge(record)[0].fails
-    assert judge(record, criteria=[replace(SYSTEM, floor=0.5)])[0].fails
-    assert not judge(record, criteria=[replace(SYSTEM, floor=2.0)])[0].fails
+    assert judge(record, criteria=[replace(SYSTEM, allowance=0.5)])[0].fails
+    assert not judge(record, criteria=[replace(SYSTEM, allowance=2.0)])[0].fails
 
 
 def test_a_candidate_that_slows_its_own_cpu_is_not_within_the_margin() -> None:

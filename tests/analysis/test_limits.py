@@ -12,7 +12,7 @@ from tests.records import make_record, times
 from waitbench.analysis import gate, limits, rule
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
-from waitbench.analysis.rule import LOOKS, RuleResult
+from waitbench.analysis.rule import INTERIM_LOOKS, RuleResult
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
@@ -25,7 +25,7 @@ WINDOW_S = 2.0
 
 def judge(shares: Sequence[float]) -> RuleResult:
     """By the latest look, of one question."""
-    look = rule.latest_look(len(shares))
+    look = rule.latest_analysis(len(shares))
     pairs = tuple(((0.005, 0.005 * float(share)),) for share in shares[:look])
     return limits.judge(pairs, alpha=rule.ALPHA_FAIL)
 
@@ -36,7 +36,7 @@ def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Count
     counts = Counter[Verdict]()
     for _ in range(count):
         shares = np.ravel(draw(random)).tolist()
-        looked = [judge(shares[:look]).verdict for look in LOOKS]
+        looked = [judge(shares[:look]).verdict for look in INTERIM_LOOKS]
         answers = [it for it in looked if it is not Verdict.INCONCLUSIVE]
         counts[answers[0] if answers else Verdict.INCONCLUSIVE] += 1
     return counts

@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import LOOKS, OutlierCounts, RuleResult
+from waitbench.analysis.rule import INTERIM_LOOKS, OutlierCounts, RuleResult
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.verdicts import Verdict
 
@@ -60,14 +60,14 @@ def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.nda
 
 
 def judge(
-    pairs: np.ndarray, margin: float = 0.1, floor: float = 0.0, *, is_cost: bool = True
+    pairs: np.ndarray, margin: float = 0.1, allowance: float = 0.0, *, is_cost: bool = True
 ) -> RuleResult:
     """By the latest look, as one of two questions."""
-    looked = pairs[: rule.latest_look(len(pairs))].tolist()
+    looked = pairs[: rule.latest_analysis(len(pairs))].tolist()
     return rule.judge(
         tuple(tuple(map(tuple, row)) for row in looked),
         margin=margin,
-        floor=floor,
+        allowance=allowance,
         alpha=rule.ALPHA_FAIL / 2,
         least=1e-9,
         outlier_alpha=is_cost * rule.ALPHA_OUTLIERS / 2,
@@ -105,14 +105,16 @@ def test_the_verdict_is_that_of_the_latest_look() -> None:
     pairs = rounds(np.where(np.arange(30)[:, None] < 9, math.log(1.3), -0.1))
     results = [judge(pairs[:count]) for count in (9, 17, 30)]
     assert [it.verdict for it in results] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
-    assert [rule.latest_look(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
+    assert [rule.latest_analysis(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
 
 
 @pytest.mark.parametrize(("scenarios", "first"), [(1, 18), (2, 9), (6, 4)])
 def test_what_did_not_change_passes_once_there_are_eighteen_pairs(
     scenarios: int, first: int
 ) -> None:
-    steps = [judge(rounds(scenarios=scenarios)[:look]).verdict for look in LOOKS if look <= first]
+    steps = [
+        judge(rounds(scenarios=scenarios)[:look]).verdict for look in INTERIM_LOOKS if look <= first
+    ]
     assert steps == [Verdict.INCONCLUSIVE] * (len(steps) - 1) + [Verdict.WITHIN_MARGIN]
 
 
@@ -129,7 +131,7 @@ def test_of_what_may_double_eight_pairs_are_enough_if_none_is_dear(
 def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
-    results = [judge(pairs[:look]) for look in LOOKS]
+    results = [judge(pairs[:look]) for look in INTERIM_LOOKS]
     assert {(it.verdict, it.apart) for it in results} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
@@ -140,7 +142,9 @@ def test_dear_runs_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(shar
     for _ in range(gates):
         pairs = np.exp(random.normal(0, 0.05, (30, 6, 2)))
         pairs[:, 2, 1] *= np.where(random.random(30) < share, 3.0, 1.0)
-        passed += Verdict.WITHIN_MARGIN in [judge(pairs[:look]).verdict for look in LOOKS[:3]]
+        passed += Verdict.WITHIN_MARGIN in [
+            judge(pairs[:look]).verdict for look in INTERIM_LOOKS[:3]
+        ]
     assert passed <= gates / 6
 
 
@@ -182,9 +186,9 @@ def test_rare_dear_runs_are_not_within_the_margin(each: int, times: float) -> No
 
 
 @pytest.mark.parametrize("scenarios", [1, 2])
-@pytest.mark.parametrize(("margin", "floor"), [(0.15, 0.0), (0.25, 0.005)])
+@pytest.mark.parametrize(("margin", "allowance"), [(0.15, 0.0), (0.25, 0.005)])
 def test_a_run_in_eight_at_ten_times_the_cost_seldom_passes(
-    scenarios: int, margin: float, floor: float
+    scenarios: int, margin: float, allowance: float
 ) -> None:
     """CPU, and a lateness of 20 ms: 0.09 of the gates have no such run in eighteen pairs."""
     random = np.random.default_rng(1)
@@ -192,7 +196,7 @@ def test_a_run_in_eight_at_ten_times_the_cost_seldom_passes(
     for _ in range(gates):
         pairs = 0.02 * np.exp(random.normal(0, 0.05, (30, scenarios, 2)))
         pairs[..., 1] *= np.where(random.random((30, scenarios)) < 1 / 8, 10.0, 1.0)
-        looked = [judge(pairs[:look], margin, floor).verdict for look in LOOKS]
+        looked = [judge(pairs[:look], margin, allowance).verdict for look in INTERIM_LOOKS]
         passed += Verdict.WITHIN_MARGIN in looked
     assert passed <= 0.1 * gates
 
@@ -211,7 +215,8 @@ def test_which_side_a_run_is_of_does_not_say_whether_it_is_dear(seed: int, share
     pairs = rounds() * np.where(random.random((30, 2, 2)) < share, 3.0, 1.0)
     swaps = random.random((30, 2, 1)) < 0.5
     counts = [
-        judge(each, margin=0.0).dear for each in (pairs, np.where(swaps, pairs[..., ::-1], pairs))
+        judge(each, margin=0.0).outliers
+        for each in (pairs, np.where(swaps, pairs[..., ::-1], pairs))
     ]
     one_sided = {it.candidate + it.baseline for it in counts if it is not None}
     assert len(one_sided) == 1
@@ -243,13 +248,13 @@ def test_the_chance_of_heads_is_that_of_scipy(heads: int, tails: int) -> None:
 
 def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> None:
     random = np.random.default_rng(5)
-    dearer = (math.log(1.6) * (random.random((30, 2)) < 0.5) for _ in range(50))
-    assert Verdict.WITHIN_MARGIN not in [judge(rounds(logs)).verdict for logs in dearer]
+    costlier = (math.log(1.6) * (random.random((30, 2)) < 0.5) for _ in range(50))
+    assert Verdict.WITHIN_MARGIN not in [judge(rounds(logs)).verdict for logs in costlier]
 
 
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
-    assert len(LOOKS) * rule.ALPHA_FAIL + rule.ALPHA_OUTLIERS == pytest.approx(rule.ALPHA)
-    assert len(LOOKS) * rule.ALPHA_PASS == pytest.approx(rule.ALPHA)
+    assert len(INTERIM_LOOKS) * rule.ALPHA_FAIL + rule.ALPHA_OUTLIERS == pytest.approx(rule.ALPHA)
+    assert len(INTERIM_LOOKS) * rule.ALPHA_PASS == pytest.approx(rule.ALPHA)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:

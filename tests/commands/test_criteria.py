@@ -11,7 +11,7 @@ from waitbench.pipeline.criteria import parse
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "margin", "floor"),
+    ("text", "name", "margin", "allowance"),
     [
         ("system:10%", "system", 0.10, 0.0),
         (" real:5% ", "real", 0.05, 0.0),
@@ -26,18 +26,18 @@ from waitbench.pipeline.criteria import parse
     ],
 )
 def test_a_criterion_is_read_and_shows_as_it_is_written(
-    text: str, name: str, margin: float, floor: float
+    text: str, name: str, margin: float, allowance: float
 ) -> None:
     (criterion,) = parse([text], METRICS)
     assert criterion.metric.name == name
-    assert (criterion.margin, criterion.floor) == pytest.approx((margin, floor))
+    assert (criterion.margin, criterion.allowance) == pytest.approx((margin, allowance))
     assert (criterion.alone, criterion.each) == ("alone" in text, "each" in text)
     assert str(criterion) == text.strip()
 
 
-FORM = "{} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as idle:10%, or "
+FORM = "{} is not METRIC:PERCENT%[,ALLOWANCE][,alone][,each], such as idle:10%, or "
 ALONE = "{}: 'alone' is for what explains a cost, such as wakeups, and cpu explains none."
-FLOOR = "{}: a floor for {} is written as {}."
+UNIT = "{}: an allowance for {} is written as {}."
 MALFORMED = (
     *("", "system", "system:", "system:10", "10%", ":10%", "system:10%%", "SYSTEM:10%"),
     *("system:-5%", "system:nan%", "system:x%", "system:10000%", "system:10%,x", "system:10%,"),
@@ -51,9 +51,9 @@ MALFORMED = (
     ("text", "message"),
     [
         *((text, FORM) for text in MALFORMED),
-        ("system:10%,20s", FLOOR.format("{}", "system", "20ms")),
-        ("rss:10%,5ms", FLOOR.format("{}", "rss", "20MiB")),
-        ("polls:10%,5ms", FLOOR.format("{}", "polls", "20")),
+        ("system:10%,20s", UNIT.format("{}", "system", "20ms")),
+        ("rss:10%,5ms", UNIT.format("{}", "rss", "20MiB")),
+        ("polls:10%,5ms", UNIT.format("{}", "polls", "20")),
         ("cpu:10%,alone", ALONE),
     ],
 )

@@ -83,14 +83,14 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
     answer = failing().judgements[0]
     criterion = replace(answer.criterion, margin=0.25)
     answer = replace(answer, criterion=criterion, ratio=Estimate(1.5, 1.4, 1.6, 8))
-    axes = gate(answer, replace(answer, criterion=replace(criterion, floor=0.1)))
+    axes = gate(answer, replace(answer, criterion=replace(criterion, allowance=0.1)))
     assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
     dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
     assert dots == [1.5 / 1.25, 1.5]
     bands = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert [(band.get_x(), band.get_x() + band.get_width()) for band in bands] == [
         (0.8, 1), (0.5, 1),
-    ], "no change; with a floor all up to the limit"  # fmt: skip
+    ], "no change; with an allowance all up to the limit"  # fmt: skip
 
 
 def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:

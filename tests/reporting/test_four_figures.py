@@ -36,7 +36,7 @@ def runs(factor: float, *, rounds: int = 5) -> list[dict[str, float]]:
 
 
 def records(factors: Mapping[str, float]) -> list[Record]:
-    """Four scenarios, each a little dearer than the one before."""
+    """Four scenarios, each a little more costly than the one before."""
     return [
         make_record(
             {label: runs(factor * (1 + place / 7)) for label, factor in factors.items()},

@@ -50,7 +50,7 @@ COSTS = [
 ]  # fmt: skip
 
 
-def test_the_axis_reaches_to_the_dearest_and_needs_a_fixed_width() -> None:
+def test_the_axis_reaches_to_the_costliest_and_needs_a_fixed_width() -> None:
     spinning = idle.side_by_side(COSTS, 3)
     assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
     (dots,) = (it for it in spinning.headings if it.axis is not None)

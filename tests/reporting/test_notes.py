@@ -45,7 +45,7 @@ def late(scenario: str, before: float, after: float) -> Record:
     return make_record(runs_of, scenario=scenario)
 
 
-def near_the_floor() -> Iterator[Record]:
+def near_the_resolution() -> Iterator[Record]:
     for place, values in enumerate(((0.0, 0.0041, 0.0002, 0.0039), (0.0, 3e-4, 2e-4, 1e-4))):
         near = [{**times(1, 0.1, 0.1), "time_cpu_idle": value} for value in values]
         yield make_record({"old": near, "new": near}, scenario=f"near-{place}")
@@ -119,7 +119,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
     return verdict_of(sides(name, base, new), criteria=[f"{name}:{allowed}"])
 
 
-DEAR = OutlierCounts(candidate=11, baseline=1, pairs=60)
+OUTLIERS = OutlierCounts(candidate=11, baseline=1, pairs=60)
 NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Input]] = {
@@ -136,7 +136,7 @@ CASES: dict[str, Callable[[], Input]] = {
         late("busy", 0.001, 0.008),
         late("nothing", 1e-6, 3e-6),
     ],
-    "costs below the floor, or about it": lambda: [*near_the_floor()],
+    "costs below the resolution, or about it": lambda: [*near_the_resolution()],
     "runs without a measurement": lambda: [*failed_runs()],
     "identical builds of other compilers": lambda: [*same_builds()],
     "identical builds that certainly differ": lambda: [different_twins()],
@@ -150,7 +150,7 @@ CASES: dict[str, Callable[[], Input]] = {
     "a scan": lambda: scan_records(
         {
             "v0": lambda n: 0.02 + 0.0002 * n,
-            "dear": lambda n: 0.02 + 0.0006 * n,
+            "triple": lambda n: 0.02 + 0.0006 * n,
             "square": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
         }
     ),
@@ -173,18 +173,18 @@ CASES: dict[str, Callable[[], Input]] = {
     "a question that disturbed rounds keep open": lambda: answered(
         verdict=Verdict.INCONCLUSIVE, disturbed=15
     ),
-    "dear runs": lambda: answered(dear=DEAR, by_dear_runs=True, ratio=NEARLY, means=2.4),
-    "dear runs that let nothing pass": lambda: answered(
-        dear=DEAR, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, means=None
+    "outliers": lambda: answered(outliers=OUTLIERS, by_outliers=True, ratio=NEARLY, means=2.4),
+    "outliers that let nothing pass": lambda: answered(
+        outliers=OUTLIERS, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, means=None
     ),
     "runs that are too few to let anything pass": lambda: answered(
-        dear=OutlierCounts(candidate=0, baseline=0, pairs=8),
+        outliers=OutlierCounts(candidate=0, baseline=0, pairs=8),
         ratio=NEARLY,
         means=None,
         verdict=Verdict.INCONCLUSIVE,
     ),
     "means that let nothing pass": lambda: judged("cpu", "10%", [1.0] * 30, RARELY),
-    "means below a floor": lambda: judged(
+    "means below an allowance": lambda: judged(
         "foreign-cpu", "25%,250ms", [1e-4] * 30, [9e-5, *[1e-6] * 29]
     ),
     "means of a cost that fell": lambda: judged("cpu", "25%", [100.0] * 30, [100.0, *[8.0] * 29]),

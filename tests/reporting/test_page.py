@@ -50,7 +50,7 @@ def together() -> Page:
 
 
 def side_by_side() -> Page:
-    """Comparisons of a worker each, the dearest first."""
+    """Comparisons of a worker each, the costliest first."""
     several = []
     for name, share in (("rq", 0.002), ("arq", 0.02)):
         waited = {**times(5, 0.1, 0.1), "time_cpu_idle": share * 4, "cpu_share_idle": share}

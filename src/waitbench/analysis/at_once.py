@@ -2,7 +2,7 @@
 
 At once, copies of a worker share pages, caches and CPUs, and may wait for each other's locks, or
 answer each other's messages. Caches shift the costs of both sides, so ratios are compared, with the
-floor of the question on both sides.
+allowance of the question on both sides.
 """
 
 import math
@@ -36,15 +36,15 @@ def differing(record: Record, criteria: Iterable[Criterion]) -> str:
     as can be known.
     """
     for criterion in criteria:
-        metric, margin, floor = criterion.metric, criterion.margin, criterion.floor
+        metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
         is_of_machine = metric.key.startswith("machine_")
         if criterion.limit or is_of_machine or not criterion.scope.holds(record):
             continue
         for label in record.context.labels[1:]:
             pairs = _by_kind(record, label, metric)
-            excess = [our - their * (1 + margin) - floor for of in pairs for their, our in of]
+            excess = [our - their * (1 + margin) - allowance for of in pairs for their, our in of]
             is_harmless = min(excess, default=0.0) > 0
-            if _shift(*pairs, floor) and not is_harmless:
+            if _shift(*pairs, allowance) and not is_harmless:
                 return metric.title
     return ""
 
@@ -66,7 +66,7 @@ def _by_kind(record: Record, label: str, metric: Metric) -> tuple[Pairs, Pairs]:
     return found
 
 
-def _shift(in_turn: Pairs, at_once: Pairs, floor: float) -> float:
+def _shift(in_turn: Pairs, at_once: Pairs, allowance: float) -> float:
     """By how much the logarithm of ratios is greater one run at a time; 0 if that is not certain.
 
     It is where all these lie on the same side, beyond what rounds at once vary by.
@@ -74,7 +74,7 @@ def _shift(in_turn: Pairs, at_once: Pairs, floor: float) -> float:
     if not in_turn or len(at_once) < _FEWEST:
         return 0.0
     ours, theirs = (
-        [math.log((our + floor) / (their + floor)) for their, our in pairs]
+        [math.log((our + allowance) / (their + allowance)) for their, our in pairs]
         for pairs in (in_turn, at_once)
     )
     centre = median(theirs)

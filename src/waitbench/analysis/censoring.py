@@ -56,11 +56,11 @@ def both_missed(pairs: Pairs) -> bool:
     )
 
 
-def tied(pairs: Pairs, margin: float, floor: float) -> Pairs:
+def tied(pairs: Pairs, margin: float, allowance: float) -> Pairs:
     """The pairs, where a candidate's cost in a tie is set to the allowed cost."""
     return tuple(
         tuple(
-            (theirs, theirs * (1 + margin) + floor if min(theirs, ours) >= BEYOND else ours)
+            (theirs, theirs * (1 + margin) + allowance if min(theirs, ours) >= BEYOND else ours)
             for theirs, ours in one_round
         )
         for one_round in pairs

@@ -21,8 +21,8 @@ from waitbench.model.metrics import (
 from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
-FLOORS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
-"""Units of floors by the metric's unit; others have a bare number."""
+ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
+"""Units of allowances by the metric's unit; others have a bare number."""
 _DIGITS = Context(prec=15)
 """The digits that survive a float."""
 
@@ -53,7 +53,7 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metric: Metric
     margin: float
     """Allowed rise, as a share: 0.1 for 10 %."""
-    floor: float = 0.0
+    allowance: float = 0.0
     alone: bool = False
     """Whether a fall of the parent metric excuses nothing."""
     each: bool = False
@@ -82,16 +82,16 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Costs and median lateness only: outliers of other metrics just prevent a pass."""
         if self.limit or self.can_only_fail:
             return False
-        return self.metric.name == "latency-p50" or not (self.metric.explains or self.floor)
+        return self.metric.name == "latency-p50" or not (self.metric.explains or self.allowance)
 
     def __str__(self) -> str:
         """As users write it, without the scope and ``by_launcher``."""
         if self.limit is not None:
             return f"limit {self.limit.text}"
-        unit, size = FLOORS.get(self.metric.unit, ("", Decimal(1)))
-        floor = f",{_exactly(self.floor, size)}{unit}" if self.floor else ""
+        unit, size = ALLOWANCE_UNITS.get(self.metric.unit, ("", Decimal(1)))
+        allowance = f",{_exactly(self.allowance, size)}{unit}" if self.allowance else ""
         flags = ",alone" * self.alone + ",each" * self.each
-        return f"{self.metric.name}:{_exactly(self.margin, Decimal('0.01'))}%{floor}{flags}"
+        return f"{self.metric.name}:{_exactly(self.margin, Decimal('0.01'))}%{allowance}{flags}"
 
 
 def _exactly(value: float, unit: Decimal) -> str:
@@ -107,14 +107,19 @@ def _rises(
     scope: Scope,
     name: str,
     margin: float,
-    floor: float = 0.0,
+    allowance: float = 0.0,
     *,
     each: bool = False,
     by_launcher: bool | None = None,
 ) -> Criterion:
     metric = _KNOWN[name]
     return Criterion(
-        metric=metric, margin=margin, floor=floor, each=each, scope=scope, by_launcher=by_launcher
+        metric=metric,
+        margin=margin,
+        allowance=allowance,
+        each=each,
+        scope=scope,
+        by_launcher=by_launcher,
     )
 
 

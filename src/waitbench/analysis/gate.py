@@ -114,7 +114,7 @@ def _with_figures(answer: Judgement) -> Judgement:
         sides = both_sides(answer.records[0], answer.revision, metric)
         means = before, after = [mean(side) if side else None for side in sides]
         is_little = any(it and it.value < metric.resolution for it in means)
-        if ratio is not None and is_little and not answer.floor and not answer.limit:
+        if ratio is not None and is_little and not answer.allowance and not answer.limit:
             ratio = replace(ratio, is_bound=True)
     at_least = answer.verdict is Verdict.SLOWER and any(
         at_once.understates(record, answer.revision, metric) for record in answer.records

@@ -30,7 +30,7 @@ _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario; resolving less takes longer than minutes."""
 _FEW = 100
 _ONE_TIMER = {"wakeups": 2.0, "syscalls": 5.0}
-"""The floor of counts where the baseline has fewer than ``_FEW`` in a run. A timer wakes an
+"""The allowance of counts where the baseline has fewer than ``_FEW`` in a run. A timer wakes an
 unchanged worker once more in some windows than in others: more than 5 % where it seldom does."""
 
 
@@ -58,14 +58,14 @@ class Judgement(MetricResult):
 
     @property
     def settled(self) -> bool:
-        has_ended = self.why_given_up is not None or self.rounds >= rule.LOOKS[-1]
+        has_ended = self.why_given_up is not None or self.rounds >= rule.INTERIM_LOOKS[-1]
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
         """The numbers of the rounds that all scenarios have, and their costs.
 
         In order of measuring: a round that a resumed comparison repeats comes last, so that the
-        rounds of earlier looks stay the same.
+        rounds of earlier analyses stay the same.
         """
         limit = self.criterion.limit
         pairs_of = limit.pairs if limit is not None else paired_by_round
@@ -75,7 +75,9 @@ class Judgement(MetricResult):
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
         pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
-        return numbers, pairs if limit else tied(pairs, self.criterion.margin, self.criterion.floor)
+        return numbers, pairs if limit else tied(
+            pairs, self.criterion.margin, self.criterion.allowance
+        )
 
 
 def question(
@@ -119,8 +121,8 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
             margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
     if criterion in DEFAULTS and _are_few(criterion.metric, records):
-        floor = _ONE_TIMER.get(criterion.metric.name, criterion.floor)
-        criterion = structs.replace(criterion, floor=floor)
+        allowance = _ONE_TIMER.get(criterion.metric.name, criterion.allowance)
+        criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
     have_it = [
         record
@@ -159,7 +161,7 @@ def _applies(criterion: Criterion, record: Record, label: str) -> bool:
 
 
 def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
-    """Answers one of a comparison's questions, at the latest look."""
+    """Answers one of a comparison's questions, at the latest interim analysis."""
     criterion, cost, records = asked.criterion, asked.criterion.cost, asked.records
     numbers, pairs = asked.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
@@ -178,10 +180,10 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     result, cost_result = RuleResult(verdict=verdict, rounds=len(numbers)), None
-    look = rule.latest_look(len(numbers))
+    analysed = rule.latest_analysis(len(numbers))
     within = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
-    missed = Missed.of(pairs[: look or len(pairs)], within)
-    if look:
+    missed = Missed.of(pairs[: analysed or len(pairs)], within)
+    if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
         is_cost = criterion in costs
@@ -189,20 +191,20 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
         # The signed-rank test and the sign test have half each.
         alpha /= 2 if missed and baseline else 1
         if criterion.limit is not None:
-            result = limits.judge(pairs[:look], alpha=alpha)
+            result = limits.judge(pairs[:analysed], alpha=alpha)
         else:
             result = rule.judge(
-                pairs[:look],
+                pairs[:analysed],
                 margin=criterion.margin,
-                floor=criterion.floor,
+                allowance=criterion.allowance,
                 least=criterion.metric.resolution,
                 alpha=alpha,
                 outlier_alpha=rule.ALPHA_OUTLIERS * _part(criterion, costs) if is_cost else 0.0,
             )
-        if cost and len(cost_pairs := asked.pairs(cost)[1]) >= look:
+        if cost and len(cost_pairs := asked.pairs(cost)[1]) >= analysed:
             # A fall in one scenario does not excuse a rise in another: no excess is allowed.
             cost_result = rule.judge(
-                cost_pairs[:look],
+                cost_pairs[:analysed],
                 margin=-MIN_OFFSETTING_DROP,
                 least=cost.resolution,
                 max_excess=1.0,

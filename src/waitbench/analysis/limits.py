@@ -1,6 +1,6 @@
 """Limits: absolute budgets of a revision, and their test.
 
-A *share* is the cost of a run divided by its limit. Shares are judged at the looks of the rule,
+A *share* is the cost of a run divided by its limit. Shares are judged at the analyses of the rule,
 with its errors:
 
 * *A limit fails* if the signed-rank test proves the logarithms of the shares above 0.
@@ -59,7 +59,7 @@ class Limit:
 
 @lru_cache(maxsize=1000)
 def judge(pairs: Pairs, *, alpha: float) -> RuleResult:
-    """Judges ``(limit, value)`` at one look. ``alpha`` is the chance of failing without reason."""
+    """Judges ``(limit, value)`` at one analysis; ``alpha`` is the chance of a false failure."""
     import numpy as np
 
     limits, values = np.moveaxis(np.array(pairs), -1, 0)
@@ -78,5 +78,5 @@ def judge(pairs: Pairs, *, alpha: float) -> RuleResult:
         rounds=len(pairs),
         ratio=Estimate(interval.centre, low or None, high, len(pairs)),
         means=means if means > 1 else None,
-        dear=outliers,
+        outliers=outliers,
     )

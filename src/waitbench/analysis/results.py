@@ -63,8 +63,8 @@ class MetricResult(RuleResult):
         return self.criterion.margin if self.criterion else MARGIN
 
     @property
-    def floor(self) -> float:
-        return self.criterion.floor if self.criterion else 0.0
+    def allowance(self) -> float:
+        return self.criterion.allowance if self.criterion else 0.0
 
     @property
     def limit(self) -> Limit | None:
@@ -84,7 +84,7 @@ class MetricResult(RuleResult):
     @property
     def headroom(self) -> float:
         """The factor between the upper bound and its limit."""
-        most = 1.0 if self.floor else 1 + self.margin
+        most = 1.0 if self.allowance else 1 + self.margin
         return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
 
 
@@ -95,7 +95,7 @@ def with_answers(
     estimates = {
         (it.scenario, it.revision, it.metric.name): it.ratio.value
         for it in answers
-        if it.ratio and len(it.scenarios) == 1 and not (it.floor or it.limit or it.at_least)
+        if it.ratio and len(it.scenarios) == 1 and not (it.allowance or it.limit or it.at_least)
     }
     return [
         _with_value(it, estimates.get((it.scenario, it.revision, it.metric.name))) for it in results
@@ -137,7 +137,7 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
 _KEYS = (
     "scenario", "scenarios", "revision", "metric", "before", "after", "ratio", "rounds", "verdict",
     "why_not", "judged", "headline", "is_alone", "waits", "is_point", "criterion", "margin",
-    "floor", "limit", "dear", "by_dear_runs", "at_least", "missed", "accepted",
+    "allowance", "limit", "outliers", "by_outliers", "at_least", "missed", "accepted",
 )  # fmt: skip
 
 

@@ -1,20 +1,20 @@
 """The rule by which candidates are judged: exact tests on pairs, and the bounds of these tests.
 
 A *pair* has the costs of the baseline and of the candidate in one round of one scenario. ``t`` is
-the log ratio of the candidate's cost to the allowed cost, ``baseline * (1 + margin) + floor``. An
-*outlier* costs more than ``OUTLIER`` times the median of both sides.
+the log ratio of the candidate's cost to the allowed cost, ``baseline * (1 + margin) + allowance``.
+An *outlier* costs more than ``OUTLIER`` times the median of both sides.
 
-* *A question fails* if the signed-rank test proves t above 0; or, at the last look, if the
-  candidate certainly has more outliers: where one side of a pair is an outlier, a fair coin decides
-  which one (I. McNemar, Psychometrika 12, 1947).
+* *A question fails* if the signed-rank test proves t above 0; or, at the last interim
+  analysis, if the candidate certainly has more outliers: where one side of a pair is an outlier, a
+  fair coin decides which one (I. McNemar, Psychometrika 12, 1947).
 * *It is within its margin* if the signed-rank test, without pairs in which a single side is an
   outlier, proves t below 0, and nothing keeps it open: outliers that may be more frequent by
   ``RARE``, or in one scenario by ``RARE_ANYWHERE``; outliers that add more than ``OUTLIER_SHARE``
   to a cost that can fail by them; plain means, or the centre of one scenario, above ``MAX_EXCESS``.
 * *Else it is inconclusive.*
 
-The latest look counts. Looks are fixed, and errors are divided over looks and questions
-(Bonferroni), which needs no assumption about their dependence.
+The latest interim analysis counts. Their rounds are fixed, and errors are divided over analyses and
+questions (Bonferroni), which needs no assumption about their dependence.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ ALPHA = 0.05
 Also the chance, for each question by itself, that a real regression passes.
 """
 ALPHA_OUTLIERS = 0.016
-"""The part of ``ALPHA`` for the test of outliers, spent at the last look."""
-LOOKS = (4, 9, 18, 30)
-"""Numbers of rounds after which the gate looks; docs/statistics.md gives the reasons."""
-ALPHA_FAIL = (ALPHA - ALPHA_OUTLIERS) / len(LOOKS)
-"""The chance that any question fails at one look by the signed-rank test without a rise."""
-ALPHA_PASS = ALPHA / len(LOOKS)
-"""The chance of passing at one look in spite of a rise."""
+"""The part of ``ALPHA`` for the test of outliers, spent at the last analysis."""
+INTERIM_LOOKS = (4, 9, 18, 30)
+"""Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
+ALPHA_FAIL = (ALPHA - ALPHA_OUTLIERS) / len(INTERIM_LOOKS)
+"""The chance that any question fails at one analysis by the signed-rank test without a rise."""
+ALPHA_PASS = ALPHA / len(INTERIM_LOOKS)
+"""The chance of passing at one analysis in spite of a rise."""
 OUTLIER = 2.0
 RARE = 0.3
 """An increase in the frequency of outliers that must not be missed."""
 RARE_ANYWHERE = 0.5
-"""The same in one of several scenarios, with a chance of ``ALPHA`` at one look; and where a large
-rise is allowed, so that two scenarios can pass at the first look."""
+"""The same in one of several scenarios, with a chance of ``ALPHA`` at one analysis; and where a
+large rise is allowed, so that two scenarios can pass at the first analysis."""
 OUTLIER_SHARE = 0.2
 """To pass, outliers must add less than this share to the baseline's mean, where they can fail. So
 a single run of ten times the cost in 36 pairs keeps a question open, and if one run in eight is
@@ -102,30 +102,30 @@ def chance_of_heads(heads: int, tosses: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleResult:
-    """The verdict on the rounds of a look, and the figures behind it."""
+    """The verdict on the rounds of an interim analysis, and the figures behind it."""
 
     verdict: Verdict | None = None
     rounds: int = 0
     ratio: Estimate | None = None
-    """To the baseline; with a floor, to the allowed cost. ``None`` before the first look.
+    """To the baseline; with an allowance, to the allowed cost. ``None`` before the first analysis.
 
-    The bounds hold over all looks together, the lower one over all questions, too."""
+    The bounds hold over all analyses together, the lower one over all questions, too."""
     means: float | None = None
     """The ratio of the plain means, if that keeps the question open."""
-    dear: OutlierCounts | None = None
-    by_dear_runs: bool = False
+    outliers: OutlierCounts | None = None
+    by_outliers: bool = False
     apart: tuple[int, ...] = ()
     """Indices of the scenarios that keep it open by their own centre or outliers."""
 
 
-def latest_look(rounds: int) -> int:
-    """The number of rounds at the latest look; 0 before the first."""
-    return max((look for look in LOOKS if look <= rounds), default=0)
+def latest_analysis(rounds: int) -> int:
+    """The number of rounds of the latest interim analysis; 0 before the first."""
+    return max((count for count in INTERIM_LOOKS if count <= rounds), default=0)
 
 
 def fewest_rounds(scenarios: int) -> int:
-    """The rounds of the first look at which so many scenarios together can pass."""
-    return next(look for look in LOOKS if 2.0 ** -(look * scenarios) <= ALPHA_PASS)
+    """The rounds of the first analysis at which so many scenarios together can pass."""
+    return next(count for count in INTERIM_LOOKS if 2.0 ** -(count * scenarios) <= ALPHA_PASS)
 
 
 @lru_cache(maxsize=1000)
@@ -133,13 +133,13 @@ def judge(
     pairs: Pairs,
     *,
     margin: float,
-    floor: float = 0.0,
+    allowance: float = 0.0,
     least: float,
     alpha: float = ALPHA_FAIL,
     outlier_alpha: float = 0.0,
     max_excess: float = MAX_EXCESS,
 ) -> RuleResult:
-    """Judges the rounds of one look; cached, as it is called after each run.
+    """Judges the rounds of one analysis; cached, as it is called after each run.
 
     ``alpha`` and ``outlier_alpha`` are the chances of failing without a rise, by the signed-rank
     test and by outliers. Costs below ``least`` count as ``least``.
@@ -147,7 +147,7 @@ def judge(
     import numpy as np
 
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
-    allowed = baseline * (1 + margin) + floor
+    allowed = baseline * (1 + margin) + allowance
     logs = np.log(candidate / allowed)
     # The median of both sides is the same if the sides of a pair are swapped. That of one side
     # alone rises with its outliers, so that few would count. A candidate moves it by no more than
@@ -156,7 +156,7 @@ def judge(
     sides = (candidate > limit).astype(int) - (allowed > limit)
     outliers = OutlierCounts.of(sides)
     chance = chance_of_heads(outliers.candidate, outliers.candidate + outliers.baseline)
-    has_more_outliers = len(pairs) == LOOKS[-1] and chance <= outlier_alpha
+    has_more_outliers = len(pairs) == INTERIM_LOOKS[-1] and chance <= outlier_alpha
     interval = hodges_lehmann(logs, alpha, ALPHA_PASS)
     # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
     # side is the candidate, so that the test of the other pairs is exact, too.
@@ -166,7 +166,7 @@ def judge(
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # Relative to the baseline's own cost: a floor would hide rare late runs.
+    # Relative to the baseline's own cost: an allowance would hide rare late runs.
     added = np.where(sides, candidate - baseline, 0.0).sum(axis=0) / baseline.sum(axis=0)
     added *= outlier_alpha > 0
     apart = [
@@ -185,10 +185,10 @@ def judge(
     elif interval.high < 0 and not is_open:
         # By as much as it may rise: a bound with the error of a single question lies below 1 by
         # chance in some of many.
-        has_fallen = not floor and interval.high < -2 * math.log1p(margin)
+        has_fallen = not allowance and interval.high < -2 * math.log1p(margin)
         verdict = Verdict.FASTER if has_fallen else Verdict.WITHIN_MARGIN
-    # Without a floor, figures are relative to the baseline.
-    shift = 0.0 if floor else math.log1p(margin)
+    # Without an allowance, figures are relative to the baseline.
+    shift = 0.0 if allowance else math.log1p(margin)
     low, high = (
         math.exp(log + shift) if math.isfinite(log) else None
         for log in (interval.low, interval.high)
@@ -198,7 +198,7 @@ def judge(
         rounds=len(pairs),
         ratio=Estimate(math.exp(interval.centre + shift), low, high, len(pairs)),
         means=means * math.exp(shift) if means > max_excess else None,
-        dear=outliers,
-        by_dear_runs=has_more_outliers and interval.low <= 0,
+        outliers=outliers,
+        by_outliers=has_more_outliers and interval.low <= 0,
         apart=tuple(apart),
     )

@@ -122,9 +122,9 @@ def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDE
     return Estimate(centre, max(least, centre - half), centre + half, count)
 
 
-def log_ratios(pairs: Sequence[tuple[float, float]], floor: float) -> list[float]:
-    """The logarithms of candidate to baseline; lower values count as the floor."""
-    return [math.log(max(ours, floor) / max(theirs, floor)) for theirs, ours in pairs]
+def log_ratios(pairs: Sequence[tuple[float, float]], resolution: float) -> list[float]:
+    """The logarithms of candidate to baseline; lower values count as the resolution."""
+    return [math.log(max(ours, resolution) / max(theirs, resolution)) for theirs, ours in pairs]
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:

@@ -128,7 +128,7 @@ def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criter
             f"--rounds {most_rounds}: must be at least {LOOKS[1]}: with fewer nothing is certain."
         )
     (criterion,) = parse([text], gating.metrics_known(worker))
-    if criterion.floor or criterion.alone or criterion.each:
+    if criterion.allowance or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
 

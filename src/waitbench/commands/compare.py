@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
-from waitbench.analysis.rule import LOOKS
+from waitbench.analysis.rule import INTERIM_LOOKS
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.scan import Scan
@@ -43,8 +43,8 @@ _NOT_OF_SHARDS = (
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
 """Options that --on applies itself; shards get all others as they were typed."""
-ROUNDS, GATE_ROUNDS = 5, LOOKS[-1]
-_EARLIER_LOOKS = ", ".join(map(str, LOOKS[:-1]))
+ROUNDS, GATE_ROUNDS = 5, INTERIM_LOOKS[-1]
+_EARLIER_LOOKS = ", ".join(map(str, INTERIM_LOOKS[:-1]))
 
 
 @with_request_options

@@ -149,7 +149,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="CRITERION",
-        help="METRIC:PERCENT%[,FLOOR][,alone][,each]: the gate asks this; repeatable."
+        help="METRIC:PERCENT%[,ALLOWANCE][,alone][,each]: the gate asks this; repeatable."
         "\n\nExit with 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. "
         "With --gate, it is asked in addition to the default criteria. With 'alone', a rise of "
         "what explains CPU fails even where CPU fell; 'each' judges every scenario by itself.",

@@ -8,9 +8,9 @@ class Verdict(str, Enum):
 
     FASTER = "faster"
     SLOWER = "slower"
-    """A certain rise beyond the margin and the floor, or certainly more outliers."""
+    """A certain rise beyond the margin and the allowance, or certainly more outliers."""
     WITHIN_MARGIN = "within margin"
-    """No rise, or a rise that is certainly less than the margin and the floor."""
+    """No rise, or a rise that is certainly less than the margin and the allowance."""
     EXPLAINED = "explained"
     """A rise of a component while the total cost certainly fell by a tenth."""
     INCONCLUSIVE = "inconclusive"

@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from waitbench.analysis.criteria import FLOORS, Criterion
+from waitbench.analysis.criteria import ALLOWANCE_UNITS, Criterion
 from waitbench.analysis.limits import Limit
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_SECOND, Metric
 
 _CRITERION = re.compile(
     r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d{1,9})?)%"
-    r"(,(?P<floor>\d{1,9}(\.\d{1,6})?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?",
+    r"(,(?P<allowance>\d{1,9}(\.\d{1,6})?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?",
     re.ASCII,
 )
 
@@ -30,7 +30,7 @@ _SIZES: Mapping[str, Mapping[str, float]] = {
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``, and ``limit METRIC:VALUE``.
+    """Reads ``METRIC:PERCENT%[,ALLOWANCE][,alone][,each]``, and ``limit METRIC:VALUE``.
 
     Raises ``UsageError`` with the right form.
     """
@@ -46,13 +46,15 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
     match = _CRITERION.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
+            f"--fail-on {text!r} is not METRIC:PERCENT%[,ALLOWANCE][,alone][,each], such as "
             "idle:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
         )
     metric = metric_named(match["metric"], metrics, f"--fail-on {text!r}")
-    unit, size = FLOORS.get(metric.unit, ("", Decimal(1)))
-    if match["floor"] and match["unit"] != unit:
-        raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
+    unit, size = ALLOWANCE_UNITS.get(metric.unit, ("", Decimal(1)))
+    if match["allowance"] and match["unit"] != unit:
+        raise UsageError(
+            f"--fail-on {text!r}: an allowance for {metric.name} is written as 20{unit}."
+        )
     if match["alone"] and metric.explains is None:
         raise UsageError(
             f"--fail-on {text!r}: 'alone' is for what explains a cost, such as wakeups, and "
@@ -61,7 +63,7 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
     return Criterion(
         metric=metric,
         margin=float(Decimal(match["percent"]) / 100),
-        floor=float(Decimal(match["floor"] or 0) * size),
+        allowance=float(Decimal(match["allowance"] or 0) * size),
         alone=match["alone"] is not None,
         each=match["each"] is not None,
     )

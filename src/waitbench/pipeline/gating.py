@@ -30,7 +30,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     criteria: tuple[Criterion, ...] = ()
     """Empty without a gate."""
-    most_rounds: int = rule.LOOKS[0]
+    most_rounds: int = rule.INTERIM_LOOKS[0]
     """The rounds of the last interim analysis: see ``last_look``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
@@ -145,13 +145,13 @@ def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Crite
 
 def last_look(most_rounds: int) -> int:
     """The number of rounds at the last interim analysis. Raises ``UsageError`` for too few."""
-    fewest = rule.LOOKS[1]
+    fewest = rule.INTERIM_LOOKS[1]
     if most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
             "about a single scenario."
         )
-    return rule.latest_look(most_rounds)
+    return rule.latest_analysis(most_rounds)
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]

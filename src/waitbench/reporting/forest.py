@@ -52,7 +52,7 @@ label_of: Callable[[MetricResult], str] = attrgetter("revision")
 
 
 def cost_of(result: MetricResult) -> str:
-    return f"dear runs of {result.metric.title}" if result.by_dear_runs else result.metric.title
+    return f"outliers of {result.metric.title}" if result.by_outliers else result.metric.title
 
 
 def before_of(result: MetricResult) -> str:
@@ -72,14 +72,14 @@ def _sides(result: MetricResult) -> list[str]:
 
 def has_ratio(result: MetricResult) -> bool:
     """Whether both sides lie above the resolution, so that their ratio means anything."""
-    is_bound = result.ratio is not None and result.ratio.is_bound and not result.floor
+    is_bound = result.ratio is not None and result.ratio.is_bound and not result.allowance
     return not is_bound and result.why_not != BELOW_RESOLUTION
 
 
 def change_of(result: MetricResult) -> str:
     """The ratio as a change, or why there is none."""
-    if result.by_dear_runs and result.dear is not None:
-        return f"{result.dear.candidate} of {result.dear.pairs}"
+    if result.by_outliers and result.outliers is not None:
+        return f"{result.outliers.candidate} of {result.outliers.pairs}"
     if result.is_alone:
         return ""
     if not has_ratio(result):
@@ -89,7 +89,7 @@ def change_of(result: MetricResult) -> str:
     if result.limit is not None:
         return format_of_limit(result.limit, result.ratio.value)
     ratio = result.ratio.value
-    change = f"{format_share(ratio)} of allowed" if result.floor else format_change(ratio)
+    change = f"{format_share(ratio)} of allowed" if result.allowance else format_change(ratio)
     return f"{'at least ' * result.at_least}{change}"
 
 
@@ -103,7 +103,7 @@ def interval_of(result: MetricResult) -> str:
     if not has_ratio(result):
         return NOTHING
     if result.ratio is not None:
-        certain = format_shares(result.ratio) if result.floor else format_range(result.ratio)
+        certain = format_shares(result.ratio) if result.allowance else format_range(result.ratio)
         return certain or (NOTHING if result.criterion else TOO_FEW)
     if result.verdict is Verdict.INCONCLUSIVE:
         # Before the first interim analysis of a question.
@@ -112,12 +112,12 @@ def interval_of(result: MetricResult) -> str:
 
 
 def _counted(result: MetricResult) -> str:
-    """Counts in place of bounds: of runs that were dear, or that missed a time limit."""
+    """Counts in place of bounds: of outliers, or of runs that missed a time limit."""
     if missed := result.missed:
         candidate, baseline = (it + missed.both for it in (missed.candidate, missed.baseline))
         beside = "" if result.limit else f", baseline {baseline}"
         return f"{candidate} of {missed.pairs}{beside}"
-    return f"baseline {result.dear.baseline}" if result.by_dear_runs and result.dear else ""
+    return f"baseline {result.outliers.baseline}" if result.by_outliers and result.outliers else ""
 
 
 def allowed_of(result: MetricResult) -> str:
@@ -125,8 +125,8 @@ def allowed_of(result: MetricResult) -> str:
         return ""
     if result.limit is not None:
         return f"at most {format_of_limit(result.limit, 1.0)}"
-    floor = f" + {format_limit(result.floor, result.metric)}" if result.floor else ""
-    return f"+{result.margin * 100:g} %{floor}"
+    allowance = f" + {format_limit(result.allowance, result.metric)}" if result.allowance else ""
+    return f"+{result.margin * 100:g} %{allowance}"
 
 
 Figure = Callable[[MetricResult], str]
@@ -165,7 +165,7 @@ def dot_of(result: MetricResult) -> Dot | None:
     if ratio is None or not has_ratio(result):
         return None
     band = (1 / most, most)
-    if result.criterion and result.floor:
+    if result.criterion and result.allowance:
         # The ratio is to the limit already.
         band = (0.0, 1.0)
     elif result.criterion:

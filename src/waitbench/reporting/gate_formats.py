@@ -15,14 +15,15 @@ from waitbench.reporting.answer import Findings, answer, details
 from waitbench.reporting.verdict_symbols import BROKEN
 from waitbench.system.streams import printable
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Of ``verdict.json``."""
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
 """Kinds of notes that keep a gate from a pass without a question."""
 _EXPLANATION = (
-    "Lower bounds hold for all questions and all looks together, upper ones for all looks, each "
-    f"with {ALPHA * 100:g} % error. With a floor, a ratio is to the most that is allowed."
+    "Lower bounds hold for all questions and interim analyses together, upper ones for all "
+    f"analyses, each with {ALPHA * 100:g} % error. With an allowance, a ratio is to the most that "
+    "is allowed."
 )
 
 

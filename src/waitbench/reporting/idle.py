@@ -70,7 +70,7 @@ def tables(
 def side_by_side(
     costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
 ) -> Table:
-    """The dearest first, failed workers last: a column for each figure that any has."""
+    """The costliest first, failed workers last: a column for each figure that any has."""
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     known = [cost for *_, cost in rows]
     windows = sorted(cost.window_s for cost in known if cost and cost.window_s)

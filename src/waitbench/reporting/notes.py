@@ -35,7 +35,7 @@ SAME_BUILD = "same-build"
 DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
-COUNTED_DEARLY_S = 10e-6
+COSTLY_COUNTING_S = 10e-6
 """CPU a wake-up: counting adds a third to 2.4 µs, a tenth to 24: docs/trials/counting-cost.txt."""
 _NEXT_TO_NOTHING_S = 5e-5
 """A smaller difference of lateness has no line."""
@@ -250,12 +250,12 @@ def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -
     if left := [run.left for run in runs if run.left]:
         text = f": in {len(left)} of {len(runs)} runs its command ended and left {left[-1]}"
         lines.append(("left", text, len(left)))
-    if any(_is_counted_dearly(it, label) for it in comparisons):
+    if any(_is_costly_to_count(it, label) for it in comparisons):
         text = (
-            f" wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being counted may "
-            "raise its CPU by a third"
+            f" wakes up for less than {COSTLY_COUNTING_S * 1e6:.0f} µs at a time: being counted "
+            "may raise its CPU by a third"
         )
-        lines.append(("counted-dearly", text, 0))
+        lines.append(("costly-counting", text, 0))
     twin = comparisons[0].record.identical_to(label)
     if twin is not None:
         why = "any difference is chance"
@@ -266,12 +266,12 @@ def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -
         yield _note(kind, f"{label}{text}", revision=label, count=count)
 
 
-def _is_counted_dearly(comparison: Comparison, label: str) -> bool:
+def _is_costly_to_count(comparison: Comparison, label: str) -> bool:
     means, runs = comparison.means(label), comparison.record.of(label)
     if any(BY_PROC in run.marks for run in runs) or not {"idle", "wakeups"} <= means.keys():
         return False
     idle_s, wakeups = means["idle"].value, means["wakeups"].value
-    return 0 < idle_s < COUNTED_DEARLY_S * wakeups
+    return 0 < idle_s < COSTLY_COUNTING_S * wakeups
 
 
 def machine_name(machine: Mapping[str, object]) -> str:
@@ -387,10 +387,10 @@ def _why_open(answer: Judgement) -> str:
         # A caution of its own counts all disturbed rounds.
         return ""
     # A ratio to a limit is a share, as one to an allowance is.
-    is_share = bool(answer.limit or answer.floor)
+    is_share = bool(answer.limit or answer.allowance)
     reasons = [answer.why_given_up or ""]
     most = 1 if is_share else 1 + answer.margin
-    ratio, dear = answer.ratio, answer.dear
+    ratio, outliers = answer.ratio, answer.outliers
     is_within = ratio is not None and ratio.value < most
     if is_within and answer.means is not None:
         means = answer.means
@@ -399,10 +399,11 @@ def _why_open(answer: Judgement) -> str:
     elif is_within and answer.apart and len(answer.scenarios) > 1:
         place = answer.scenarios[answer.apart[0]]
         reasons.append(f"{place} by itself seems to cost much more")
-    elif ratio and ratio.high is not None and ratio.high < most and dear is not None:
+    elif ratio and ratio.high is not None and ratio.high < most and outliers is not None:
+        count, pairs = outliers.candidate, outliers.pairs
         reasons.append(
-            f"{dear.candidate} of {dear.pairs} runs cost more than twice what is usually allowed"
-            if dear.candidate
-            else f"{dear.pairs} runs are too few to rule out rare ones that cost more"
+            f"{count} of {pairs} runs cost more than twice what is usually allowed"
+            if count
+            else f"{pairs} runs are too few to rule out rare ones that cost more"
         )
     return "; ".join(filter(None, reasons))
