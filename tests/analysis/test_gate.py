@@ -49,7 +49,7 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
         for name in names
     ))  # fmt: skip
     assert not fixed.failures
-    assert not fixed.of(Verdict.INCONCLUSIVE)
+    assert not fixed.answers(Verdict.INCONCLUSIVE)
     excused = {j.criterion.metric.name for j in fixed.judgements if j.verdict is Verdict.EXPLAINED}
     assert excused == {"wakeups", "syscalls", "idle-system"}
     undone = defaults(*(
@@ -211,7 +211,7 @@ def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
 def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() -> None:
     base = rounds(1, 0.5)
     verdict = gate.conclude([record_of(base, base), crashing()], [CPU])
-    (judgement,) = verdict.of(Verdict.NOT_MEASURED)
+    (judgement,) = verdict.answers(Verdict.NOT_MEASURED)
     assert judgement.scenario == "2 scenarios together"
 
 
@@ -221,7 +221,7 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     each = parse(["cpu:10%,each"], METRICS)
     verdict = gate.conclude([risen, crashing()], each)
     assert verdict.exit_code is ExitCode.REGRESSION
-    assert len(verdict.of(Verdict.NOT_MEASURED)) == 1
+    assert len(verdict.answers(Verdict.NOT_MEASURED)) == 1
 
 
 @pytest.mark.parametrize(

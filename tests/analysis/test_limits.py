@@ -30,10 +30,10 @@ def judge(shares: Sequence[float]) -> RuleResult:
     return limits.judge(pairs, alpha=rule.ALPHA_FAIL)
 
 
-def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict]:
+def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict | None]:
     """The answers of so many gates, each as of the first look that has one."""
     random = np.random.default_rng(11)
-    counts = Counter[Verdict]()
+    counts = Counter[Verdict | None]()
     for _ in range(count):
         shares = np.ravel(draw(random)).tolist()
         looked = [judge(shares[:look]).verdict for look in INTERIM_LOOKS]

@@ -37,7 +37,7 @@ def test_memory_that_grows_while_a_worker_waits_fails_its_gate(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
-def test_dear_runs_are_not_repeated_away_by_what_they_leave_behind(
+def test_outliers_are_not_repeated_away_by_what_they_leave_behind(
     share: float, tmp_path: Path
 ) -> None:
     result = gates_of(tmp_path, Behaviour(share=share, burns_at_its_end_s=3.0, leaves_s=1.5), 5)

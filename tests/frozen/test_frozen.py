@@ -150,7 +150,7 @@ VERDICTS = verdicts()
 @pytest.mark.parametrize("name", VERDICTS)
 def test_the_results_and_notes_of_a_verdict(name: str) -> None:
     verdict = VERDICTS[name]
-    said = json.dumps(gate_formats.plain(findings((), verdict), verdict), indent=1)
+    said = json.dumps(gate_formats.as_json(findings((), verdict), verdict), indent=1)
     check(f"gate/{name}.json", f"{said}\n")
 
 
@@ -178,4 +178,4 @@ def test_a_search_in_each_form(case: str) -> None:
     shown = lines_of(lambda to: print_answer(bisection.answer(found), to))
     check(f"bisection/{name}-80.txt", "\n".join([*shown, ""]))
     check(f"bisection/{name}.md", markdown.render_answer(bisection.answer(found)))
-    check(f"bisection/{name}.json", json.dumps(bisection.plain(found), indent=1) + "\n")
+    check(f"bisection/{name}.json", json.dumps(bisection.as_json(found), indent=1) + "\n")

@@ -16,7 +16,7 @@ HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
 
 
 def bars_of(*records: Record) -> Bars:
-    return bars.of([*map(statistics.compare, records)], "5 rounds")
+    return bars.compose([*map(statistics.compare, records)], "5 rounds")
 
 
 def texts(shown: Bars, row: int = 0) -> list[list[str]]:
@@ -37,7 +37,7 @@ def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> Non
     runs = [times(real, 1, 1) for real in (2, 4, 9)]
     record = make_record({"old": runs, "new": runs[:2], "more": runs})
     comparison = statistics.compare(record)
-    (cell, *_) = bars.of([comparison]).rows[0].cells
+    (cell, *_) = bars.compose([comparison]).rows[0].cells
     assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
     (beside,) = (it for it in comparison.figures["more"] if it.metric.name == "real")
     assert beside.before is not None

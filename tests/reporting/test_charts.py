@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from msgspec import structs
 
 from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
@@ -81,9 +82,9 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
 
 def test_the_middle_of_a_gate_is_the_limit_of_every_row() -> None:
     answer = failing().judgements[0]
-    criterion = replace(answer.criterion, margin=0.25)
+    criterion = structs.replace(answer.criterion, margin=0.25)
     answer = replace(answer, criterion=criterion, ratio=Estimate(1.5, 1.4, 1.6, 8))
-    axes = gate(answer, replace(answer, criterion=replace(criterion, allowance=0.1)))
+    axes = gate(answer, replace(answer, criterion=structs.replace(criterion, allowance=0.1)))
     assert [text.get_text() for text in axes.get_xticklabels()] == ["÷2", "limit", "×2"]
     dots = [xs(line)[0] for line in axes.lines if line.get_marker() == "o"]
     assert dots == [1.5 / 1.25, 1.5]
@@ -97,7 +98,7 @@ def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
     runs = {"old": [times(5, 4, 2), times(7, 4, 2)], "new": [times(3, 0.2, 0.1)] * 2}
     name = "partitioned-heavy-map-with-an-extremely-long-name"
     short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario=name)
-    shown = bars.of([compared(runs), statistics.compare(short)])
+    shown = bars.compose([compared(runs), statistics.compare(short)])
     figure = bar_chart.draw(shown)
     figure.draw_without_rendering()
     axes = axes_of(figure)
@@ -176,7 +177,7 @@ def drawn(labels: list[str]) -> list[Figure]:
     ratios = comparison.results
     rows = tabulate("", ratios, COLUMNS, axis=axis_of(ratios))
     scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
-    shown = bars.of([comparison], "5 rounds")
+    shown = bars.compose([comparison], "5 rounds")
     return [bar_chart.draw(shown), *map(forest.draw, (rows, *scan.tables(scanned)))]
 
 

@@ -18,7 +18,7 @@ from waitbench.model.verdicts import GateOutcome
 from waitbench.reporting.answer import answer, findings
 from waitbench.reporting.console import make_console, print_answer
 from waitbench.reporting.document import Heading, Table
-from waitbench.reporting.gate_formats import junit, plain, rendered
+from waitbench.reporting.gate_formats import as_json, junit, rendered
 from waitbench.reporting.markdown import render_answer, render_table
 from waitbench.system.streams import printable
 
@@ -44,7 +44,7 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
             verdict.outcome,
             findings((), verdict),
         )
-        data = plain(all_findings, verdict)
+        data = as_json(all_findings, verdict)
         assert (data["outcome"], data["exit_code"]) == (outcome.value, int(verdict.exit_code))
         suite = ElementTree.fromstring(junit(all_findings, verdict))
         bad = int(suite.get("failures") or 0) + int(suite.get("errors") or 0)
@@ -66,7 +66,7 @@ def test_markdown_has_notes_as_text() -> None:
 
 def test_json_has_the_documented_keys_and_no_others() -> None:
     verdict = failing()
-    data = json.loads(json.dumps(plain(findings((), verdict), verdict)))
+    data = json.loads(json.dumps(as_json(findings((), verdict), verdict)))
     documented = DOCUMENTED.read_text("utf-8")
     for key in (*data, *data["judgements"][0], *data["notes"][0]):
         assert f"`{key}`" in documented, key

@@ -25,7 +25,7 @@ def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> Non
         "waiting, single, partitions 2", "waiting, single, partitions 20"
     ]  # fmt: skip
     assert len(history.titled([short, long, elsewhere])) == 3
-    rows = history.plain([short, elsewhere], STEADY)
+    rows = history.as_json([short, elsewhere], STEADY)
     assert [row["revision"] for row in rows] == ["v1", "v2", "v3"] * 2
     assert len({(row["parameters"]["partitions"], row["machine"]) for row in rows}) == 2
     assert rows[2]["step"]["value"] == pytest.approx(2)

@@ -41,10 +41,12 @@ def differing(record: Record, criteria: Iterable[Criterion]) -> str:
         if criterion.limit or is_of_machine or not criterion.scope.holds(record):
             continue
         for label in record.context.labels[1:]:
-            pairs = _by_kind(record, label, metric)
-            excess = [our - their * (1 + margin) - allowance for of in pairs for their, our in of]
+            in_turn, at_once = _by_kind(record, label, metric)
+            excess = (
+                after - before * (1 + margin) - allowance for before, after in (*in_turn, *at_once)
+            )
             is_harmless = min(excess, default=0.0) > 0
-            if _shift(*pairs, allowance) and not is_harmless:
+            if _shift(in_turn, at_once, allowance) and not is_harmless:
                 return metric.title
     return ""
 
@@ -52,18 +54,20 @@ def differing(record: Record, criteria: Iterable[Criterion]) -> str:
 def understates(record: Record, label: str, metric: Metric) -> bool:
     """Whether a revision costs a multiple, and rounds at once show less: there it lacks CPUs."""
     in_turn, at_once = _by_kind(record, label, metric)
-    is_multiple = min((our / their for their, our in in_turn), default=0.0) > math.exp(_MOST)
+    ratios = (after / before for before, after in in_turn)
+    is_multiple = min(ratios, default=0.0) > math.exp(_MOST)
     return is_multiple and _shift(in_turn, at_once, 0.0) > 0
 
 
 def _by_kind(record: Record, label: str, metric: Metric) -> tuple[Pairs, Pairs]:
     """The pairs of rounds one run at a time, and of those at once."""
-    found: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
-    one_at_a_time, least = alone(record), metric.resolution
-    for number, (their, our) in paired_by_round(record, label, metric).items():
-        if max(their, our) < BEYOND:
-            found[number not in one_at_a_time].append((max(their, least), max(our, least)))
-    return found
+    in_turn, at_once = list[tuple[float, float]](), list[tuple[float, float]]()
+    of_turns = alone(record)
+    for number, costs in paired_by_round(record, label, metric).items():
+        if max(costs) < BEYOND:
+            before, after = (max(cost, metric.resolution) for cost in costs)
+            (in_turn if number in of_turns else at_once).append((before, after))
+    return in_turn, at_once
 
 
 def _shift(in_turn: Pairs, at_once: Pairs, allowance: float) -> float:
@@ -73,12 +77,12 @@ def _shift(in_turn: Pairs, at_once: Pairs, allowance: float) -> float:
     """
     if not in_turn or len(at_once) < _FEWEST:
         return 0.0
-    ours, theirs = (
-        [math.log((our + allowance) / (their + allowance)) for their, our in pairs]
+    logs_in_turn, logs_at_once = (
+        [math.log((after + allowance) / (before + allowance)) for before, after in pairs]
         for pairs in (in_turn, at_once)
     )
-    centre = median(theirs)
-    noise = min(max(_LEAST, 2 * max(abs(log - centre) for log in theirs)), _MOST)
-    shifts = [log - centre for log in ours]
+    centre = median(logs_at_once)
+    noise = min(max(_LEAST, 2 * max(abs(log - centre) for log in logs_at_once)), _MOST)
+    shifts = [log - centre for log in logs_in_turn]
     is_certain = min(shifts) > noise or max(shifts) < -noise
     return median(shifts) if is_certain else 0.0

@@ -26,10 +26,10 @@ class Missed:
     pairs: int
 
     @classmethod
-    def of(cls, pairs: Pairs, within: float) -> Missed | None:
+    def count(cls, pairs: Pairs, within: float) -> Missed | None:
         """Counts the pairs; ``None`` where no side missed the limit."""
         sides = [
-            (theirs >= BEYOND, ours >= BEYOND) for one_round in pairs for theirs, ours in one_round
+            tuple(cost >= BEYOND for cost in pair) for scenarios in pairs for pair in scenarios
         ]
         candidate, baseline, both = map(sides.count, ((False, True), (True, False), (True, True)))
         if not candidate + baseline + both:
@@ -60,8 +60,8 @@ def tied(pairs: Pairs, margin: float, allowance: float) -> Pairs:
     """The pairs, where a candidate's cost in a tie is set to the allowed cost."""
     return tuple(
         tuple(
-            (theirs, theirs * (1 + margin) + allowance if min(theirs, ours) >= BEYOND else ours)
-            for theirs, ours in one_round
+            (before, before * (1 + margin) + allowance if min(before, after) >= BEYOND else after)
+            for before, after in scenarios
         )
-        for one_round in pairs
+        for scenarios in pairs
     )

@@ -52,7 +52,7 @@ class GateVerdict:
     def accepted(self) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.accepted is not None)
 
-    def of(self, verdict: Verdict) -> tuple[Judgement, ...]:
+    def answers(self, verdict: Verdict) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.verdict is verdict)
 
     @property
@@ -60,10 +60,10 @@ class GateVerdict:
         """A certain failure takes precedence over missing data."""
         if self.failures:
             return GateOutcome.FAIL
-        has_lost = any(why == LOST for _, why in self.not_asked)
-        if self.of(Verdict.NOT_MEASURED) or self.failed_runs or has_lost or not self.judgements:
+        is_lacking = self.answers(Verdict.NOT_MEASURED) or not self.judgements
+        if is_lacking or self.failed_runs or any(why == LOST for _, why in self.not_asked):
             return GateOutcome.NOT_MEASURED
-        return GateOutcome.INCONCLUSIVE if self.of(Verdict.INCONCLUSIVE) else GateOutcome.PASS
+        return GateOutcome.INCONCLUSIVE if self.answers(Verdict.INCONCLUSIVE) else GateOutcome.PASS
 
     @property
     def exit_code(self) -> ExitCode:

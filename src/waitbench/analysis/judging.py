@@ -182,7 +182,7 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
     result, cost_result = RuleResult(verdict=verdict, rounds=len(numbers)), None
     analysed = rule.latest_analysis(len(numbers))
     within = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
-    missed = Missed.of(pairs[: analysed or len(pairs)], within)
+    missed = Missed.count(pairs[: analysed or len(pairs)], within)
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
@@ -213,10 +213,10 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
             if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(asked):
                 result = replace(result, verdict=Verdict.EXPLAINED)
         if missed:
-            has_failed = bool(baseline) and missed.chance <= alpha
-            verdict = Verdict.SLOWER if has_failed else result.verdict
+            if baseline and missed.chance <= alpha:
+                result = replace(result, verdict=Verdict.SLOWER)
             # Figures of censored values mean nothing.
-            result = replace(result, verdict=verdict, ratio=None, means=None)
+            result = replace(result, ratio=None, means=None)
     counted = numbers[: result.rounds]
     disturbed = sum(len(record.disturbed_rounds.intersection(counted)) for record in records)
     judged = replace(

@@ -66,7 +66,7 @@ def judge(pairs: Pairs, *, alpha: float) -> RuleResult:
     shares = np.ravel(values / limits)
     low = math.exp(hodges_lehmann(np.log(np.maximum(shares, _NOTHING)), alpha, ALPHA_PASS).low)
     interval, means = hodges_lehmann(shares, alpha, ALPHA_PASS), float(shares.mean())
-    outliers = OutlierCounts.of((shares > OUTLIER).astype(int))
+    outliers = OutlierCounts.count((shares > OUTLIER).astype(int))
     verdict = Verdict.INCONCLUSIVE
     if low > 1:
         verdict = Verdict.SLOWER

@@ -82,10 +82,14 @@ class MetricResult(RuleResult):
         return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
 
     @property
+    def most(self) -> float:
+        """The ratio that is allowed; with an allowance or a limit, ratios are to that already."""
+        return 1.0 if self.allowance or self.limit else 1 + self.margin
+
+    @property
     def headroom(self) -> float:
         """The factor between the upper bound and its limit."""
-        most = 1.0 if self.allowance else 1 + self.margin
-        return most / self.ratio.high if self.ratio and self.ratio.high else 1e9
+        return self.most / self.ratio.high if self.ratio and self.ratio.high else 1e9
 
 
 def with_answers(
@@ -141,7 +145,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-def plain(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
+def as_json(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
     """Results ready for JSON, with the name and unit of their metric."""
     return [
         {

@@ -31,8 +31,9 @@ def by_round(sides: Iterable[tuple[Record, str]], metric: Metric) -> dict[int, t
 
 def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
     """``(baseline, candidate)`` in the rounds of both, by number; censored costs are ``BEYOND``."""
-    theirs, ours = (
+    baseline, candidate = (
         {run.round: cost for run in record.of(side) if (cost := run.cost(metric)) is not None}
         for side in (record.context.labels[0], label)
     )
-    return {number: (theirs[number], ours[number]) for number in sorted(theirs.keys() & ours)}
+    shared = sorted(baseline.keys() & candidate.keys())
+    return {number: (baseline[number], candidate[number]) for number in shared}

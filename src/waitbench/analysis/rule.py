@@ -76,23 +76,23 @@ class OutlierCounts:
     pairs: int
 
     @classmethod
-    def of(cls, sides: NDArray[np.int_]) -> OutlierCounts:
+    def count(cls, sides: NDArray[np.int_]) -> OutlierCounts:
         """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
-        ours, theirs = int((sides > 0).sum()), int((sides < 0).sum())
-        return cls(candidate=ours, baseline=theirs, pairs=sides.size)
+        candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
+        return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
 
     def chance_of_so_few(self, more: float) -> float:
         """The chance of so few, if the candidate's were more frequent by ``more``.
 
         T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
         """
-        n, ours, theirs = self.pairs, self.candidate, self.baseline
+        n, candidate, baseline = self.pairs, self.candidate, self.baseline
         # The likeliest rate of the baseline, given the difference.
-        linear = (2 * n - ours + theirs) * more - ours - theirs
-        root = math.sqrt(linear**2 + 8 * n * theirs * more * (1 - more))
+        linear = (2 * n - candidate + baseline) * more - candidate - baseline
+        root = math.sqrt(linear**2 + 8 * n * baseline * more * (1 - more))
         rate = (root - linear) / (4 * n)
         deviation = math.sqrt(n * (2 * rate + more * (1 - more)))
-        return NormalDist().cdf((ours - theirs - n * more) / deviation)
+        return NormalDist().cdf((candidate - baseline - n * more) / deviation)
 
 
 def chance_of_heads(heads: int, tosses: int) -> float:
@@ -154,7 +154,7 @@ def judge(
     # the baseline's own runs differ.
     limit = OUTLIER * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
-    outliers = OutlierCounts.of(sides)
+    outliers = OutlierCounts.count(sides)
     chance = chance_of_heads(outliers.candidate, outliers.candidate + outliers.baseline)
     has_more_outliers = len(pairs) == INTERIM_LOOKS[-1] and chance <= outlier_alpha
     interval = hodges_lehmann(logs, alpha, ALPHA_PASS)
@@ -173,7 +173,7 @@ def judge(
         index
         for index, scenario in enumerate(logs.T)
         if hodges_lehmann(scenario, 0.0, 0.0).centre > math.log(max_excess)
-        or OutlierCounts.of(sides[:, index]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
+        or OutlierCounts.count(sides[:, index]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
         or added[index] > OUTLIER_SHARE_ANYWHERE
     ]
     rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE

@@ -124,7 +124,7 @@ def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDE
 
 def log_ratios(pairs: Sequence[tuple[float, float]], resolution: float) -> list[float]:
     """The logarithms of candidate to baseline; lower values count as the resolution."""
-    return [math.log(max(ours, resolution) / max(theirs, resolution)) for theirs, ours in pairs]
+    return [math.log(max(after, resolution) / max(before, resolution)) for before, after in pairs]
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
@@ -182,13 +182,12 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         metric, is_judged = BY_NAME.get(name, metrics.get(name)), name == judged_by and not is_alone
         if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
             continue
-        theirs, ours = sides.get(name, ([], []))
-        before, after = (mean(side) if side else None for side in (theirs, ours))
+        costs = sides.get(name, ([], []))
+        before, after = (mean(side) if side else None for side in costs)
         ratio, why_not = None, ""
         if name in compared:
-            pairs = list(zip(theirs, ours, strict=True))
-            ratio = _ratio(pairs, metric, error * parts.get(name, 1.0))
-            is_little = max(map(fmean, (theirs, ours))) < metric.resolution
+            ratio = _ratio([*zip(*costs, strict=True)], metric, error * parts.get(name, 1.0))
+            is_little = max(map(fmean, costs)) < metric.resolution
             why_not = BELOW_RESOLUTION if is_little else ""
         elif lacking.get(name):
             why_not = lacking[name]
@@ -234,14 +233,14 @@ def both_sides(record: Record, label: str, metric: Metric) -> tuple[list[float],
     Means of other rounds could contradict the ratio. A side with an incomplete run has no costs:
     the missing ones may have been the slow ones.
     """
-    theirs, ours = (
+    baseline, candidate = (
         {}
         if any(metric.key in run.incomplete for run in record.of(side))
         else {number: cost for number, (cost,) in by_round([(record, side)], metric).items()}
         for side in (record.context.labels[0], label)
     )
-    rounds = theirs.keys() & ours.keys() or theirs.keys() or ours.keys()
+    rounds = baseline.keys() & candidate.keys() or baseline.keys() or candidate.keys()
     if at_once.understates(record, label, metric):
         rounds = set(rounds) & at_once.alone(record)
-    before, after = ([side[it] for it in side if it in rounds] for side in (theirs, ours))
+    before, after = ([side[it] for it in side if it in rounds] for side in (baseline, candidate))
     return before, after

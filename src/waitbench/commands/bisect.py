@@ -262,7 +262,7 @@ class BisectRun:
 
     def _save(self) -> None:
         """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
-        formats.write(self.folder, KIND, bisection.plain(self._searched()))
+        formats.write(self.folder, KIND, bisection.as_json(self._searched()))
 
     def _searched(self) -> Searched:
         return Searched(

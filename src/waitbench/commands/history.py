@@ -67,7 +67,7 @@ def history(
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
     trends = analysis.trends(sessions, name)
     if as_json:
-        print(json.dumps(reporting.plain(trends, followed), indent=2))
+        print(json.dumps(reporting.as_json(trends, followed), indent=2))
     else:
         for title, trend in reporting.titled(trends).items():
             print_tables([reporting.table(trend, title, followed, _NEWEST)], make_console())

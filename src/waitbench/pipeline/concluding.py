@@ -130,15 +130,15 @@ def _say_what_is_left(contents: Contents, output: Output) -> None:
     )
 
 
-def plain(known: Findings) -> dict[str, Any]:
+def as_json(known: Findings) -> dict[str, Any]:
     """All results, notes and scans, and the verdict, for ``--json``."""
     data: dict[str, Any] = {
-        "results": results.plain(known.results),
+        "results": results.as_json(known.results),
         "notes": msgspec.to_builtins(known.notes),
-        "scans": scan.plain(known.scanned),
+        "scans": scan.as_json(known.scanned),
     }
     if known.verdict is not None:
-        data["verdict"] = gate_formats.plain(known, known.verdict)
+        data["verdict"] = gate_formats.as_json(known, known.verdict)
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
@@ -146,7 +146,7 @@ def say(known: Findings, output: Output, *, has_charts: bool = False) -> None:
     """Prints all tables, then the answer; only the answer if quiet; or everything as JSON."""
     if output.as_json:
         # Never coloured, whatever the terminal claims.
-        print(json.dumps(plain(known), indent=2))
+        print(json.dumps(as_json(known), indent=2))
         return
     console = output.answers
     if not output.quiet:
@@ -193,7 +193,7 @@ def publish(known: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -
     """
     rendered = "\n".join((gate_formats.rendered(known), *map(render_table, more)))
     junit = gate_formats.junit(known, verdict)
-    formats.write(known.folder, VERDICT_NAME, gate_formats.plain(known, verdict))
+    formats.write(known.folder, VERDICT_NAME, gate_formats.as_json(known, verdict))
     files.write_text(known.folder / f"{VERDICT_NAME}.xml", junit)
     publish_markdown(rendered, known.folder / f"{VERDICT_NAME}.md")
 

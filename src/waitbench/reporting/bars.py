@@ -22,7 +22,7 @@ _OF_WAITING: _Columns = (
 """Of workers that run until they are stopped: the time that they run means nothing."""
 
 
-def of(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
+def compose(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
     waits = any(MEMORY in comparison.record.metrics for comparison in comparisons)
     labels = tuple(comparisons[0].figures) if comparisons else ()
     headings: list[str] = []

@@ -163,7 +163,7 @@ class Steps(Log):
         self.say(f"{is_open}{ratios if step.changes else 'too few rounds'}")
 
 
-def plain(searched: Searched) -> dict[str, Any]:
+def as_json(searched: Searched) -> dict[str, Any]:
     first = searched.searches[0]
     return {
         "good": first.labels[0],

@@ -96,7 +96,7 @@ class Axis:
 
 
 def _reach(ratio: Estimate) -> float:
-    """How far from 1 a ratio and its interval go, as a factor."""
+    """The factor between 1 and the far end of a ratio's interval."""
     reach = factor_of(ratio.value)
     widest = max([reach, *(factor_of(end) for end in (ratio.low, ratio.high) if end)])
     return reach if ratio.is_bound or widest > reach * _VAGUE else widest

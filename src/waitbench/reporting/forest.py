@@ -161,15 +161,12 @@ def columns_of(labels: Sequence[str]) -> Columns:
 
 def dot_of(result: MetricResult) -> Dot | None:
     """A ratio, or how far it is from the limit of a gate."""
-    ratio, most = result.ratio, 1 + result.margin
+    ratio, most = result.ratio, result.most
     if ratio is None or not has_ratio(result):
         return None
     band = (1 / most, most)
-    if result.criterion and result.allowance:
-        # The ratio is to the limit already.
-        band = (0.0, 1.0)
-    elif result.criterion:
-        band = (1 / most, 1.0)
+    if result.criterion:
+        band = (0.0 if result.allowance else 1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
     is_open, style = result.verdict is Verdict.INCONCLUSIVE, MARK_STYLES.get(mark_of(result), "")

@@ -27,7 +27,7 @@ _EXPLANATION = (
 )
 
 
-def plain(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
+def as_json(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
     """The content of ``verdict.json`` and ``--json``; see docs/verdict.md."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -35,7 +35,7 @@ def plain(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "exit_code": int(verdict.exit_code),
         "error": ALPHA,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
-        "judgements": results.plain(findings.judgements),
+        "judgements": results.as_json(findings.judgements),
         "notes": msgspec.to_builtins(findings.notes),
     }
 

@@ -83,7 +83,7 @@ def _parameters(trend: Trend) -> dict[str, Any]:
     return {**trend.series.as_mapping, "on": trend.machine}
 
 
-def plain(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
+def as_json(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
     """A row for each revision of each trend, for JSON; ``step`` is its change point."""
     return [
         {

@@ -110,7 +110,7 @@ def _mark(group: Sequence[MetricResult]) -> str:
 
 
 def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
-    """Where one cost rose or fell, with the largest change, and where nothing changed."""
+    """The scenarios where a cost rose, fell or stayed the same, with the largest change."""
     if len(group) == 1:
         return _single(group[0])
     parts: list[str] = []
@@ -314,7 +314,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
                 kind, text, level, scenario=answer.scenario, revision=answer.revision,
                 criterion=str(answer.criterion), count=answer.rounds,
             )  # fmt: skip
-    if verdict.failures and (left := verdict.of(Verdict.INCONCLUSIVE)):
+    if verdict.failures and (left := verdict.answers(Verdict.INCONCLUSIVE)):
         text = (
             f"{len(left)} of {total} questions have no certain answer: little more is measured of "
             "a candidate that has failed"
@@ -343,7 +343,7 @@ def _headline(verdict: GateVerdict) -> str:
             return format_count(len(answers), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
     runs = sum(it.count for it in verdict.failed_runs)
-    left, lacking = verdict.of(Verdict.INCONCLUSIVE), verdict.of(Verdict.NOT_MEASURED)
+    left, lacking = verdict.answers(Verdict.INCONCLUSIVE), verdict.answers(Verdict.NOT_MEASURED)
     lost = [place for place, why in verdict.not_asked if why == LOST]
     reasons = [
         f"{len(left)} of {questions} open" if left else "",
@@ -388,8 +388,7 @@ def _why_open(answer: Judgement) -> str:
         return ""
     # A ratio to a limit is a share, as one to an allowance is.
     is_share = bool(answer.limit or answer.allowance)
-    reasons = [answer.why_given_up or ""]
-    most = 1 if is_share else 1 + answer.margin
+    reasons, most = [answer.why_given_up or ""], answer.most
     ratio, outliers = answer.ratio, answer.outliers
     is_within = ratio is not None and ratio.value < most
     if is_within and answer.means is not None:

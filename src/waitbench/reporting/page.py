@@ -55,7 +55,7 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=findings.shown,
-        bars=bars.of(findings.comparisons),
+        bars=bars.compose(findings.comparisons),
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
     )

@@ -120,7 +120,7 @@ def _after(curve: Curve) -> str:
     )
 
 
-def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
+def as_json(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
     """Scans ready for JSON, with costs in cores."""
     return [asdict(each) for each in scanned]
 

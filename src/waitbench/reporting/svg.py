@@ -66,5 +66,5 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
 
 
 def _percent(axis: Axis, ratio: float) -> str:
-    """Where a ratio lies from the left; at the edge, if it lies beyond."""
+    """The position of a ratio from the left; the edge if it lies beyond."""
     return f"{axis.place(axis.clipped(ratio)):.1%}"

@@ -1,4 +1,4 @@
-"""Where revisions wait and work -> a table of wake-ups and CPU, and a flame graph."""
+"""Places where revisions wait and work -> a table of wake-ups and CPU, and a flame graph."""
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter

@@ -7,10 +7,10 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from waitbench.analysis.results import by_urgency
-from waitbench.reporting import bars, scan
+from waitbench.reporting import scan
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.charts import bars as bar_chart
-from waitbench.reporting.charts import forest
+from waitbench.reporting.bars import compose
+from waitbench.reporting.charts import bars, forest
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
@@ -28,9 +28,9 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
-    costs_of_runs = bars.of(findings.comparisons, findings.basis)
+    costs_of_runs = compose(findings.comparisons, findings.basis)
     if costs_of_runs.headings:
-        figures["costs"] = bar_chart.draw(costs_of_runs)
+        figures["costs"] = bars.draw(costs_of_runs)
     if any(result.ratio is not None for result in findings.main):
         figures["overview"] = forest.draw(costs(findings, findings.main, findings.title))
     if findings.judgements:
