@@ -232,8 +232,9 @@ def test_what_cannot_be_looked_at_is_a_sentence(
 ) -> None:
     with pytest.raises(UsageError, match="no process 999999999 that"):
         running.find("999999999")
-    with pytest.raises(UsageError, match=r"neither a PID nor a cgroup's folder"):
-        running.find(str(tmp_path))
+    for target_name in (str(tmp_path), "9" * 5000):
+        with pytest.raises(UsageError, match=r"neither a PID nor a cgroup's folder"):
+            running.find(target_name)
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
         running.find(str(tmp_path))

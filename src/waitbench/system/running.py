@@ -18,12 +18,13 @@ from pathlib import Path
 
 from waitbench.model.errors import UsageError
 from waitbench.model.why import WAKEUP_COST_S
-from waitbench.system import tasks, trees
+from waitbench.system import files, tasks, trees
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.instruments import find_instruments
 from waitbench.system.tasks import Thread
 
 _PROCESSES = "cgroup.procs"
+_MOST_DIGITS = 20
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 """Of a thread with its descendants, and of the thread alone."""
 
@@ -67,12 +68,12 @@ def find(target: str) -> set[int]:
     """The processes of a cgroup's folder, or a PID with its descendants. Raises ``UsageError``."""
     if not tasks.is_possible():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
-    if target.isdecimal():
+    if target.isdecimal() and len(target) < _MOST_DIGITS:
         pid = int(target)
         if pid not in trees.all_processes():
             raise UsageError(f"There is no process {pid} that this user may see.")
         pids = {pid, *trees.below(pid)}
-    elif (Path(target) / _PROCESSES).is_file():
+    elif files.is_file(Path(target) / _PROCESSES):
         texts = []
         for path in Path(target).rglob(_PROCESSES):
             with suppress(OSError):  # it is gone, or a threaded cgroup
