@@ -3,7 +3,7 @@
 import math
 import re
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -219,19 +219,15 @@ class Session:
         Of any if two scenarios failed alike to become ready: all others would wait in vain.
         """
         records = self.records.values()
-        failed = Counter(
-            why
+        waited = {
+            (it.scenario, match[0])
             for it in records
-            for why in {
-                match[0]
-                for outcome in it.outcomes[it.outcomes_before :]
-                for match in [_NOT_READY.match(outcome.message)]
-                if match and outcome.label == label
-            }
-        )
-        is_never_ready = max(failed.values(), default=0) > 1
-        is_never_ready = is_never_ready and not any(it.of(label) for it in records)
-        return is_never_ready or record.why_given_up(label) is not None
+            for outcome in it.outcomes[it.outcomes_before :]
+            if (match := _NOT_READY.match(outcome.message)) and outcome.label == label
+        }
+        is_never_ready = len(waited) > len({why for _, why in waited})
+        has_run = any(it.of(label) for it in records)
+        return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
