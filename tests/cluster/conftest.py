@@ -79,7 +79,7 @@ class Cluster:
 
 def _is_share(process: psutil.Process) -> bool:
     try:
-        return any("share_with_standin" in word for word in process.cmdline())
+        return any("shard_with_standin" in word for word in process.cmdline())
     except psutil.Error:  # it has ended
         return False
 

@@ -7,6 +7,6 @@ from waitbench.cluster import on_worker
 from waitbench.system import installation
 from waitbench.system.places import ROOT
 
-on_worker.PROGRAM = (sys.executable, str(ROOT / "tests" / "cluster" / "share_with_standin.py"))
+on_worker.PROGRAM = (sys.executable, str(ROOT / "tests" / "cluster" / "shard_with_standin.py"))
 if os.environ.get("BENCH_TEST_VERSION"):
     installation.VERSION = os.environ["BENCH_TEST_VERSION"]

@@ -15,7 +15,7 @@ from tests.cluster.conftest import Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare
 from tests.waiting import until
-from waitbench.cluster.on_dask import SHARES
+from waitbench.cluster.on_dask import SHARDS
 from waitbench.model.record import Record
 from waitbench.store import comparisons
 
@@ -43,7 +43,7 @@ def runs_of(record: Record) -> list[tuple[str, int]]:
 
 
 def shares_in(results: Path) -> list[Path]:
-    return [path for path in (results / SHARES).glob("*") if path.name.isdigit()]
+    return [path for path in (results / SHARDS).glob("*") if path.name.isdigit()]
 
 
 @pytest.mark.smoke
@@ -77,7 +77,7 @@ def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
         for begun in [datetime.fromisoformat(run.started_at)]
     )
     assert all(ended <= begun for (_, ended), (begun, _) in pairwise(spans))
-    assert not (tmp_path / "two" / SHARES).exists()
+    assert not (tmp_path / "two" / SHARDS).exists()
 
 
 def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or_doubled(

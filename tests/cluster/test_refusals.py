@@ -10,7 +10,7 @@ from tests.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare, written
 from tests.waiting import until
-from waitbench.cluster.on_dask import SHARES
+from waitbench.cluster.on_dask import SHARDS
 from waitbench.store import comparisons
 
 QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
@@ -68,7 +68,7 @@ def test_a_scheduler_that_is_gone_ends_it_and_what_is_measured(tmp_path: Path) -
         _, err = comparing.communicate(timeout=60)
         assert (comparing.returncode, "--resume" in err) == (3, True), err
         until(lambda: not share.is_running())
-    assert (results / SHARES).is_dir()
+    assert (results / SHARDS).is_dir()
 
 
 @integration

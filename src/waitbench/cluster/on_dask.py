@@ -4,7 +4,6 @@ This machine validates, builds, judges and reports. A worker runs ``compare --sh
 results are on this disk as soon as it has finished.
 """
 
-import hashlib
 import json
 import logging
 import re
@@ -14,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import distributed
 from msgspec import structs
 
-from waitbench.cluster.on_worker import START, Task, identity, require_same, run_share
+from waitbench.cluster.on_worker import START, Task, identity, require_same, run_shard
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.environments.virtualenvs import Maker
@@ -37,7 +37,7 @@ from waitbench.store import shards
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
-SHARES = ".shares"
+SHARDS = ".shards"
 """The folder, in that of a comparison, of finished shards until they are merged."""
 
 
@@ -66,23 +66,19 @@ def run(
         specs, arguments, sent = _command(valid, options, accepted, output.log)
 
         def measure_into(folder: Path) -> Contents:
-            task = arguments, sent, required
-            for line in _measured(client, valid, task, folder / SHARES):
+            for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
                 if not output.quiet:
                     output.progress.print(line)
             return _merged(valid, specs, folder)
 
         return measure_into
 
+    def has_begun(folder: Path) -> bool:
+        return (folder / SHARDS).is_dir()
+
     with (
         _connected(address, required) as client,
-        comparing.run(
-            request,
-            output,
-            gate,
-            prepare=prepare,
-            resumable=lambda folder: (folder / SHARES).is_dir(),
-        ) as contents,
+        comparing.run(request, output, gate, prepare=prepare, resumable=has_begun) as contents,
     ):
         yield contents
 
@@ -107,9 +103,8 @@ def _command(
     for spec in specs:
         path = None
         if spec.wheel is not None and spec.origin is not Origin.WHEEL:
-            content = spec.wheel.read_bytes()
-            path = f"{hashlib.sha256(content).hexdigest()[:16]}/{spec.wheel.name}"
-            sent[path] = content
+            path = f"{files.sha256(spec.wheel)[:16]}/{spec.wheel.name}"
+            sent[path] = spec.wheel.read_bytes()
         texts.append(revisions.typed(spec.revision, path))
     if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
         options += ["--origin", "mixed"]
@@ -130,32 +125,29 @@ def _measured(
     folder.mkdir(exist_ok=True)
     files.write_text(path, command)
     expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
-    number = len(expected_s)
+    number, kept = len(expected_s), kept_in(folder.parent)
+    shards_of: dict[distributed.Future[Any], Shard] = {}
     # The longest shard is the first, as it decides when all are measured.
-    indices = {
-        f"share-{index}-{uuid.uuid4().hex}": index
-        for index in range(1, number + 1)
-        if not (folder / str(index)).exists()
-    }
-    futures = []
-    for key, index in indices.items():
-        whole = (*arguments, "--shard", f"{index}/{number}"), sent, required
-        futures.append(client.submit(run_share, *whole, key=key, pure=False))
-    for future in distributed.as_completed(futures, loop=client.loop):
-        index = indices[future.key]
-        names = ", ".join(Shard(index=index, number=number).dealt(expected_s).scenarios)
-        kept = kept_in(folder.parent)
+    for index in range(1, number + 1):
+        if not (folder / str(index)).exists():
+            key = f"shard-{index}-{uuid.uuid4().hex}"
+            whole = (*arguments, "--shard", f"{index}/{number}"), sent, required
+            future = client.submit(run_shard, *whole, key=key, pure=False)
+            shards_of[future] = Shard(index=index, number=number).dealt(expected_s)
+    for future in distributed.as_completed(shards_of, loop=client.loop):
+        shard = shards_of[future]
+        names = ", ".join(shard.scenarios)
         with _explained(f"{names}: the share is lost", kept):
             worker, last_words, packed = future.result()
         try:
-            shards.unpack(packed, folder / str(index))
+            shards.unpack(packed, folder / str(shard.index))
         except UsageError as error:
             raise HarnessError(f"{names}, on {worker}: {last_words or error}\n{kept}") from error
         yield f"{names}: measured on {worker}"
 
 
 def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
-    measured = [*(folder / SHARES).glob("*[0-9]")]
+    measured = [*(folder / SHARDS).glob("*[0-9]")]
     whole, records = shards.merge([shards.read(path) for path in measured])
     # As a comparison on this machine would record them: a worker gets a build as a file.
     facts = [
@@ -170,7 +162,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
     )
     records = [structs.replace(record, context=whole) for record in records]
     contents = shards.write(folder, whole, records, measured)
-    files.remove(folder / SHARES)
+    files.remove(folder / SHARDS)
     return contents
 
 

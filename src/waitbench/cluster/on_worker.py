@@ -22,11 +22,11 @@ from waitbench.system import installation, locks
 from waitbench.system.instruments import find_instruments
 from waitbench.system.processes import tail
 
-PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.share_process")
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.shard_process")
 """Starts waitbench so that it ends with this worker; a command follows."""
 START = "dask worker ADDRESS --nthreads 1 --no-nanny"
 Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
-"""The arguments of ``run_share``."""
+"""The arguments of ``run_shard``."""
 _processes: dict[Any, "subprocess.Popen[bytes] | None"] = {}
 """The processes of shards by the key of the task; ``None`` before the start."""
 
@@ -58,7 +58,7 @@ def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
         )
 
 
-def run_share(
+def run_shard(
     arguments: Sequence[str], files: Mapping[str, bytes], required: Mapping[str, str]
 ) -> tuple[str, str, Mapping[str, bytes]]:
     """Runs ``compare`` in a folder that has these files.

@@ -1,4 +1,4 @@
-"""``waitbench.cluster.share_process`` of the stand-in: what a worker of a test starts."""
+"""``waitbench.cluster.shard_process`` of the stand-in: what a worker of a test starts."""
 
 import importlib
 import sys
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 if __name__ == "__main__":
-    from waitbench.cluster.share_process import end_with_stdin
+    from waitbench.cluster.shard_process import end_with_stdin
     from waitbench.system import endings
 
     endings.own_signals()
