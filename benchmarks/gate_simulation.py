@@ -34,12 +34,12 @@ from waitbench.engines import selection
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record
+from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import Measurement, PlannedRun
-from waitbench.model.scenario import Scenario
+from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.gating import Gate, last_look
 from waitbench.pipeline.measuring import Guide
-from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.resuming import go_on
 
 BASE, NEW = "base", "new"
@@ -305,17 +305,17 @@ def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> R
 def _new_records(scenarios: Sequence[Scenario]) -> dict[str, Record]:
     context = Context(
         revisions=tuple(
-            RevisionRecord(label=label, text=label, origin="wheel", engine="bytewax")
+            Revision(label=label, text=label, origin=Origin.WHEEL, engine="bytewax")
             for label in (BASE, NEW)
         ),
-        topology="single",
+        topology=Topology("single"),
         mixed_origins=False,
         hyperfine_version="",
         machine={},
         started_at=AT,
         argv=(),
     )
-    return {scenario.name: new_record(scenario, context) for scenario in scenarios}
+    return {scenario.name: Record(spec=scenario, context=context) for scenario in scenarios}
 
 
 def _metrics_of(planned: PlannedRun) -> Iterator[Metric]:

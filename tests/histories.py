@@ -5,7 +5,7 @@ from pathlib import Path
 from tests import standin
 from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
-from waitbench.model.environment import Interpreter
+from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.revision import Origin, Revision, SearchRange, Source
 from waitbench.system.places import Cache
 
@@ -44,10 +44,12 @@ class Upstream:
         """The subject of the commit of each point."""
         return [point.commit.subject for point in found.points if point.commit]
 
-    def releases(self, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
+    def releases(
+        self, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
+    ) -> SearchRange:
         return candidates.releases(standin.StandIn(), good, bad, python)
 
-    def commits(self, good: Revision, bad: Revision) -> SearchRange:
+    def commits(self, good: EnvironmentSpec, bad: EnvironmentSpec) -> SearchRange:
         repository = Repository(str(self.folder), Cache(self.folder.parent / "cache"))
         return candidates.commits(standin.StandIn(), repository, good, bad)
 
@@ -56,17 +58,15 @@ class Upstream:
         return self.ids[subject]
 
 
-def at(commit: str, label: str = "") -> Revision:
+def at(commit: str, label: str = "") -> EnvironmentSpec:
     """A commit, as a user would have named it."""
-    return Revision(
-        label=label or commit, text=commit, engine="standin", source=Source(Origin.SOURCE, commit)
-    )
+    return _spec(label or commit, commit, Source(Origin.SOURCE, commit))
 
 
-def release(version: str) -> Revision:
-    return Revision(
-        label=f"r{version}",
-        text=f"r{version}",
-        engine="standin",
-        source=Source(Origin.WHEEL, version),
-    )
+def release(version: str) -> EnvironmentSpec:
+    return _spec(f"r{version}", f"r{version}", Source(Origin.WHEEL, version))
+
+
+def _spec(label: str, text: str, source: Source) -> EnvironmentSpec:
+    revision = Revision(label=label, text=text, engine="standin", origin=source.origin)
+    return EnvironmentSpec(revision=revision, source=source)

@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record
+from waitbench.model.revision import Facts, Origin, Revision
 from waitbench.model.run import DISTURBED, Measurement, Outcome
+from waitbench.model.scenario import Scenario, Topology
 
 Runs = Sequence[Mapping[str, float]]
 AT = "2026-01-01T00:00:00+00:00"
@@ -19,17 +20,17 @@ def facts(**changes: Any) -> Facts:
     return replace(Facts(python="3.10.1", package_version="0.0.1"), **changes)
 
 
-def contestant(label: str, **changes: Any) -> RevisionRecord:
+def contestant(label: str, **changes: Any) -> Revision:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
-    made = RevisionRecord(label=label, text=label, engine="standin", origin="wheel", facts=known)
+    made = Revision(label=label, text=label, engine="standin", origin=Origin.WHEEL, facts=known)
     return replace(made, **changes)
 
 
 def context(labels: Sequence[str], **changes: Any) -> Context:
     """The context of a comparison of these labels, the baseline first."""
     made = Context(
-        revisions=tuple(map(contestant, labels)), topology="single", mixed_origins=False,
+        revisions=tuple(map(contestant, labels)), topology=Topology("single"), mixed_origins=False,
         hyperfine_version="1.20.0", machine={"kernel": "Linux"}, started_at=AT, argv=("compare",),
     )  # fmt: skip
     return replace(made, **changes)
@@ -37,8 +38,14 @@ def context(labels: Sequence[str], **changes: Any) -> Context:
 
 def describing(records: Sequence[Record], settings: Mapping[str, object] | None = None) -> Context:
     """The comparison of these scenarios, as it is begun."""
-    facts = tuple(record.facts for record in records)
-    return replace(records[0].context, settings=settings or {}, scenarios=facts)
+    scenarios = tuple(record.spec for record in records)
+    return replace(records[0].context, settings=settings or {}, scenarios=scenarios)
+
+
+def specify(record: Record, **changes: Any) -> Record:
+    """The same record, with changes of its scenario."""
+    record.spec = replace(record.spec, **changes)
+    return record
 
 
 def make_record(
@@ -50,13 +57,8 @@ def make_record(
     **changes: Any,
 ) -> Record:
     """A record with the given metrics: a list of runs for each label, values by key for each."""
-    record = Record(
-        scenario=scenario,
-        parameters={"partitions": 2},
-        context=context(list(runs), **changes),
-        waits=waits,
-        works=works,
-    )
+    spec = Scenario(name=scenario, parameters={"partitions": 2}, waits=waits, works=works)
+    record = Record(spec=spec, context=context(list(runs), **changes))
     for position, (label, values) in enumerate(runs.items()):
         for number, metrics in enumerate(values, 1):
             record.add(measurement(label, number, metrics, position=position))

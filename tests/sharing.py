@@ -11,7 +11,7 @@ from waitbench.store import comparisons
 def part(whole: Path, number: int) -> list[Path]:
     """Parts a folder of results as if so many shares had been measured."""
     contents = comparisons.read(whole)
-    names = [one.scenario for one in contents.comparison.scenarios]
+    names = [scenario.name for scenario in contents.comparison.scenarios]
     folders = []
     for index in range(1, number + 1):
         share = Shard(index=index, number=number).dealt(dict.fromkeys(names, 1.0))

@@ -21,12 +21,12 @@ from waitbench.execution import window
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.metrics import WINDOW, Instruments
+from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline.gating import Gate, last_look
 from waitbench.pipeline.measuring import Guide
-from waitbench.pipeline.preparation import new_record
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
 """Its file, which leaves it to the gate how long the worker is watched."""
@@ -119,7 +119,7 @@ def _gate_of(
     instruments = Instruments(tracepoint=0)
     gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS))
     gate = gate.supported_by(instruments, scenarios)
-    records = {one.name: new_record(one, context(["base", "new"])) for one in scenarios}
+    records = {one.name: Record(spec=one, context=context(["base", "new"])) for one in scenarios}
 
     left_s = [0.0]
 

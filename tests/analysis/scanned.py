@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from tests.records import make_record, times
+from tests.records import make_record, specify, times
 from waitbench.model.record import Record
 from waitbench.model.scan import SILENCE, ScanPoint
 
@@ -25,15 +25,12 @@ def scan_records(costs: Costs, *, rounds: int = 5) -> list[Record]:
 def of_silence(costs: Costs) -> list[Record]:
     """A scan of silences, in which lateness grows by 10 ms for each second."""
     records = scan_records(costs)
-    for place, (value, record) in enumerate(zip(VALUES, records, strict=True)):
-        records[place] = replace(
-            record,
-            scan=ScanPoint(scenario="idle", parameter=SILENCE, value=value),
-            measurements=[
-                replace(run, metrics={**run.metrics, "item_latency_p50": value / 100})
-                for run in record.measurements
-            ],
-        )
+    for value, record in zip(VALUES, records, strict=True):
+        specify(record, scan=ScanPoint(scenario="idle", parameter=SILENCE, value=value))
+        record.measurements = [
+            replace(run, metrics={**run.metrics, "item_latency_p50": value / 100})
+            for run in record.measurements
+        ]
     return records
 
 
@@ -54,4 +51,4 @@ def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:
             )
     record = make_record(runs, scenario=f"idle@partitions={value}")
     point = ScanPoint(scenario="idle", parameter="partitions", value=value)
-    return replace(record, scan=point, parameters={"partitions": value})
+    return specify(record, scan=point, parameters={"partitions": value})

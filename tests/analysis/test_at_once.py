@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec import structs
 
-from tests.records import make_record, measurement
+from tests.records import make_record, measurement, specify
 from waitbench.analysis.at_once import differing, understates
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
@@ -20,7 +20,7 @@ Pair = tuple[float, float]
 def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> Record:
     """A worker's rounds: what the baseline and the candidate cost."""
     record = make_record({"old": [], "new": []})
-    record.metrics = (*METRICS, MEMORY)
+    specify(record, metrics=(*METRICS, MEMORY))
     for number, pair in enumerate((*in_turn, *at_once), 1):
         marks = () if number <= len(in_turn) else (SIDE_BY_SIDE,)
         for label, cost in zip(("old", "new"), pair, strict=True):

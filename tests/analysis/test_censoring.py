@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.records import make_record, measurement
+from tests.records import make_record, measurement, specify
 from waitbench.analysis import gate, rule
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict, incomplete_runs
@@ -157,7 +157,7 @@ def test_a_limit_does_not_hold_for_what_never_answers() -> None:
 def test_a_worker_that_does_not_end_fails_by_that_too() -> None:
     runs = [{"time_cpu_idle": 1.0} for _ in range(18)]
     record = make_record({"base": [], "new": []})
-    record.metrics = (*METRICS, STOP)
+    specify(record, metrics=(*METRICS, STOP))
     for number, values in enumerate(runs, 1):
         lack = {STOP.key: Lack(why="it did not end within 3 s of SIGTERM; killed", more_than=3.0)}
         record.add(measurement("base", number, {**values, STOP.key: 0.01 + number / 1e4}))

@@ -7,11 +7,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.records import contestant, disturb, facts, make_record, released
+from tests.records import contestant, disturb, facts, make_record, released, specify
 from waitbench.analysis.history import commonest, trends, unannounced
 from waitbench.analysis.sessions import Session, entry_of, sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
+from waitbench.model.revision import Origin
 
 STEADY = BY_NAME["idle"].key
 
@@ -29,18 +30,18 @@ def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"text": "v0.2.0", "origin": "wheel"}, "v0.2.0"),
-        ({"text": "base=v0.2.0", "origin": "wheel"}, "v0.2.0"),
+        ({"text": "v0.2.0", "origin": Origin.WHEEL}, "v0.2.0"),
+        ({"text": "base=v0.2.0", "origin": Origin.WHEEL}, "v0.2.0"),
         # The same wheel: the index knows it by all of its numbers.
-        ({"text": "v0.2", "origin": "wheel"}, "v0.2.0"),
-        ({"text": "v0.2.0.0", "origin": "wheel"}, "v0.2.0"),
+        ({"text": "v0.2", "origin": Origin.WHEEL}, "v0.2.0"),
+        ({"text": "v0.2.0.0", "origin": Origin.WHEEL}, "v0.2.0"),
         # The same release, built here: its ratios within a session tell the same.
-        ({"text": "base=0.2.0", "origin": "source", "commit": "a" * 40}, "v0.2.0"),
-        ({"text": "main", "origin": "source", "commit": "a" * 40}, "a" * 10),
+        ({"text": "base=0.2.0", "origin": Origin.SOURCE, "commit": "a" * 40}, "v0.2.0"),
+        ({"text": "main", "origin": Origin.SOURCE, "commit": "a" * 40}, "a" * 10),
         # Anybody may have changed these.
-        ({"text": "./x.whl", "origin": "file"}, None),
-        ({"text": "./checkout", "origin": "checkout", "commit": "a" * 40}, None),
-        ({"text": "v0.2.0", "origin": "wheel", "facts": None}, None),
+        ({"text": "./x.whl", "origin": Origin.FILE}, None),
+        ({"text": "./checkout", "origin": Origin.CHECKOUT, "commit": "a" * 40}, None),
+        ({"text": "v0.2.0", "origin": Origin.WHEEL, "facts": None}, None),
     ],
 )
 def test_revisions_are_recognised_by_release_or_commit(
@@ -55,8 +56,8 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     dates = ["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z", None]
     built = [
         contestant(
-            f"{number}", text="main", origin="source", commit=f"{number}" * 40, commit_date=date,
-            facts=facts(package_version="0.2.0"),
+            f"{number}", text="main", origin=Origin.SOURCE, commit=f"{number}" * 40,
+            commit_date=date, facts=facts(package_version="0.2.0"),
         )
         for number, date in enumerate(dates)
     ]  # fmt: skip
@@ -136,7 +137,7 @@ def test_builds_of_different_compilers_tell_nothing() -> None:
 def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> None:
     costs = {"v1": 1.0, "v2": 1.0}
     first, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
-    other.machine = BOX
+    specify(other, machine=BOX)
     sessions = [*sessions_of("1", first.context, [first, other], [BY_NAME["idle"]])]
     assert ["EPYC 7763" in each.machine for each in sessions] == [False, True]
 

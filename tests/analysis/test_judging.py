@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.gate_runs import counted, record_of, rounds, scaled, sides
-from tests.records import make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome, specify, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
@@ -17,6 +17,7 @@ from waitbench.analysis.rule import ALPHA_FAIL, ALPHA_PASS, INTERIM_LOOKS
 from waitbench.analysis.signed_rank import hodges_lehmann
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
+from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.criteria import parse
 
@@ -199,7 +200,9 @@ def defaults_of(metric: str, *, waits: bool, works: bool, topology: str = "singl
     key = BY_NAME[metric].key
     runs = {label: [{key: 1.0}] for label in ("base", "new")}
     records = [
-        make_record(runs, scenario=name, waits=waits, works=works, topology=topology)
+        make_record(
+            runs, scenario=name, waits=waits, works=works, topology=Topology.parse(topology)
+        )
         for name in ("one", "two")
     ]
     criteria = (question.criterion for question in ask(records, DEFAULTS))
@@ -238,7 +241,7 @@ def test_system_time_is_asked_where_the_launcher_starts_the_processes(waits: boo
 
 def test_system_time_that_doubles_is_asked_where_large_changes_are() -> None:
     scenario = record("launcher", *[(1.0, 1.0)] * 3)
-    scenario.large_changes_only = True
+    specify(scenario, large_changes_only=True)
     questions = {str(it.criterion) for it in ask([scenario], DEFAULTS)}
     assert {"cpu:100%", "system:100%"} <= questions
 
@@ -270,7 +273,7 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     assert {"idle:10%", "cpu:10%", "idle:25%,each"} <= together
     assert question(first).criterion == TOGETHER, "what users ask stays"
     busy = record("busy", waits=False)
-    busy.works = True
+    specify(busy, works=True)
     assert "real:15%,50ms" in {str(each.criterion) for each in ask([busy], DEFAULTS)}
 
 

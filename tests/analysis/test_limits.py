@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from tests.records import make_record, times
+from tests.records import make_record, specify, times
 from waitbench.analysis import gate, limits, rule
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
@@ -141,8 +141,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 ) -> None:
     service_cpu = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
     record = of_shares(a=0.0)
-    record.parameters = {"window": WINDOW_S}
-    record.metrics = (*METRICS, service_cpu)
+    specify(record, parameters={"window": WINDOW_S}, metrics=(*METRICS, service_cpu))
     for run in record.measurements:
         cast(dict[str, float], run.metrics)["service_cpu_idle"] = 0.25 * WINDOW_S
     (answer,) = gate.conclude(

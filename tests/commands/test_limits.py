@@ -20,6 +20,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
+from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline import gating
 from waitbench.pipeline.criteria import LIMIT, parse
@@ -102,7 +103,7 @@ def test_limits_are_asked_after_rises_and_must_be_measured() -> None:
 def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple[Gate, Record]:
     """A guided session of a revision that is compared with none."""
     gate = Gate(criteria=parse([f"{LIMIT}{text}"], METRICS), most_rounds=30)
-    record = Record(scenario="one", parameters={}, context=context(["a"]), waits=True)
+    record = Record(spec=Scenario(name="one", waits=True), context=context(["a"]))
 
     def run(planned: PlannedRun, _before: int) -> Result:
         if is_disturbed:

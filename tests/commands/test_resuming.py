@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from tests.records import describing, make_record, measurement, outcome, times
+from tests.records import describing, make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
@@ -116,7 +116,7 @@ GATE = Gate(criteria=parse(["cpu:5%"], METRICS), most_rounds=30)
 def asked(*names: str, items: int = 5, **settings: object) -> Context:
     """What a comparison of some scenarios was begun with."""
     named = [
-        replace(make_record({"a": []}, scenario=name), parameters={"items": items})
+        specify(make_record({"a": []}, scenario=name), parameters={"items": items})
         for name in names or ("one", "two")
     ]
     return describing(named, {"gate": GATE, "instruments": [], **settings})
@@ -167,12 +167,12 @@ def test_what_another_machine_measured_is_not_gone_on_with(anew: Record) -> None
         anew, context=replace(anew.context, machine={"fingerprint": "here"}), measurements=[]
     )
     for foreign in (
-        replace(earlier, machine=there),  # since it was merged
+        replace(earlier, spec=replace(earlier.spec, machine=there)),  # since it was merged
         replace(earlier, context=replace(earlier.context, machine=there)),
     ):
         with pytest.raises(UsageError, match="another machine"):
             go_on(here, foreign)
-    go_on(here, replace(earlier, machine=here.context.machine))
+    go_on(here, replace(earlier, spec=replace(earlier.spec, machine=here.context.machine)))
     assert len(here.measurements) == 6
     go_on(anew, earlier)
     assert len(anew.measurements) == 6, "earlier files do not tell machines apart"

@@ -13,9 +13,9 @@ from tests import standin
 from tests.histories import Upstream, at, release
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.model.environment import Interpreter
+from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Origin, Revision, SearchRange, Source
+from waitbench.model.revision import Origin, SearchRange, Source
 
 PYTHON = Interpreter("/python", "3.11.7")
 RELEASES = ("0.11.0", "0.10.0", "0.2.1", "0.2.0", "0.2.0rc1", "0.1.0")
@@ -56,7 +56,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
     return made
 
 
-def versions(upstream: Upstream, good: Revision, bad: Revision) -> list[str]:
+def versions(upstream: Upstream, good: EnvironmentSpec, bad: EnvironmentSpec) -> list[str]:
     points = upstream.releases(good, bad, PYTHON).points
     assert [points[0].source, points[-1].source] == [good.source, bad.source]
     return [point.source.identity for point in points[1:-1]]
@@ -83,7 +83,7 @@ def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
     upstream: Upstream,
 ) -> None:
     good = at(upstream.ids["only in 0.2.1"], "mine")
-    part = upstream.ids["two"][:12]
+    part = upstream.ids["two"][:10]
     with pytest.raises(UsageError, match=f"mine is not an ancestor of main.*Name {part}"):
         upstream.commits(good, at(upstream.ids["five"], "main"))
     with pytest.raises(UsageError, match="no commit in common"):

@@ -2,17 +2,17 @@
 
 import functools
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests import standin
+from tests import histories, standin
 from tests.environments.serving import Serving, served
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.model.environment import EnvironmentSpec, Interpreter
+from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Origin, Revision, Source
 
 pytestmark = pytest.mark.integration
 
@@ -35,12 +35,7 @@ def obstacle(
     offline: bool = False,
 ) -> str:
     """Why a release cannot be installed."""
-    source = Source(Origin.WHEEL, version)
-    revision = Revision(label=version, text=version, engine=engine.name, source=source)
-    spec = EnvironmentSpec(
-        revision=revision, origin=source.origin, python=python, commit=None, commit_date=None,
-        wheel=None, only_wheels=only_wheels,
-    )  # fmt: skip
+    spec = replace(histories.release(version), python=python, only_wheels=only_wheels)
     return index.obstacle(engine, spec, offline=offline)
 
 

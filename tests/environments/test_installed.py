@@ -15,9 +15,9 @@ from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import installed
 from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter
+from waitbench.model.environment import Environment, EnvironmentSpec, Interpreter
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Origin, Revision, Source
+from waitbench.model.revision import Facts, Origin, Revision, Source
 from waitbench.system.places import Cache
 
 HERE = Interpreter(sys.executable, platform.python_version())
@@ -30,9 +30,11 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
     engine = Command(worker_file.read(path))
     source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
-        revision=Revision(label="a", text="a", engine=engine.name, source=source),
-        origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,
-    )  # fmt: skip
+        revision=Revision(label="a", text="a", engine=engine.name, origin=Origin.FILE),
+        source=source,
+        python=HERE,
+        wheel=wheel,
+    )
     maker = Maker(engine=engine, cache=cache)
     return maker.make_all([spec])["a"]
 
@@ -94,13 +96,12 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
     engine = Command(worker_file.read(path))
     specs = [
         EnvironmentSpec(
-            revision=Revision(
-                label=word, text=word, engine=engine.name, source=Source(Origin.VARIANT, word)
-            ),
-            origin=Origin.VARIANT, python=HERE, commit=None, commit_date=None, wheel=None,
+            revision=Revision(label=word, text=word, engine=engine.name, origin=Origin.VARIANT),
+            source=Source(Origin.VARIANT, word),
+            python=HERE,
         )
         for word in engine.variants
-    ]  # fmt: skip
+    ]
     made = [*Maker(engine=engine, cache=cache).make_all(specs).values()]
     environments = [env for env in made if isinstance(env, Environment)]
     assert [(env.facts.program, env.python.exists()) for env in environments] == [

@@ -45,7 +45,7 @@ class Machine:
     def obstacle(self, engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
         if not self.reaches_index and not offline:
             raise HarnessError("The package index does not answer.")
-        wanted = [spec.revision.source.identity] if spec.origin is Origin.WHEEL else []
+        wanted = [spec.source.identity] if spec.origin is Origin.WHEEL else []
         wanted += [pin.partition("==")[2] for pin in engine.requirements]
         pythons = [WHEELS.get(version, ()) for version in wanted]
         if not spec.only_wheels and engine.takes_archives:
@@ -106,8 +106,8 @@ def test_a_commit_among_releases_makes_all_of_them_source_builds(
 ) -> None:
     specs = chosen("r0.0.1", "main")
     assert [r.origin for r in specs] == [Origin.SOURCE] * 2
-    assert specs[0].commit == repository.find_commit("release-0.0.1")
-    assert (specs[0].commit_date or "").startswith("2020-01-01T00:00:00")
+    assert specs[0].revision.commit == repository.find_commit("release-0.0.1")
+    assert (specs[0].revision.commit_date or "").startswith("2020-01-01T00:00:00")
     assert not origins.is_mixed(specs)
 
 

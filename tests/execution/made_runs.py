@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from tests.records import context, measurement, outcome, times
 from waitbench.execution import plan
@@ -17,7 +17,7 @@ Behaviour = Callable[[PlannedRun, int], Result]
 """What comes of a run: it is told the run, and how often the same was made before."""
 
 
-class MadeUp(Scenario):
+class MadeUp(Scenario, frozen=True, kw_only=True):
     """A scenario that lasts so long."""
 
     @property
@@ -29,8 +29,15 @@ class MadeUp(Scenario):
         return float(self.parameters.get("window", 0.0))
 
 
+class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
+    """A scenario of a worker file."""
+
+    is_staggered: ClassVar[bool] = True
+    fewest_concurrent_rounds: ClassVar[int] = 2
+
+
 def scenario(name: str) -> Scenario:
-    return MadeUp(name=name, purpose="")
+    return MadeUp(name=name)
 
 
 def good(planned: PlannedRun, _before: int = 0) -> Result:
@@ -86,10 +93,8 @@ class Made:
 
 
 def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
-    records = {
-        name: Record(scenario=name, parameters={}, context=context(["a", "b"])) for name in names
-    }
     chosen = [scenario(name) for name in names]
+    records = {it.name: Record(spec=it, context=context(["a", "b"])) for it in chosen}
     return Session(cast(Measurer, made), records, made), chosen, records
 
 

@@ -215,7 +215,7 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     monkeypatch.setattr(Reading, "now", lambda: next(readings))
     monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
-    scenario = Scenario(name="one", purpose="")
+    scenario = Scenario(name="one")
     results = measurer.measure_together(
         [
             PlannedRun(scenario=scenario, label=label, round=2, position=position)

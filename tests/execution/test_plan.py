@@ -1,19 +1,19 @@
 """What runs, and in which order."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from waitbench.engines.selection import select
 from waitbench.execution import plan
 from waitbench.model.scan import ScanPoint
 from waitbench.model.scenario import Scenario
 
-ONE, TWO, THREE = (Scenario(name=name, purpose="to be planned") for name in ("one", "two", "three"))
+ONE, TWO, THREE = (Scenario(name=name) for name in ("one", "two", "three"))
 
 
 @given(st.integers(1, 6), st.integers(1, 9), st.integers(1, 3))

@@ -1,7 +1,6 @@
 """Carrying out a plan, and rounds that are added for as long as a guide wants them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -198,7 +197,7 @@ def test_a_revision_that_becomes_ready_in_any_scenario_is_tried_in_all() -> None
     assert {name for name, _, _ in made.runs} == set(records)
 
 
-class Found(MadeUp):
+class Found(MadeUp, frozen=True, kw_only=True):
     """A scenario of which nobody says how long it is watched, until a run of it has found that."""
 
     @property
@@ -209,7 +208,7 @@ class Found(MadeUp):
         return self.watched_for(max(10.0, seconds))
 
     def watched_for(self, seconds: float) -> Scenario:
-        return replace(self, parameters={"window": seconds})
+        return self.with_parameters({"window": seconds})
 
 
 def windows(
@@ -226,7 +225,7 @@ def windows(
     at_work, _, records = make_session(Made(run), "one")
     records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
     wishes = Wishes(lambda record: len(record.of("a")) >= 2, records=records)
-    at_work.carry_out_until(wishes, [[Found(name="one", purpose="")]], ["a", "b"], 9, 1e9)
+    at_work.carry_out_until(wishes, [[Found(name="one")]], ["a", "b"], 9, 1e9)
     return made
 
 

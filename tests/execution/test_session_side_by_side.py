@@ -10,6 +10,7 @@ from tests.execution.made_runs import (
     LASTS_S,
     Made,
     MadeUp,
+    MadeUpCommand,
     Wishes,
     carry_out,
     disturbed,
@@ -17,7 +18,7 @@ from tests.execution.made_runs import (
     good,
     make_session,
 )
-from tests.records import measurement, outcome, times
+from tests.records import measurement, outcome, specify, times
 from waitbench.analysis.at_once import differing
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.execution import plan, session
@@ -66,14 +67,8 @@ class Together(Made):
         return results
 
 
-DATAFLOW = MadeUp(name="one", purpose="")
-WORKER_FILE = MadeUp(
-    name="one",
-    purpose="",
-    is_staggered=True,
-    fewest_concurrent_rounds=2,
-    parameters={"window": 2.0},
-)
+DATAFLOW = MadeUp(name="one")
+WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 2.0})
 
 
 def measured(
@@ -90,7 +85,7 @@ def measured(
     at_work, _, records = make_session(made, "one")
     at_work.side_by_side, at_work.differing = ("one",), differing
     record = records["one"]
-    record.waits = True
+    specify(record, waits=True)
     for result in before:
         record.add(result)
     record.outcomes_before = len(record.outcomes)
@@ -427,7 +422,7 @@ def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -
     at_work, _, records = make_session(made, "one")
     at_work.side_by_side = ("one",)
     at_work.differing = partial(differing, criteria=DEFAULTS)
-    records["one"].waits = True
+    specify(records["one"], waits=True)
     wishes = Wishes(lambda record: len(record.of("a")) >= 5, records=records)
     at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
     assert {run.metrics["time_cpu_idle"] for run in records["one"].of("b")} == {0.14}

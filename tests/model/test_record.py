@@ -4,6 +4,7 @@ import pytest
 
 from tests.records import contestant, facts, make_record, measurement, outcome, times
 from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
+from waitbench.model.revision import Origin
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -87,7 +88,7 @@ def test_a_program_is_identical_only_to_one_that_loads_the_same_and_is_called_th
         "unknown": ("/d/run", {}),
     }
     revisions = [
-        contestant(label, origin="program", facts=facts(program=path, package_sha256="2"))
+        contestant(label, origin=Origin.PROGRAM, facts=facts(program=path, package_sha256="2"))
         for label, (path, _) in programs.items()
     ]
     record = make_record({label: [] for label in programs}, revisions=tuple(revisions))

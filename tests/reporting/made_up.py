@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from tests.gate_runs import counted, waiting
-from tests.records import describing, released
+from tests.records import describing, released, specify
 from waitbench.analysis import gate, history
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
@@ -78,5 +76,5 @@ def many() -> GateVerdict:
     names = ("partitioned-long-input", "dynamic-long-input")
     busy = [f"partitioned-long-input-heavy-map-{number}" for number in range(6)]
     waits = [waiting(name, idle=1.02, idle_system=[0.6, 2.6] * 10) for name in names]
-    works = [replace(counted(name, cpu=0.0625), waits=False) for name in busy]
+    works = [specify(counted(name, cpu=0.0625), waits=False) for name in busy]
     return gate.conclude([*waits, *works], DEFAULTS)

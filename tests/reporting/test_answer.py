@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from tests.gate_runs import failing, unclear
-from tests.records import Runs, make_record, measurement, times, waits
+from tests.records import Runs, make_record, measurement, specify, times, waits
 from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
@@ -90,7 +90,7 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     record = make_record(
         {label: [{**it, **services} for it in runs] for label, runs in sides.items()}
     )
-    record.metrics = (*METRICS, *SERVICES)
+    specify(record, metrics=(*METRICS, *SERVICES))
     verdict = gate.conclude([record], DEFAULTS)
     assert bool(verdict.failures) == (idle > 1)
     table = "\n".join(shown(answer(findings_of(record, verdict=verdict))))
@@ -102,7 +102,7 @@ def watched(*windows: float, scenario: str = "idle") -> Record:
     """A worker that waits, and how long each of its runs was watched."""
     runs = [{**times(12, 1, 1), "time_window": window_s} for window_s in windows]
     record = make_record({"old": runs, "new": runs}, scenario=scenario)
-    record.metrics = (*METRICS, STOP)
+    specify(record, metrics=(*METRICS, STOP))
     return record
 
 
@@ -114,7 +114,7 @@ def watched(*windows: float, scenario: str = "idle") -> Record:
         ([watched(20.0), watched(4.0, scenario="phase")], "1 process, 1 round, 4–20 s windows"),
         ([watched()], "1 process, no rounds"),
         # The input of a dataflow ends by itself.
-        ([structs.replace(watched(10.0), metrics=METRICS)], "1 process, 1 round"),
+        ([specify(watched(10.0), metrics=METRICS)], "1 process, 1 round"),
     ],
 )
 def test_the_first_line_says_how_long_workers_were_watched(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.records import make_record, times
+from tests.records import make_record, specify, times
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import IdleCost
@@ -35,7 +35,7 @@ def served() -> Record:
     """A scenario with services."""
     counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_idle": 0.02}
     made = record(**counted)
-    made.metrics = (*METRICS, *WAITING)
+    specify(made, metrics=(*METRICS, *WAITING))
     return made
 
 
@@ -69,7 +69,7 @@ def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
 
 def test_work_is_no_waiting_and_without_a_window_nobody_knows() -> None:
     working = record()
-    working.works = True
+    specify(working, works=True)
     busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
     for made in (working, busy, make_record({"a": [times(1, 1, 1)]})):
         assert idle.tables([statistics.compare(made)]) == []
@@ -79,7 +79,7 @@ def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> No
     unused = {"time_cpu_idle": 0.0, "cpu_share_idle": 0.0}
     slept = make_record({"v1": runs("v1", **unused)})
     for parameters, a_second in (({}, None), ({"window": WINDOW_S}, 4000 / WINDOW_S)):
-        slept.parameters = parameters
+        specify(slept, parameters=parameters)
         cost = statistics.compare(slept).idle_cost("v1")
         assert cost is not None
         assert cost.figures.get("wakeups") == a_second

@@ -17,6 +17,7 @@ from tests.records import (
     make_record,
     measurement,
     outcome,
+    specify,
     times,
     waits,
 )
@@ -82,9 +83,7 @@ def disturbed() -> Iterator[Record]:
 
 def two_machines() -> Iterator[Record]:
     for name in ("here", "there"):
-        record = pair(scenario=name)
-        record.machine = {"cpu": name}
-        yield record
+        yield specify(pair(scenario=name), machine={"cpu": name})
 
 
 def other_packages() -> Record:

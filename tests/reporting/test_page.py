@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted, record_of, rounds, scaled
-from tests.records import contestant, make_record, outcome, times
+from tests.records import contestant, make_record, outcome, specify, times
 from tests.reporting.made_up import contents_of, page_of, stored, trends_of
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
@@ -148,7 +148,7 @@ HOSTILE = (
 def test_hostile_text_is_text(text: str) -> None:
     def page(name: str) -> str:
         record = make_record({"v1": [times(1, 1, 1)] * 3, name: [times(1, 2, 1)] * 3}, argv=(name,))
-        record.scenario = name
+        specify(record, name=name)
         record.add(outcome(name, 6, "failed", message=name, log=name))
         return html.render(page_of(record))
 

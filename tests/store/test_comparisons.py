@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import begin, finish, keep, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED
 from waitbench.model.scan import ScanPoint
+from waitbench.model.scenario import Topology
 from waitbench.store import comparisons
 from waitbench.system import files
 
@@ -47,17 +48,22 @@ def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_bac
 def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
     label = 'a, "b"\n\x1b[31m\u202e'
     odd = make_record({label: [], "é": []}, scenario="comparison", argv=("compare", "r\udce9sults"))
-    odd.metrics = (*METRICS, Metric("own", "own_metric", "byte", "a worker's own"))
-    odd.parameters = {"": "\t", "whole": 10**15, "fraction": 0.1, "is": True}
-    odd.scan = ScanPoint(scenario="idle", parameter="processes", value=4)
-    odd.own_topology, odd.machine = "cluster, 4 processes", {"kernel": None}
+    specify(
+        odd,
+        metrics=(*METRICS, Metric("own", "own_metric", "byte", "a worker's own")),
+        parameters={"": "\t", "whole": 10**15, "fraction": 0.1, "is": True},
+        scan=ScanPoint(scenario="idle", parameter="processes", value=4),
+        topology=Topology("cluster", 4, 2),
+        machine={"kernel": None},
+    )
     metrics = {**times(1e-9, 0, 1e9), "own_metric": 10**15}
     odd.add(measurement("é", 1, metrics, position=1, marks=("odd", "")))
     odd.add(outcome(label, 1, "failed", message='"\n', log="\u2028"))
     finish(tmp_path, odd, make_record({label: [times(1, 1, 1)], "é": []}), rounds=3)
     contents = comparisons.read(tmp_path)
     assert contents.records[0] == odd
-    assert [it.topology for it in contents.records] == ["cluster, 4 processes", "single"]
+    assert [it.topology for it in contents.records] == [Topology("cluster", 4, 2), "single"]
+    assert (contents.records[0].topology.processes, contents.records[0].topology.workers) == (4, 2)
     assert (contents.comparison.argv, contents.comparison.settings) == (
         odd.context.argv, {"rounds": 3}
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 import waitbench
 from tests.frozen.checking import check
 from tests.reasons import why
-from tests.records import make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish, recorded
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.store import frames
@@ -26,7 +26,7 @@ def test_exports_hold_runs_for_hyperfine_1_and_2_and_a_row_for_each_with_its_own
     record = make_record({"a": some, "b": [times(2, 1, 0.5)], "c": []})
     record.add(outcome("c", 1, "failed"))
     special = make_record({"a": []}, scenario="special")
-    special.metrics = (*METRICS, Metric("own", "own_metric", "byte", "a worker's own"))
+    specify(special, metrics=(*METRICS, Metric("own", "own_metric", "byte", "a worker's own")))
     special.add(measurement("a", 1, {**times(1, 1, 1), "own_metric": 7, "undeclared": 8}))
     frames.export(tmp_path, [record, special])
     for name in ("waiting.json", "special.json"):

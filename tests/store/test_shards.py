@@ -61,7 +61,7 @@ def test_a_record_of_another_machine_says_so(whole: Path, tmp_path: Path) -> Non
     write_merged(together, first, second)
     contents = comparisons.read(together)
     assert (contents.comparison.machine, contents.comparison.started_at) == (HERE, "2025")
-    machines = {it.scenario: (it.machine, it.measured_on) for it in contents.records}
+    machines = {it.scenario: (it.spec.machine, it.measured_on) for it in contents.records}
     assert machines == {"one": (None, HERE), "two": (THERE, THERE), "three": (None, HERE)}
 
 

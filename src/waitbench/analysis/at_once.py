@@ -38,7 +38,7 @@ def differing(record: Record, criteria: Iterable[Criterion]) -> str:
     for criterion in criteria:
         metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
         is_of_machine = metric.key.startswith("machine_")
-        if criterion.limit or is_of_machine or not criterion.scope.holds(record):
+        if criterion.limit or is_of_machine or not criterion.scope.holds(record.spec):
             continue
         for label in record.context.labels[1:]:
             in_turn, at_once = _by_kind(record, label, metric)

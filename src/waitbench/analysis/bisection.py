@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.estimate import Estimate
 from waitbench.model.revision import LoggedCommit, Point, Revision
 from waitbench.model.verdicts import Verdict
@@ -145,10 +146,10 @@ class Search:
     def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.labels[point] for point in points)
 
-    def revision(self, point: int, like: Revision) -> Revision:
-        """An installable revision of a point, with the settings of an end."""
-        label = self.labels[point]
-        return replace(like, label=label, text=label, source=self.points[point].source)
+    def spec(self, point: int, engine: str) -> EnvironmentSpec:
+        label, source = self.labels[point], self.points[point].source
+        revision = Revision(label=label, text=label, engine=engine, origin=source.origin)
+        return EnvironmentSpec(revision=revision, source=source)
 
     @property
     def _middle(self) -> tuple[int, ...]:

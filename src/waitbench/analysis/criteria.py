@@ -18,7 +18,6 @@ from waitbench.model.metrics import (
     STOP,
     Metric,
 )
-from waitbench.model.record import ScenarioFacts
 from waitbench.model.scenario import Scenario
 
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
@@ -38,7 +37,7 @@ class Scope(str, Enum):
     LARGE_CHANGES = "large-changes-only"
     """See ``Scenario.large_changes_only``."""
 
-    def holds(self, scenario: Scenario | ScenarioFacts) -> bool:
+    def holds(self, scenario: Scenario) -> bool:
         if scenario.large_changes_only:
             return self in (Scope.EVERY, Scope.LARGE_CHANGES)
         if scenario.waits and not scenario.works:

@@ -154,7 +154,7 @@ def _applies(criterion: Criterion, record: Record, label: str) -> bool:
         label in judged
         and record.unable.isdisjoint((baseline, label))
         and criterion.metric.key in keys
-        and criterion.scope.holds(record)
+        and criterion.scope.holds(record.spec)
         and criterion.by_launcher in (None, record.by_launcher)
         and not is_twice
     )

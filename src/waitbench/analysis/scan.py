@@ -59,8 +59,8 @@ class Scanned:
 def scans(records: Iterable[Record]) -> list[Scanned]:
     curves: dict[tuple[str, str], dict[float, Record]] = {}
     for record in records:
-        if record.scan is not None:
-            curves.setdefault(record.scan.curve, {})[record.scan.value] = record
+        if point := record.spec.scan:
+            curves.setdefault(point.curve, {})[point.value] = record
     return [_scanned(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
 
 

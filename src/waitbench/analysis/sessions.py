@@ -13,12 +13,11 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Context, Record, RevisionRecord, Series
-from waitbench.model.revision import Origin, Source
+from waitbench.model.record import Context, Record, Series
+from waitbench.model.revision import SHOWN_DIGITS, Origin, Revision, Source
 
 FEWEST_ROUNDS = 2
 """A single round has no variance."""
-_SHOWN_DIGITS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +108,14 @@ def independent(sessions: Iterable[Session]) -> list[Session]:
     return sorted({key(it): it for it in by_size}.values(), key=attrgetter("folder"))
 
 
-def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
+def machine_of(record: Record, revisions: Iterable[Revision]) -> str:
     """The kind of machine as a line: CPU, kernel, Python, and compiler or origin.
 
     Not its identity: CI runners of a kind come and go, and their differences are part of the
     variance between sessions.
     """
     pythons = {it.facts.python for it in revisions if it.facts}
-    builds = {it.facts.compiler or it.origin for it in revisions if it.facts}
+    builds = {it.facts.compiler or it.origin.value for it in revisions if it.facts}
     machine = (record.measured_on.get(name, "unknown") for name in ("cpu", "cpus", "kernel"))
     return " · ".join(map(str, [*machine, *sorted(pythons), *sorted(builds)]))
 
@@ -124,15 +123,15 @@ def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
 def name_of(source: Source) -> str:
     if source.origin is Origin.WHEEL:
         return f"v{source.identity}"
-    return source.identity[:_SHOWN_DIGITS]
+    return source.identity[:SHOWN_DIGITS]
 
 
-def entry_of(revision: RevisionRecord) -> Entry | None:
+def entry_of(revision: Revision) -> Entry | None:
     if revision.facts is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
         return None
     # The package's version: the revision v0.21 is release 0.21.0.
     version, commit = revision.facts.package_version, None
-    if revision.origin == Origin.SOURCE:
+    if revision.origin is Origin.SOURCE:
         named = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
         version, commit = (named[1], None) if named else (version, revision.commit)
         if not named and commit is None:

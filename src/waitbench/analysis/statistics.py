@@ -207,8 +207,8 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
             judged=is_judged,
             headline=name in headlines,
             is_alone=is_alone,
-            waits=record.waits,
-            is_point=record.scan is not None,
+            waits=record.spec.waits,
+            is_point=record.spec.scan is not None,
             why_not=why_not,
         )
 

@@ -29,7 +29,6 @@ from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import revision_record
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
@@ -158,7 +157,9 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         whole,
         argv=valid.typed.argv,
         mixed_origins=origins.is_mixed(specs),
-        revisions=tuple(map(revision_record, specs, facts)),
+        revisions=tuple(
+            structs.replace(spec.revision, facts=it) for spec, it in zip(specs, facts, strict=True)
+        ),
     )
     records = [structs.replace(record, context=whole) for record in records]
     contents = shards.write(folder, whole, records, measured)

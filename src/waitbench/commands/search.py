@@ -13,13 +13,12 @@ from waitbench.environments.origins import Chooser
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.revision import Origin, Revision, SearchRange
+from waitbench.model.revision import SHOWN_DIGITS, Origin, SearchRange
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 
 FEWEST = 2
 """The fewest points of a search."""
-_SHOWN_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class History:
 
     def first(self) -> SearchRange:
         """The releases between two wheels, else the commits. Raises ``UsageError`` without any."""
-        good, bad = (spec.revision for spec in self.request.specs)
+        good, bad = self.request.specs
         if all(spec.origin is Origin.WHEEL for spec in self.request.specs):
             python = self.request.specs[0].python
             return candidates.releases(self.request.engine, good, bad, python)
@@ -48,8 +47,8 @@ class History:
 
     def commits_of(self, search: Search) -> SearchRange:
         """The commits of the release that a search named. Raises ``HarnessError``."""
-        like = self.request.specs[0].revision
-        good, bad = (search.revision(point, like) for point in search.suspects)
+        engine = self.request.engine.name
+        good, bad = (search.spec(point, engine) for point in search.suspects)
         return self._commits(good, bad)
 
     def labels(self, points: SearchRange) -> tuple[str, ...]:
@@ -57,7 +56,7 @@ class History:
         sources = [point.source for point in points.points]
         if sources[-1].origin is not Origin.SOURCE:
             return tuple(self.request.engine.tag_of(source.identity) for source in sources)
-        short = tuple(source.identity[:_SHOWN_DIGITS] for source in sources)
+        short = tuple(source.identity[:SHOWN_DIGITS] for source in sources)
         is_unique = len({*short}) == len(short)
         return short if is_unique else tuple(source.identity for source in sources)
 
@@ -66,12 +65,11 @@ class History:
     ) -> tuple[EnvironmentSpec, ...]:
         """The environments of some points. Raises ``UsageError``."""
         chooser = Chooser(self.request.engine, self.request.repository, self.request.cache)
-        like = self.request.specs[0].revision
-        revisions = [search.revision(point, like) for point in points]
+        specs = [search.spec(point, self.request.engine.name) for point in points]
         origin: OriginChoice = "wheel" if search.grain == RELEASES else "source"
-        return chooser.choose(revisions, origin, python) if revisions else ()
+        return chooser.choose(specs, origin, python) if specs else ()
 
-    def _commits(self, good: Revision, bad: Revision) -> SearchRange:
+    def _commits(self, good: EnvironmentSpec, bad: EnvironmentSpec) -> SearchRange:
         return candidates.commits(self.request.engine, self.request.repository, good, bad)
 
 

@@ -15,9 +15,10 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, index
+from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Series
-from waitbench.model.revision import Origin, Revision, Source
+from waitbench.model.revision import Origin, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude
@@ -87,7 +88,7 @@ def track(
     is_quick = not full and request.worker is None
     nightly = replace(request, rounds=rounds, quick=is_quick, store=results)
     valid = validate(replace(nightly, revisions=ends), output.log)
-    name = _name_of(valid.specs[0].revision)
+    name = _name_of(valid.specs[0])
     texts = {**_candidates(branch, valid, newest), name: anchor}
     measured = stored_sessions.measured(before.tried, valid.engine.name, _series(valid))
     others = [candidate for candidate in texts if candidate != name]
@@ -149,12 +150,11 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     if branch is None:
         versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
         return {name_of(Source(Origin.WHEEL, it)): valid.engine.tag_of(it) for it in versions}
-    ends = anchor.revision, valid.specs[1].revision
-    points = candidates.commits(valid.engine, valid.repository, *ends).points
+    points = candidates.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
     return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
 
 
-def _name_of(anchor: Revision) -> str:
+def _name_of(anchor: EnvironmentSpec) -> str:
     """The name of the anchor in the history. Raises ``UsageError`` if it has no place there."""
     if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
         return name_of(anchor.source)

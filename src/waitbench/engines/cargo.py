@@ -32,7 +32,8 @@ NEWEST_PYTHON = {
 """``SUPPORTED_VERSIONS_CPYTHON`` in each PyO3's ``pyo3-ffi/build.rs``, or its change log."""
 
 
-def _parse(text: str | None) -> dict[str, Any]:
+def parse_toml(text: str | None) -> dict[str, Any]:
+    """Parses a file of a source tree; one that is missing or damaged is empty."""
     try:
         return dict(msgspec.toml.decode(text or ""))
     except msgspec.DecodeError:
@@ -66,10 +67,9 @@ def require_compiled(source: Path, log: Path) -> None:
 
 def _crate_name(source: Path) -> str | None:
     manifest = source / "Cargo.toml"
-    if not manifest.is_file():
-        return None
-    match = re.search(r'^name\s*=\s*"([^"]+)"', manifest.read_text("utf-8"), re.MULTILINE)
-    return match[1] if match else None
+    text = manifest.read_text("utf-8") if manifest.is_file() else None
+    name: str | None = parse_toml(text).get("package", {}).get("name")
+    return name
 
 
 def choose() -> Toolchain:
@@ -99,13 +99,13 @@ def _run(*command: str) -> str | None:
 
 
 def supports_python(python: Interpreter, read: ReadSource) -> bool:
-    project = _parse(read("pyproject.toml")).get("project", {})
+    project = parse_toml(read("pyproject.toml")).get("project", {})
     try:
         if python.version not in SpecifierSet(str(project.get("requires-python", ""))):
             return False
     except InvalidSpecifier:
         pass  # the build will fail, with a message of its own
-    for package in _parse(read("Cargo.lock")).get("package", []):
+    for package in parse_toml(read("Cargo.lock")).get("package", []):
         if package.get("name") == "pyo3":
             major, minor = str(package["version"]).split(".")[:2]
             newest = NEWEST_PYTHON.get((int(major), int(minor)))

@@ -1,9 +1,10 @@
 """Selects scenarios by name, with settings."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import chain
+
+from msgspec.structs import replace
 
 from waitbench.engines import SCENARIOS, user_dataflow
 from waitbench.engines.worker.metrics import LATENESS
@@ -127,7 +128,7 @@ def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
         return scenario
     # A parameter without a value yet, such as a window, is a number.
     value = _parse(name, text, scenario.parameters.get(name, 1.0))
-    return replace(scenario, parameters={**scenario.parameters, name: value})
+    return scenario.with_parameters({name: value})
 
 
 def _parse(name: str, text: str, default: Value) -> Value:

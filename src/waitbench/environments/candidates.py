@@ -9,9 +9,9 @@ from waitbench.engines.base import Engine
 from waitbench.environments import index
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import tree_of
-from waitbench.model.environment import Interpreter
+from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import LoggedCommit, Origin, Point, Revision, SearchRange, Source
+from waitbench.model.revision import SHOWN_DIGITS, LoggedCommit, Origin, Point, SearchRange, Source
 from waitbench.system.streams import printable
 
 _FIELDS = ("%H", "%P", "%cI", "%an", "%s")
@@ -20,10 +20,11 @@ _LOG = (
     f"--format={'%x00'.join(_FIELDS)}", "--encoding=UTF-8",
 )  # fmt: skip
 _UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_FOLDER"
-_SHOWN_DIGITS = 12
 
 
-def releases(engine: Engine, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
+def releases(
+    engine: Engine, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
+) -> SearchRange:
     """The releases between two with a wheel for a Python, oldest first. Raises ``UsageError``."""
     _require_order(good, bad)
     first, last = (Version(end.source.identity) for end in (good, bad))
@@ -37,14 +38,14 @@ def releases(engine: Engine, good: Revision, bad: Revision, python: Interpreter)
 
 
 def commits(
-    engine: Engine, repository: Repository | None, good: Revision, bad: Revision
+    engine: Engine, repository: Repository | None, good: EnvironmentSpec, bad: EnvironmentSpec
 ) -> SearchRange:
     """The commits between two revisions, along first parents, that change the package's sources.
 
     Begins at the fork if a release's tag is on a branch of its own. Raises ``UsageError``.
     """
     _require_order(good, bad)
-    begin, end = (tree_of(revision, engine, repository) for revision in (good, bad))
+    begin, end = (tree_of(spec, engine, repository) for spec in (good, bad))
     folder = begin.repository
     if is_shallow(folder):
         raise UsageError(f"{folder} may lack commits between the ends, {SHALLOW_HINT}")
@@ -57,7 +58,7 @@ def commits(
     if start == end.tree:
         raise _not_before(good, bad)
     if start != begin.tree and good.source.origin is not Origin.WHEEL:
-        shown = start[:_SHOWN_DIGITS]
+        shown = start[:SHOWN_DIGITS]
         raise UsageError(
             f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
             f"Name {shown} as the good end, if it is as good as {good.label}."
@@ -94,7 +95,7 @@ def _shown(text: str) -> str:
     return printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
-def _require_order(good: Revision, bad: Revision) -> None:
+def _require_order(good: EnvironmentSpec, bad: EnvironmentSpec) -> None:
     for end in (good, bad):
         if end.source.origin not in (Origin.WHEEL, Origin.SOURCE):
             raise UsageError(
@@ -106,7 +107,7 @@ def _require_order(good: Revision, bad: Revision) -> None:
         raise _not_before(good, bad)
 
 
-def _not_before(good: Revision, bad: Revision) -> UsageError:
+def _not_before(good: EnvironmentSpec, bad: EnvironmentSpec) -> UsageError:
     return UsageError(
         f"{good.label} does not come before {bad.label}: name the older one first, even if the "
         "newer one is better."

@@ -20,7 +20,7 @@ _ALL = ":all:"
 
 def required(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str]:
     """The revision, from its ``wheel`` if any, and the pins of other packages."""
-    package, source = engine.package, spec.revision.source
+    package, source = engine.package, spec.source
     pins = [pin for pin in engine.requirements if canonicalize_name(_name(pin)) != package]
     if spec.origin is Origin.VARIANT or (spec.origin is not Origin.WHEEL and not wheel):
         return pins

@@ -17,7 +17,7 @@ _LIBRARIES = {".so", ".pyd", ".dylib"}
 _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 """First bytes of a compiled program of Linux and of macOS."""
 _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
-"""Of a script; with a long path, its Python is started by a shell."""
+"""The first line of a script; with a long path, its Python is started by a shell."""
 
 
 def find_all(folder: Path) -> Mapping[str, Distribution]:

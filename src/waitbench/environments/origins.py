@@ -1,4 +1,4 @@
-"""Revisions -> EnvironmentSpecs: one interpreter and one origin for all (rules 1 and 2).
+"""Completes EnvironmentSpecs: one interpreter and one origin for all (rules 1 and 2).
 
 Wheels of the package index and local builds come from different compilers and settings, so a
 comparison across the two says nothing about the code. Wheels are used when every revision has one
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 
+from msgspec import structs
 from packaging.specifiers import SpecifierSet
 
 from waitbench.engines import cargo
@@ -21,10 +22,8 @@ from waitbench.environments.repository import Repository, checkouts, git, read_f
 from waitbench.environments.revisions import tree_of
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice, SourceTree
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Origin, Revision
+from waitbench.model.revision import Origin
 from waitbench.system.places import Cache
-
-_UNKNOWN = Interpreter("", "")
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,15 @@ class Chooser:
     """Whether to use uv's cache of the index, which does not answer."""
 
     def choose(
-        self, revisions: Sequence[Revision], choice: OriginChoice, python_request: str | None
+        self, specs: Sequence[EnvironmentSpec], choice: OriginChoice, python_request: str | None
     ) -> tuple[EnvironmentSpec, ...]:
         """Raises ``UsageError`` if no choice is valid."""
         pythons = self._pythons(python_request)
-        specs = self._specs(revisions, choice)
+        requested, specs = specs, self._with_origins(specs, choice)
         fitting = self._fitting(specs, pythons)
         are_wheels = all(spec.origin is Origin.WHEEL for spec in specs)
         if fitting is None and choice == "auto" and are_wheels and self.repository:
-            specs = tuple(self._spec(revision, from_source=True) for revision in revisions)
+            specs = tuple(self._with_origin(spec, from_source=True) for spec in requested)
             fitting = self._fitting(specs, pythons)
         if fitting is None:
             raise UsageError(self._why_no_python(specs, pythons))
@@ -86,13 +85,13 @@ class Chooser:
                     return fitting
             raise
 
-    def _specs(
-        self, revisions: Sequence[Revision], choice: OriginChoice
+    def _with_origins(
+        self, specs: Sequence[EnvironmentSpec], choice: OriginChoice
     ) -> tuple[EnvironmentSpec, ...]:
-        """Specs of the requested origin, without a Python yet. Raises ``UsageError``."""
+        """Decides what is built here. Raises ``UsageError``."""
 
         def first(*origins: Origin) -> str | None:
-            labels = (item.label for item in revisions if item.source.origin in origins)
+            labels = (spec.label for spec in specs if spec.source.origin in origins)
             return next(labels, None)
 
         file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
@@ -110,24 +109,21 @@ class Chooser:
                 "them the figures. To compare them all the same, add --origin mixed."
             )
         from_source = choice == "source" or (choice == "auto" and unreleased is not None)
-        return tuple(self._spec(revision, from_source=from_source) for revision in revisions)
+        return tuple(self._with_origin(spec, from_source=from_source) for spec in specs)
 
-    def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:
-        source = revision.source
+    def _with_origin(self, spec: EnvironmentSpec, *, from_source: bool) -> EnvironmentSpec:
+        source = spec.source
         origin, commit, date, sources = source.origin, None, None, None
         if origin is Origin.CHECKOUT and source.path:
             commit = git(source.path, "rev-parse", "HEAD")
             sources = SourceTree(checkouts(self.cache), source.identity)
         elif origin is Origin.SOURCE or (from_source and origin is Origin.WHEEL):
-            sources = tree_of(revision, self.engine, self.repository)
+            sources = tree_of(spec, self.engine, self.repository)
             origin, commit = Origin.SOURCE, sources.tree
             date = git(sources.repository, "show", "--no-patch", "--format=%cI", commit)
-        return EnvironmentSpec(
-            revision=revision,
-            origin=origin,
-            python=_UNKNOWN,
-            commit=commit,
-            commit_date=date,
+        return replace(
+            spec,
+            revision=structs.replace(spec.revision, origin=origin, commit=commit, commit_date=date),
             wheel=source.path if origin is Origin.FILE else None,
             sources=sources,
         )
@@ -156,7 +152,7 @@ class Chooser:
                 fits = f"none, as {obstacles[pythons[0].minor_text]}"
                 before = self._newest_before(spec, pythons)
                 fits += f"; the newest before it is {before}" if before else ""
-            lines.append(f"  {spec.revision.label} ({spec.origin.value}): {fits}\n")
+            lines.append(f"  {spec.label} ({spec.origin.value}): {fits}\n")
         names = ", ".join(python.minor_text for python in pythons)
         return (
             f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
@@ -167,7 +163,7 @@ class Chooser:
         """The newest release before a spec's with a wheel for any of the Pythons, or ``""``."""
         if spec.origin is not Origin.WHEEL:
             return ""
-        version = spec.revision.source.identity
+        version = spec.source.identity
         within = f"<={version},!={version}"
         below = (index.releases(self.engine, python, within) for python in pythons)
         return next(chain.from_iterable(below), "")

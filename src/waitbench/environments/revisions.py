@@ -1,4 +1,4 @@
-"""The user's text -> a Revision that can be installed."""
+"""The user's text -> the EnvironmentSpec of a Revision, without a Python yet."""
 
 import os
 import re
@@ -9,16 +9,16 @@ from pathlib import Path
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
+from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.environments.wheels import is_whole
-from waitbench.model.environment import SourceTree
+from waitbench.model.environment import EnvironmentSpec, SourceTree
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system import files
 from waitbench.system.installation import called
 
-_DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
 _NAME = re.compile(
     r"(?!.{201}|.*(?:\.\.|//)|.*(?:\.lock|[/.])\Z)"
     r"[A-Za-z0-9_][A-Za-z0-9_./+-]*([~^][0-9]*)*"
@@ -31,25 +31,25 @@ _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
 def resolve(
     texts: Sequence[str], engine: Engine, repository: Repository | None
-) -> tuple[Revision, ...]:
+) -> tuple[EnvironmentSpec, ...]:
     """Resolves revisions in order. Raises ``UsageError`` at the first failure."""
     if not texts:
         raise UsageError(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
-    revisions = tuple(_resolve(text, engine, repository) for text in texts)
+    specs = tuple(_resolve(text, engine, repository) for text in texts)
     seen: set[str] = set()
-    for revision in revisions:
+    for revision in (spec.revision for spec in specs):
         if revision.label in seen:
             raise UsageError(
                 f"Two revisions are called {revision.label!r}. To compare a revision with itself, "
                 f"label them: A={revision.text} B={revision.text}"
             )
         seen.add(revision.label)
-    return revisions
+    return specs
 
 
-def _resolve(text: str, engine: Engine, repository: Repository | None) -> Revision:
+def _resolve(text: str, engine: Engine, repository: Repository | None) -> EnvironmentSpec:
     label, name = _split_label(text)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
@@ -69,14 +69,15 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Revisi
     label = label or default_label
     if not label.isprintable():  # a file's name may contain anything
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
-    return Revision(label=label, text=name, engine=engine.name, source=source)
+    revision = Revision(label=label, text=name, engine=engine.name, origin=source.origin)
+    return EnvironmentSpec(revision=revision, source=source)
 
 
-def tree_of(revision: Revision, engine: Engine, repository: Repository | None) -> SourceTree:
+def tree_of(spec: EnvironmentSpec, engine: Engine, repository: Repository | None) -> SourceTree:
     """The sources of a commit, or of a release by its tag. Raises ``UsageError``."""
-    repository = _require_repository(engine, repository, revision.label)
-    commit = revision.source.identity
-    if revision.source.origin is not Origin.SOURCE:
+    repository = _require_repository(engine, repository, spec.label)
+    commit = spec.source.identity
+    if spec.source.origin is not Origin.SOURCE:
         commit = repository.find_commit(engine.tag_of(commit))
     return SourceTree(repository.folder(), commit)
 
@@ -192,7 +193,6 @@ def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> So
 
 
 def _declares(pyproject: Path, package: str) -> bool:
-    if not pyproject.is_file():
-        return False
-    names = re.findall(_DECLARATION, pyproject.read_text("utf-8", "replace"), re.MULTILINE)
-    return canonicalize_name(package) in map(canonicalize_name, names)
+    text = pyproject.read_text("utf-8", "replace") if pyproject.is_file() else None
+    name = cargo.parse_toml(text).get("project", {}).get("name", "")
+    return canonicalize_name(name) == canonicalize_name(package)

@@ -15,9 +15,9 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import index, installed, uv, wheels
 from waitbench.environments.repository import export
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
+from waitbench.model.environment import Environment, EnvironmentSpec, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Origin
+from waitbench.model.revision import Facts, Origin
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -52,7 +52,7 @@ class Maker:
                 return error
 
         made = endings.side_by_side(attempt, specs, at_most=4)
-        return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
+        return {spec.label: result for spec, result in zip(specs, made, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
         """Adds wheels and compilers to specs with sources. Raises ``HarnessError``."""
@@ -72,7 +72,7 @@ class Maker:
         """
         if spec.wheel is not None or spec.sources is None:
             return spec
-        python, label, tree = spec.python, spec.revision.label, spec.sources.tree
+        python, label, tree = spec.python, spec.label, spec.sources.tree
         key = f"{python.tag}-{_digest(python.executable, python.version, repr(toolchain))[:8]}"
         folder = self.cache.folder(f"builds/{key}")
         source, output, venv = (folder / name for name in ("source", "output", "venv"))
@@ -113,7 +113,7 @@ class Maker:
         return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
-        source = spec.revision.source
+        source = spec.source
         if not self.engine.has_environment:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
             facts = Facts(python="", package_sha256=source.identity, program=str(source.path))
@@ -129,7 +129,7 @@ class Maker:
         """The folder and facts of a virtualenv, made again unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
-        say = partial(self.say, spec.revision.label)
+        say = partial(self.say, spec.label)
         with locked(self.cache.lock_file(f"environment-{key}"), say):
             facts = self._valid_facts(spec, folder)
             if facts is None:
@@ -182,9 +182,7 @@ class Maker:
             return facts
         package = packages.get(canonicalize_name(self.engine.package))
         if package is None:
-            raise HarnessError(
-                f"{spec.revision.label} did not install a package {self.engine.package}."
-            )
+            raise HarnessError(f"{spec.label} did not install a package {self.engine.package}.")
         sha256, compiled = installed.read_contents(package)
         module = Path(str(package.locate_file(self.engine.module)))
         return msgspec.structs.replace(

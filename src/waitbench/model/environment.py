@@ -1,13 +1,10 @@
 """Environments: virtualenvs with one revision installed, and their specification."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
-
-from waitbench.model.revision import Origin, Revision
+from waitbench.model.revision import Facts, Origin, Revision, Source
 
 OriginChoice = Literal["auto", "wheel", "source", "mixed"]
 
@@ -53,41 +50,26 @@ class SourceTree:
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
-    """Everything that determines an environment."""
+    """Everything that determines the environment of a revision."""
 
     revision: Revision
-    origin: Origin
-    python: Interpreter
-    commit: str | None
-    """Full id, where the code comes from git."""
-    commit_date: str | None
-    """The committer's date, in ISO 8601."""
-    wheel: Path | None
+    source: Source
+    python: Interpreter = Interpreter("", "")
+    """Without an executable until one is chosen, and until it is fetched."""
+    wheel: Path | None = None
     sources: SourceTree | None = None
-    """The tree to build the wheel from, where it is built here."""
     compiler: str | None = None
     """The compiler of a wheel that was built elsewhere for this comparison."""
     only_wheels: bool = True
     """Whether the package and all requirements have wheels for the Python."""
 
+    @property
+    def label(self) -> str:
+        return self.revision.label
 
-class Facts(Struct, frozen=True, kw_only=True):
-    """Facts about an environment, stored in ``environment.json`` and in result files."""
-
-    python: str
-    package_version: str = ""
-    """As the package says: builds between two releases carry the version of the earlier one."""
-    extensions: Mapping[str, str] = {}
-    """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
-    package_sha256: str = ""
-    """Over all files that the package installed, compiled or not."""
-    requirements: tuple[str, ...] = ()
-    """Installed packages, as ``name==version``."""
-    compiler: str | None = None
-    capabilities: frozenset[str] = frozenset()
-    """Keys of ``model.scenario.CAPABILITIES``, and others that only the engine understands."""
-    program: str = ""
-    """The program or the variant, for revisions that are one."""
+    @property
+    def origin(self) -> Origin:
+        return self.revision.origin
 
 
 @dataclass(frozen=True)

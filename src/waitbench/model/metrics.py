@@ -34,7 +34,6 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_of_window(self) -> bool:
-        """Whether it covers the window alone."""
         return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
@@ -43,7 +42,6 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether a worker file declares it."""
         return self.key.startswith(OWN)
 
     @property

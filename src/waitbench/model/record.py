@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from waitbench.model.environment import Facts
-from waitbench.model.metrics import METRICS, WINDOW, FileName, Metric
-from waitbench.model.revision import Origin
+from waitbench.model.metrics import WINDOW, Metric
+from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import (
     DISTURBED,
     ENDED,
@@ -22,8 +21,7 @@ from waitbench.model.run import (
     Outcome,
     Result,
 )
-from waitbench.model.scan import ScanPoint
-from waitbench.model.scenario import LAUNCHER
+from waitbench.model.scenario import LAUNCHER, Scenario, Topology
 from waitbench.model.shard import Shard
 
 
@@ -33,7 +31,6 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
     scenario: str
     topology: str
     parameters: str
-    """A JSON object with sorted keys."""
 
     @classmethod
     def of(cls, scenario: str, topology: str, parameters: Mapping[str, object]) -> "Series":
@@ -71,59 +68,20 @@ _OVER = {
 }
 
 
-class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts": "environment"}):
-    """One revision, as stored in result files."""
-
-    label: str
-    text: str
-    """As the user wrote it."""
-    origin: str
-    engine: str
-    commit: str | None = None
-    commit_date: str | None = None
-    facts: Facts | None = None
-    """``None`` if it has no environment."""
-
-
-class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topology"}):
-    """A scenario, as stored in result files."""
-
-    scenario: FileName
-    parameters: Mapping[str, object]
-    waits: bool = False
-    """See the properties of ``Scenario``."""
-    works: bool = False
-    large_changes_only: bool = False
-    own_topology: str | None = None
-    """Overrides the topology of the comparison."""
-    scan: ScanPoint | None = None
-    machine: Mapping[str, object] | None = None
-    """Overrides the machine of the comparison."""
-    metrics: tuple[Metric, ...] = METRICS
-
-    @property
-    def facts(self) -> "ScenarioFacts":
-        """A copy without runs."""
-        names = ScenarioFacts.__struct_fields__
-        return ScenarioFacts(**{name: getattr(self, name) for name in names})
-
-
 class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
     """The header of a comparison, ``comparison.json``. That of a record lists no scenarios."""
 
-    revisions: tuple[RevisionRecord, ...]
+    revisions: tuple[Revision, ...]
     """In the order given: the baseline first."""
-    topology: str
+    topology: Topology
     mixed_origins: bool
     hyperfine_version: str
     machine: Mapping[str, object]
-    """See ``system.machine.describe``."""
     started_at: str
-    """ISO 8601, UTC."""
     argv: tuple[str, ...]
     waitbench: str | None = None
     settings: Mapping[str, Any] = {}
-    scenarios: tuple[ScenarioFacts, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
     """All scenarios, including those measured elsewhere."""
     share: Shard | None = None
     """``None`` where all scenarios are measured here."""
@@ -153,7 +111,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
             if len(set(different)) > 1 and different != compared
         )
 
-    def in_common(self, others: Sequence[RevisionRecord]) -> dict[str, Any]:
+    def in_common(self, others: Sequence[Revision]) -> dict[str, Any]:
         """Facts that all parts of a comparison share, by their names for people.
 
         The facts of a revision without an environment come from ``others``.
@@ -162,9 +120,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return {
             "topologies": self.topology,
             "revisions": self.labels,
-            "scenarios": [it.scenario for it in self.scenarios],
+            "scenarios": [it.name for it in self.scenarios],
             **{
-                f"parameters of {it.scenario}": (dict(it.parameters), it.own_topology)
+                f"parameters of {it.name}": (dict(it.parameters), it.topology)
                 for it in self.scenarios
             },
             **{
@@ -176,13 +134,14 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
 
     @property
     def here(self) -> Shard:
-        names = tuple(it.scenario for it in self.scenarios)
+        names = tuple(it.name for it in self.scenarios)
         return self.share or Shard(scenarios=names, of=names)
 
 
-class Record(ScenarioFacts, kw_only=True):
+class Record(msgspec.Struct, kw_only=True):
     """All runs of one scenario; grows while a comparison runs."""
 
+    spec: Scenario
     context: Context
     measurements: list[Measurement] = []
     outcomes: list[Outcome] = []
@@ -190,17 +149,24 @@ class Record(ScenarioFacts, kw_only=True):
     """The number of outcomes from earlier, resumed sessions."""
 
     @property
-    def topology(self) -> str:
-        return self.own_topology or self.context.topology
+    def scenario(self) -> str:
+        return self.spec.name
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return self.spec.metrics
+
+    @property
+    def topology(self) -> Topology:
+        return self.spec.topology or self.context.topology
 
     @property
     def by_launcher(self) -> bool:
-        """Whether the engine's own launcher starts the processes."""
-        return self.topology.startswith(LAUNCHER)
+        return self.topology.kind == LAUNCHER
 
     @property
     def series(self) -> Series:
-        return Series.of(self.scenario, self.topology, self.parameters)
+        return Series.of(self.scenario, str(self.topology), self.spec.parameters)
 
     @property
     def results(self) -> list[Result]:
@@ -208,13 +174,12 @@ class Record(ScenarioFacts, kw_only=True):
 
     @property
     def measured_on(self) -> Mapping[str, object]:
-        """See ``system.machine.describe``."""
-        return self.context.machine if self.machine is None else self.machine
+        return self.context.machine if self.spec.machine is None else self.spec.machine
 
     @property
     def mostly_waits(self) -> bool:
         """Whether the CPU of the window is the cost of waiting."""
-        return self.waits and not self.works
+        return self.spec.waits and not self.spec.works
 
     def add(self, result: Result) -> None:
         if isinstance(result, Measurement):
@@ -239,7 +204,7 @@ class Record(ScenarioFacts, kw_only=True):
         for revision in self.context.revisions:
             facts = revision.facts
             identity: object = facts and facts.package_sha256
-            if facts and revision.origin == Origin.PROGRAM.value:
+            if facts and revision.origin is Origin.PROGRAM:
                 loaded = frozenset(self.loaded(revision.label).values())
                 identity = loaded and (facts.program.rpartition("/")[2], loaded)
             first = known.setdefault(identity, revision.label) if identity else revision.label
@@ -248,14 +213,13 @@ class Record(ScenarioFacts, kw_only=True):
         return None
 
     def window_s(self, run: Measurement) -> float | None:
-        """The length of a run's window, if known."""
         if WINDOW in run.metrics:
             return run.metrics[WINDOW]
         idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
         if idle_s and cores:
             return idle_s / cores
         # A run that used no CPU has no ratio of both; its services may have used some.
-        planned_s = self.parameters.get("window")
+        planned_s = self.spec.parameters.get("window")
         return planned_s if isinstance(planned_s, int | float) and planned_s > 0 else None
 
     def why_given_up(self, label: str) -> str | None:

@@ -1,15 +1,20 @@
-"""Revisions, resolved to installable sources; and ranges of them to search for a change."""
+"""Revisions, their sources and builds; and ranges of them to search for a change."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
+
+SHOWN_DIGITS = 10
+"""The digits of a commit that outputs show."""
 
 
 class Origin(str, Enum):
     """The origin of a revision's code."""
 
     WHEEL = "wheel"
-    """A release's wheel from the package index."""
     SOURCE = "source"
     """A commit of the repository, or a release's, built here."""
     CHECKOUT = "checkout"
@@ -32,15 +37,34 @@ class Source:
     path: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Revision:
-    """A state of an engine's code that the user named."""
+class Facts(Struct, frozen=True, kw_only=True):
+    """Facts about an environment, stored in ``environment.json`` and in result files."""
+
+    python: str
+    package_version: str = ""
+    """As the package says: builds between two releases carry the version of the earlier one."""
+    extensions: Mapping[str, str] = {}
+    """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
+    package_sha256: str = ""
+    requirements: tuple[str, ...] = ()
+    compiler: str | None = None
+    capabilities: frozenset[str] = frozenset()
+    """Keys of ``model.scenario.CAPABILITIES``, and others that only the engine understands."""
+    program: str = ""
+
+
+class Revision(Struct, frozen=True, kw_only=True, rename={"facts": "environment"}):
+    """A state of an engine's code that the user named; as stored in result files."""
 
     label: str
     text: str
     """As the user wrote it, without the label."""
+    origin: Origin
     engine: str
-    source: Source
+    commit: str | None = None
+    commit_date: str | None = None
+    facts: Facts | None = None
+    """``None`` before it is built, and where that failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +72,10 @@ class LoggedCommit:
     """A commit of the repository's log, with texts that are safe to show."""
 
     commit: str
-    """Full id."""
     parents: tuple[str, ...]
     subject: str
     author: str
     date: str
-    """The committer's date, in ISO 8601."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,9 +74,7 @@ class Measurement(
     round: Count
     position: Count
     started_at: str
-    """ISO 8601, UTC."""
     metrics: Mapping[str, Quantity]
-    """By the metric's key, in its unit."""
     marks: tuple[str, ...] = ()
     incomplete: Mapping[str, Lack] = {}
     """Lacking metrics by key: the poke went unanswered, or the shutdown failed."""
@@ -87,7 +85,6 @@ class Measurement(
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether its poke exceeded its time limit."""
         return any(
             lack.more_than is not None for key, lack in self.incomplete.items() if key != STOP.key
         )

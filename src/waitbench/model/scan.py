@@ -60,7 +60,6 @@ class Scan:
 
     @property
     def setting(self) -> str:
-        """The name of the parameter that it sets, or an attribute of the topology."""
         return "window" if self.parameter == SILENCE else self.parameter
 
     def settings(self, value: int | float) -> tuple[str, ...]:

@@ -1,10 +1,14 @@
 """Scenarios: a worker with fixed parameters, and expectations of its runs."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-from waitbench.model.metrics import METRICS, Metric
+from msgspec import Struct
+from msgspec.structs import replace
+
+from waitbench.model.metrics import METRICS, FileName, Metric
 from waitbench.model.scan import ScanPoint
 
 Value = int | float | bool | str
@@ -20,52 +24,75 @@ CAPABILITIES = {
 
 LAUNCHER = "launcher"
 
+_TOPOLOGY = re.compile(r"(.+?)(?:, (\d{1,6}) process(?:es)?)?(?: × (\d{1,6}) workers)?")
 
-@dataclass(frozen=True)
-class Topology:
-    """The number of processes of a run, and how they are started."""
+
+class Topology(str):
+    """The number of processes of a run, and how they are started; as text in result files."""
 
     kind: str
     """One of the engine's, such as ``single``, ``cluster`` (as in production) or ``launcher``."""
-    processes: int = 1
-    workers: int = 1
+    processes: int
+    workers: int
 
-    def __str__(self) -> str:
-        plural = "es" if self.processes != 1 else ""
-        processes = "" if self.kind == "single" else f", {self.processes} process{plural}"
-        return self.kind + processes + (f" × {self.workers} workers" if self.workers > 1 else "")
+    def __new__(cls, kind: str, processes: int = 1, workers: int = 1) -> "Topology":
+        plural = "es" if processes != 1 else ""
+        counted = "" if kind == "single" else f", {processes} process{plural}"
+        text = kind + counted + (f" × {workers} workers" if workers > 1 else "")
+        topology = super().__new__(cls, text)
+        topology.kind, topology.processes, topology.workers = kind, processes, workers
+        return topology
+
+    @classmethod
+    def parse(cls, text: str) -> "Topology":
+        match = _TOPOLOGY.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a topology")
+        return cls(match[1], int(match[2] or 1), int(match[3] or 1))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """A worker with fixed parameters. The defaults suit a worker about which nothing is known."""
+class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
+    """A worker with fixed parameters: the fields are stored in result files.
 
-    name: str
-    purpose: str
-    parameters: Parameters = field(default_factory=dict)
-    by_default: bool = True
-    """Whether it runs when no ``--scenario`` is given."""
+    Engines derive from it, and add how it runs. The defaults suit a worker about which nothing is
+    known.
+    """
+
+    name: FileName
+    parameters: Parameters = {}
+    waits: bool = False
+    works: bool = False
+    """Whether the CPU of its work dwarfs that of any waiting."""
     large_changes_only: bool = False
     """Whether few rounds suffice, as they are long or noisy, and defects multiply the cost."""
     topology: Topology | None = None
-    is_own: bool = True
-    """Whether it is ours rather than a user's dataflow."""
-    is_observed: bool = True
-    """Whether its runs may report metrics, by the probe in dataflows/support."""
-    is_staggered: bool = False
-    """Whether concurrent runs start and end in turn and share one window; else they run freely."""
-    fewest_concurrent_rounds: int = 1
-    """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
     scan: ScanPoint | None = None
+    machine: Mapping[str, object] | None = None
+    """Overrides the machine of the comparison."""
+    metrics: tuple[Metric, ...] = METRICS
+
+    is_own: ClassVar[bool] = True
+    """Whether it is ours rather than a user's dataflow."""
+    is_staggered: ClassVar[bool] = False
+    """Whether concurrent runs start and end in turn and share one window; else they run freely."""
+    fewest_concurrent_rounds: ClassVar[int] = 1
+    """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
+
+    @property
+    def by_default(self) -> bool:
+        return True
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether its runs may report metrics, by the probe in dataflows/support."""
+        return True
 
     @property
     def settable(self) -> tuple[str, ...]:
         return ()
 
-    @property
-    def waits(self) -> bool:
-        """Whether its input makes the workers wait."""
-        return False
+    def with_parameters(self, parameters: Parameters) -> "Scenario":
+        return replace(self, parameters={**self.parameters, **parameters})
 
     @property
     def idles(self) -> bool:
@@ -73,17 +100,8 @@ class Scenario:
         return False
 
     @property
-    def works(self) -> bool:
-        """Whether the CPU of its work dwarfs that of any waiting."""
-        return False
-
-    @property
     def needs(self) -> frozenset[str]:
         return frozenset()
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        return METRICS
 
     @property
     def lacks(self) -> Mapping[str, str]:
@@ -102,11 +120,9 @@ class Scenario:
 
     @property
     def time_limit_s(self) -> float:
-        """After this a run counts as hung."""
         return 30 + 5 * self.expected_s
 
     def started_as(self, default: Topology) -> Topology:
-        """The topology of its runs in a comparison with a default."""
         return self.topology or default
 
     @property
@@ -136,7 +152,6 @@ class Scenario:
         return self
 
     def expected_items(self, topology: Topology) -> int | None:
-        """The number of items that a run must emit, if known."""
         return None
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:

@@ -23,7 +23,6 @@ class Stack(msgspec.Struct, frozen=True):
     """A place where a thread was seen."""
 
     frames: tuple[Frame, ...]
-    """The outermost first."""
     looks: Count
 
 
@@ -33,7 +32,6 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
     process: str
     """The role of the process, such as ``worker 0`` or ``child celery``."""
     name: str
-    """Without a serial number."""
     wakeups_per_s: tuple[Finite, ...]
     """Both for equal parts of the counted time; CPU as a share of one CPU."""
     cpu_share: tuple[Finite, ...]
@@ -51,4 +49,3 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"
     """The time for which wake-ups and CPU were counted, undisturbed."""
     threads: tuple[Thread, ...]
     remarks: tuple[str, ...] = ()
-    """Sentences about missing data."""

@@ -38,10 +38,8 @@ class Condition(_Table, frozen=True, kw_only=True):
     """A condition of being ready: exactly one key besides ``within``."""
 
     log: str | None = None
-    """A regular expression that matches a line of the output."""
     port: Literal[True] | None = None
     command: Words = Words()
-    """A command exits with 0."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
     within: Seconds = 30.0
 
@@ -65,7 +63,6 @@ class Answer(Condition, frozen=True, kw_only=True):
     """A condition of a message being handled."""
 
     exit: Literal[True] | None = None
-    """The command that sent it exits with 0."""
 
 
 class ServiceFile(_Table, frozen=True, kw_only=True):
@@ -74,7 +71,6 @@ class ServiceFile(_Table, frozen=True, kw_only=True):
     command: Words
     ready: Condition = Condition(port=True)
     stop: str = "TERM"
-    """The signal that ends it."""
     counters: Words = Words()
     """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
     install: str = ""
@@ -92,11 +88,9 @@ class Phase(_Table, frozen=True, kw_only=True):
 
     name: Name
     poke: Literal[True] | None = None
-    """The worker handles a message."""
     stop: str | None = None
     start: str | None = None
     run: Words = Words()
-    """A command exits with 0."""
     may_end: bool = False
     """Whether the worker may end: then there is nothing to compare, and no failure."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
@@ -130,12 +124,9 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     repository: str | None = None
     variants: tuple[Variant, ...] = ()
     versions: tuple[str, ...] = ()
-    """The revisions that ``./waitbench workers`` measures."""
     beside: tuple[str, ...] = ()
     exclude_newer: date | None = None
-    """The last release day of packages without a pin."""
     python: str = ""
-    """A version specifier such as ``>=3.9,<3.13``."""
     files: tuple[str, ...] = ()
     """Copied to the directory in which the command runs."""
     environment: dict[VariableName, Text] = {}
@@ -145,14 +136,11 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     """Longer than any period of an idle worker; ``execution.window`` chooses one if ``None``."""
     side_by_side: bool = True
     install: str = ""
-    """The command that installs a program that is a revision."""
     parameters: Values = {}
-    """Further placeholders with defaults, which --set and --scan change."""
     scenarios: dict[Name, Values] = {}
     metrics: dict[Name, MetricFile] = {}
     limits: dict[str, str] = {}
     stop: str = "TERM"
-    """The signal that ends it."""
     stop_within_s: Seconds = 10.0
     services: dict[Name, ServiceFile] = {}
     poke: Poke | None = None
@@ -170,12 +158,10 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     extras: tuple[str, ...] = ()
     path: Path
     sha256: str
-    """Over the file and those that it names."""
     texts: dict[str, str] = {}
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """The revisions that ``./waitbench workers`` measures."""
         return self.versions or self.variants
 
     @property

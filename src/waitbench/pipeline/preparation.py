@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from msgspec import structs
+from msgspec import convert
+from msgspec.structs import replace
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.environments import origins
@@ -12,10 +13,10 @@ from waitbench.environments.virtualenvs import Maker
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts
+from waitbench.model.environment import Environment
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.concluding import Output
@@ -63,7 +64,7 @@ class Prepared:
         """Records without runs, but for builds that failed; by default, of the scenarios here."""
         records = {}
         for scenario in self.request.here if scenarios is None else scenarios:
-            record = new_record(scenario, self.context)
+            record = Record(spec=scenario, context=self.context)
             for label, error in self.errors.items():
                 record.add(_not_built(label, error, self.context.started_at))
             records[scenario.name] = record
@@ -71,10 +72,14 @@ class Prepared:
 
     def describe(self, settings: Mapping[str, object]) -> Context:
         """The header of the comparison, with other settings of the request."""
-        return structs.replace(
+        return replace(
             self.context,
             settings=dict(settings),
-            scenarios=tuple(new_record(it, self.context).facts for it in self.request.scenarios),
+            scenarios=tuple(
+                # Without the fields that engines add.
+                convert(scenario, Scenario, from_attributes=True)
+                for scenario in self.request.scenarios
+            ),
             share=None if self.request.shard.is_whole else self.request.shard,
         )
 
@@ -82,20 +87,6 @@ class Prepared:
 def _is_known_by_end_of_window(metric: Metric) -> bool:
     earlier = {MEMORY.key, "time_startup", "time_cpu_startup", "processes_replaced"}
     return metric.is_of_window or metric.is_of_services or metric.key in earlier
-
-
-def new_record(scenario: Scenario, context: Context) -> Record:
-    return Record(
-        scenario=scenario.name,
-        parameters=scenario.parameters,
-        context=context,
-        own_topology=str(scenario.topology) if scenario.topology else None,
-        waits=scenario.waits,
-        works=scenario.works,
-        large_changes_only=scenario.large_changes_only,
-        scan=scenario.scan,
-        metrics=scenario.metrics,
-    )
 
 
 def prepare(request: ValidRequest, output: Output) -> Prepared:
@@ -110,10 +101,12 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
             output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
-            revision_record(spec, usable[label].facts if label in usable else None)
-            for label, spec in zip(request.labels, request.specs, strict=True)
+            replace(spec.revision, facts=usable[spec.label].facts)
+            if spec.label in usable
+            else spec.revision
+            for spec in request.specs
         ),
-        topology=str(request.topology),
+        topology=request.topology,
         mixed_origins=origins.is_mixed(request.specs),
         hyperfine_version=hyperfine.version,
         machine=machine.describe(),
@@ -127,19 +120,6 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
         environments=usable,
         errors=errors,
         context=context,
-    )
-
-
-def revision_record(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
-    """A revision, as stored in result files; without facts it has no environment."""
-    return RevisionRecord(
-        label=spec.revision.label,
-        text=spec.revision.text,
-        engine=spec.revision.engine,
-        origin=spec.origin.value,
-        commit=spec.commit,
-        commit_date=spec.commit_date,
-        facts=facts,
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from waitbench import engines
 from waitbench.engines import METRICS, selection
 from waitbench.engines.base import Engine
@@ -84,7 +86,7 @@ class ValidRequest:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(spec.revision.label for spec in self.specs)
+        return tuple(spec.label for spec in self.specs)
 
     @property
     def here(self) -> tuple[Scenario, ...]:
@@ -207,4 +209,4 @@ def _started(request: Request, scenario: Scenario, scan: Scan, engine: Engine) -
     assert scenario.scan is not None, "it is one of a scan"
     # The parameter has the name of an attribute.
     count: dict[str, Any] = {scan.parameter: int(scenario.scan.value)}
-    return replace(scenario, topology=_topology(replace(request, **count), engine))
+    return structs.replace(scenario, topology=_topology(replace(request, **count), engine))

@@ -9,6 +9,7 @@ from waitbench.analysis.bisection import COMMITS, Change, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
+from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Answer, Column, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
@@ -17,7 +18,6 @@ from waitbench.reporting.progress import Log
 from waitbench.reporting.verdict_symbols import HARMLESS, HOLDS, MARKS
 from waitbench.system.installation import called
 
-_SHOWN_DIGITS = 10
 _LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 
@@ -67,7 +67,7 @@ def _notes(searched: Searched) -> Iterator[Note]:
     for remark in searched.remarks:
         yield _note("remark", remark)
     for commit in (search.culprit for search in searched.proven if search.culprit):
-        digits = commit.commit[:_SHOWN_DIGITS]
+        digits = commit.commit[:SHOWN_DIGITS]
         yield _note("culprit", f"{digits} {commit.subject} ({commit.author}, {commit.date})")
     if searched.proven:
         chance = f"{ALPHA * 100:g} % at most, over all steps together"
@@ -132,7 +132,7 @@ def to_repeat(searched: Searched) -> list[str]:
     typed = [("compare", search.labelled(search.suspects), options) for search in searched.proven]
     merge = searched.main.culprit
     if merge is not None and len(merge.parents) > 1:
-        first, second, *_ = (parent[:_SHOWN_DIGITS] for parent in merge.parents)
+        first, second, *_ = (parent[:SHOWN_DIGITS] for parent in merge.parents)
         find = ("--find", "faster") if searched.faster else ()
         typed.append(("bisect", (first, second), (*find, *options)))
     return [f"{called(name)} {shlex.join((*ends, *more))}" for name, ends, more in typed]

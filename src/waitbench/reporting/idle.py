@@ -60,7 +60,7 @@ def tables(
     comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
 ) -> list[Table]:
     """One table of all waiting workers outside of scans; none where no worker waits."""
-    waiting = [it for it in comparisons if it.record.mostly_waits and it.record.scan is None]
+    waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
     costs = [row for it in waiting for row in costs_of(it) if row[2] or not grouped]
     if not any(cost for *_, cost in costs):
         return []

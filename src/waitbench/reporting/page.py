@@ -8,7 +8,8 @@ from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.results import Note, decisive
 from waitbench.analysis.statistics import FIRST
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Record, RevisionRecord
+from waitbench.model.record import Record
+from waitbench.model.revision import Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
@@ -190,13 +191,13 @@ def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), str(value)
 
 
-def _facts(revision: RevisionRecord) -> dict[str, str]:
+def _facts(revision: Revision) -> dict[str, str]:
     facts = revision.facts
     commit = (revision.commit or "")[:_SHOWN_DIGITS]
     return {
         "revision": revision.label,
         "asked for": revision.text,
-        "origin": revision.origin,
+        "origin": revision.origin.value,
         "version": facts.package_version if facts else "",
         "commit": " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
         "Python": facts.python if facts else "",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import ValidationError, convert, structs, to_builtins
+from msgspec import ValidationError, convert, structs
 
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
@@ -93,9 +93,9 @@ def resume(folder: Path) -> Contents | None:
         return None
     context = structs.replace(comparison, settings={}, scenarios=(), share=None, finished=False)
     records = {
-        facts.scenario: Record(**structs.asdict(facts), context=context)
-        for facts in comparison.scenarios
-        if facts.scenario in comparison.here.scenarios
+        scenario.name: Record(spec=scenario, context=context)
+        for scenario in comparison.scenarios
+        if scenario.name in comparison.here.scenarios
     }
     is_cut_off = has_runs and _read_runs(runs, records)
     return Contents(
@@ -107,18 +107,18 @@ def resume(folder: Path) -> Contents | None:
 
 
 def _write(folder: Path, comparison: Context) -> None:
-    content = to_builtins(comparison, enc_hook=dict)
+    content = formats.to_builtins(comparison)
     # Sorts their sets.
-    revisions = to_builtins(comparison.revisions, enc_hook=dict, order="deterministic")
+    revisions = formats.to_builtins(comparison.revisions, order="deterministic")
     try:
-        convert(content, Context)
+        formats.convert(content, Context)
     except ValidationError as error:
         raise UsageError(f"This comparison cannot be stored: {error}.") from error
     formats.write(folder, KIND, {**content, "revisions": revisions})
 
 
 def _line(record: Record, result: Result) -> str:
-    return json.dumps({"scenario": record.scenario, **to_builtins(result, enc_hook=dict)})
+    return json.dumps({"scenario": record.scenario, **formats.to_builtins(result)})
 
 
 def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from waitbench.model.errors import UsageError
+from waitbench.model.scenario import Topology
 from waitbench.system import files
 
 FORMAT = 3
@@ -51,7 +52,21 @@ def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind 
                 f"it is of format {version}, and this version of waitbench reads format {FORMAT}: "
                 "use the version that wrote it"
             )
-        return msgspec.convert(data, into)
+        return convert(data, into)
+
+
+def convert(data: object, into: type[_Kind]) -> _Kind:
+    def hook(kind: type, value: Any) -> object:
+        return Topology.parse(value) if kind is Topology else value
+
+    return msgspec.convert(data, into, dec_hook=hook)
+
+
+def to_builtins(value: object, order: Literal["deterministic"] | None = None) -> Any:
+    def hook(special: Any) -> object:
+        return str(special) if isinstance(special, Topology) else dict(special)
+
+    return msgspec.to_builtins(value, enc_hook=hook, order=order)
 
 
 def write(folder: Path, kind: str, content: Mapping[str, Any]) -> None:

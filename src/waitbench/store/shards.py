@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record
+from waitbench.model.revision import Revision
 from waitbench.model.shard import Shard
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents
@@ -52,13 +53,14 @@ def merge(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
     first = contexts[0]
     records = [by_name[name] for name in first.here.of]
     for record in records:
-        record.machine = record.measured_on if record.measured_on != first.machine else None
+        machine = record.measured_on if record.measured_on != first.machine else None
+        record.spec = structs.replace(record.spec, machine=machine)
     whole = structs.replace(
         first,
         revisions=revisions,
         started_at=min(context.started_at for context in contexts),
         argv=tuple(_SHARD.sub("", "\0".join(first.argv)).split("\0")),
-        scenarios=tuple(record.facts for record in records),
+        scenarios=tuple(record.spec for record in records),
         share=None,
         finished=False,
     )
@@ -94,7 +96,7 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
     half.rename(folder)
 
 
-def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRecord]) -> None:
+def _require_alike(first: Contents, other: Contents, known: Sequence[Revision]) -> None:
     """Raises a ``UsageError`` that names the first difference between two comparisons."""
     here, there = _in_common(first.comparison, known), _in_common(other.comparison, known)
     for name in {**here, **there}:
@@ -105,7 +107,7 @@ def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRec
             )
 
 
-def _in_common(context: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
+def _in_common(context: Context, known: Sequence[Revision]) -> dict[str, Any]:
     return {
         "versions of waitbench": context.waitbench,
         "versions of hyperfine": context.hyperfine_version,

@@ -32,6 +32,7 @@ def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_i
     assert [*by_name] == names
     for number, name in enumerate(names):
         for scenario in (by_name[name], by_name[name].shortened()):
+            assert isinstance(scenario, WorkerScenario)
             config = worker_config(scenario.worker, scenario.parameters, Path())
             assert [phase.name for phase in config.phases] == ["work", "gone", "back", "clean"][
                 :number

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
+
+from msgspec import field
+from msgspec.structs import force_setattr
 
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Parameters, Scenario, Topology, Value
 from waitbench.system.places import DATAFLOWS
@@ -20,17 +22,10 @@ _QUICK: Parameters = {
     "heaviness": 20_000,
     "idle": 1.0,
 }
-"""In gates: about 1 s of waiting per run."""
-_QUICKER = 4
-"""In gates, of scenarios that wait: 0.5 s.
-
-Idle CPU varies no more between runs of 0.5 s than of 1 s: disturbances come in episodes, which hit
-fewer short runs. So the same time settles more.
-"""
+"""Parameters in gates: about 1 s of waiting per run."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dataflow(Scenario):
+class Dataflow(Scenario, frozen=True, kw_only=True):
     """A dataflow: a file, and the function of it that makes the flow."""
 
     module: Path
@@ -42,14 +37,20 @@ class Dataflow(Scenario):
         return f"{self.module}:{self.call}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnDataflow(Dataflow):
+class OwnDataflow(Dataflow, frozen=True, kw_only=True):
     """A dataflow of ours, with parameters."""
 
+    purpose: str
+    by_default: bool = False
     counted_by: str
     """The parameter with the number of items of each source."""
     quick: Parameters = field(default_factory=dict)
     """Parameters in gates, besides ``_QUICK``."""
+
+    def __post_init__(self) -> None:
+        waits = self.parameters["long_input"] or self.parameters["idle"]
+        force_setattr(self, "waits", bool(waits))
+        force_setattr(self, "works", bool(self.parameters["heavy_map"]))
 
     @property
     def settable(self) -> tuple[str, ...]:
@@ -61,17 +62,9 @@ class OwnDataflow(Dataflow):
         return f"{super().import_string}({arguments})"
 
     @property
-    def waits(self) -> bool:
-        return bool(self.parameters["long_input"] or self.parameters["idle"])
-
-    @property
     def idles(self) -> bool:
         # Siblings make small differences less certain.
         return self.large_changes_only and bool(self.parameters["idle"])
-
-    @property
-    def works(self) -> bool:
-        return bool(self.parameters["heavy_map"])
 
     @property
     def needs(self) -> frozenset[str]:
@@ -97,21 +90,21 @@ class OwnDataflow(Dataflow):
             sources = max(0, int(self.parameters["partitions"]) - silent)
         return sources * int(self.parameters[self.counted_by])
 
-    def shortened(self) -> OwnDataflow:
+    def shortened(self) -> Scenario:
         if self.large_changes_only:
             return self
         # A parameter that is absent, or 0, stays so.
         quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
-        return replace(self, parameters={**self.parameters, **quick})
+        return self.with_parameters(quick)
 
-    def lasting(self, seconds: float) -> OwnDataflow:
+    def lasting(self, seconds: float) -> Scenario:
         longer: Mapping[str, Value] = {}
         if self.parameters["idle"]:
             longer = {"idle": max(self._number("idle"), seconds)}
         elif self.parameters["long_input"]:
             items = ceil(seconds * self._number("burst") / self._number("interval"))
             longer = {self.counted_by: max(int(self.parameters[self.counted_by]), items)}
-        return replace(self, parameters={**self.parameters, **longer})
+        return self.with_parameters(longer)
 
     def _number(self, name: str) -> float:
         return float(self.parameters[name])
@@ -201,16 +194,25 @@ _LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 
-def _quick_of(kind: str, counted_by: str) -> Parameters:
-    if kind == "-heavy-map":  # many small items, so that a pause after each of them shows
-        return {counted_by: 8 if counted_by == "items_per_partition" else 80, "heaviness": 10_000}
-    if kind == "-burst":  # a single one, after its silence
-        return {counted_by: 10, "interval": 1.25}
-    waits = kind in ("-long-input", "-scheduled", "-long-input-heavy-map")
-    return {counted_by: _QUICKER} if waits else {}
+_WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
+"""0.5 s of waiting.
+
+Idle CPU varies no more between runs of 0.5 s than of 1 s: disturbances come in episodes, which hit
+fewer short runs. So the same time settles more.
+"""
+_QUICK_KINDS: Mapping[str, Parameters] = {
+    "-long-input": _WAITING,
+    "-scheduled": _WAITING,
+    "-long-input-heavy-map": _WAITING,
+    # Many small items, so that a pause after each of them shows.
+    "-heavy-map": {"items_per_worker": 80, "heaviness": 10_000},
+    # A single burst, after its silence.
+    "-burst": {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25},
+}
+"""Parameters in gates that differ from ``_QUICK``, by suffix; those absent do not count."""
 
 
-SCENARIOS: tuple[Scenario, ...] = tuple(
+SCENARIOS: tuple[OwnDataflow, ...] = tuple(
     OwnDataflow(
         name=dataflow + kind,
         purpose=f"{sources}; {purpose}",
@@ -218,7 +220,7 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
         counted_by=counted_by,
         parameters={**_COMMON, **further, counted_by: count, **parameters},
         by_default=kind in _DEFAULT_KINDS,
-        quick=_quick_of(kind, counted_by),
+        quick=_QUICK_KINDS.get(kind, {}),
     )
     for dataflow, counted_by, sources, further in _SOURCES
     for kind, count, parameters, purpose in _KINDS

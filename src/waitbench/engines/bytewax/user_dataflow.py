@@ -4,39 +4,30 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from msgspec import ValidationError, convert
 
 from waitbench.engines.bytewax.scenarios import SCENARIOS, Dataflow
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName, Metric
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
 
 _MAX_NAME_BYTES = 200
-"""Of the name: files of a scenario are named after it, with up to 50 bytes more."""
+"""The longest name of a scenario, after which files are named, with up to 50 bytes more."""
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 _OURS = {"support", "waitbench_probe"}
 """Modules of dataflows/ that a user's may import."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class UserDataflow(Dataflow):
+class UserDataflow(Dataflow, frozen=True, kw_only=True):
     """A dataflow of which only its name is known."""
 
-    is_own: bool = False
-
-    @property
-    def works(self) -> bool:
-        # Unknown, but the user waits for it to be done.
-        return True
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        return METRICS if self.is_observed else SEEN_FROM_OUTSIDE
+    is_own: ClassVar[bool] = False
+    is_observed: bool
 
 
 def user_dataflow(text: str) -> UserDataflow:
@@ -85,11 +76,13 @@ def user_dataflow(text: str) -> UserDataflow:
     is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
     return UserDataflow(
         name=f"{path.stem}-of-yours" if is_taken else path.stem,
-        purpose=f"your dataflow {text}",
         module=path.resolve(),
         call=call,
         parameters={"file": str(path.resolve()), "sha256": digest, "call": call},
         is_observed=is_observed,
+        # Unknown, but the user waits for it to be done.
+        works=True,
+        metrics=METRICS if is_observed else SEEN_FROM_OUTSIDE,
     )
 
 

@@ -53,10 +53,10 @@ _KEYS = [
     for key in kind.__struct_encode_fields__
 ]
 _ANY = "[...]"
-"""How errors of msgspec name any key of a table."""
+"""The name of any key of a table in errors of msgspec."""
 _MAX_BYTES = 2**20
 _MAX_DOTS = 200
-"""Of one key: reading it takes time quadratic in their number."""
+"""The limit for one key, which takes time quadratic in their number to read."""
 _MAX_NUMBER = 1e15
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")

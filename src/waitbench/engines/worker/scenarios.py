@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
+
+from msgspec.structs import force_setattr, replace
 
 from waitbench.engines.worker import metrics, own_metrics
 from waitbench.engines.worker.file import PHASE
-from waitbench.model.metrics import Metric
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
 from waitbench.system import connections
@@ -18,31 +19,27 @@ WINDOW_S = 10.0
 """The window of a worker without one, outside of gates."""
 _WARM_UP_S = 2.0
 _EXPECTED_S, _MAX_S = 30.0, 600.0
-"""Of a worker that ends by itself: expected time, and time limit."""
+"""The expected time and the time limit of a worker that ends by itself."""
 _ACTION_S = 30.0
 """The time limit of a phase's action, without its service's or worker's start."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkerScenario(Scenario):
+class WorkerScenario(Scenario, frozen=True, kw_only=True):
     """A worker that starts, waits, is poked, and ends; or that ends by itself."""
 
     worker: WorkerFile
-    is_staggered: bool = True
-    fewest_concurrent_rounds: int = 2
+    is_staggered: ClassVar[bool] = True
+    fewest_concurrent_rounds: ClassVar[int] = 2
     is_observed: bool = False
 
     @property
     def settable(self) -> tuple[str, ...]:
         return (*(() if self.works else (WINDOW,)), *self.worker.parameters)
 
-    @property
-    def waits(self) -> bool:
-        return not self.works
-
-    @property
-    def works(self) -> bool:
-        return self.worker.ends_by_itself
+    def __post_init__(self) -> None:
+        force_setattr(self, "works", self.worker.ends_by_itself)
+        force_setattr(self, "waits", not self.works)
+        force_setattr(self, "metrics", metrics.metrics_of(self.worker, self._absent))
 
     @property
     def phases(self) -> Sequence[Phase]:
@@ -51,10 +48,6 @@ class WorkerScenario(Scenario):
     @property
     def idles(self) -> bool:
         return self.worker.side_by_side and not self.works
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        return metrics.metrics_of(self.worker, self._absent)
 
     @property
     def lacks(self) -> Mapping[str, str]:
@@ -100,21 +93,20 @@ class WorkerScenario(Scenario):
     def has_window(self) -> bool:
         return self.works or WINDOW in self.parameters
 
-    def shortened(self) -> WorkerScenario:
+    def shortened(self) -> Scenario:
         if self.works or self.worker.window_s is not None:
             return self
         parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
         return replace(self, parameters=parameters)
 
-    def warmed_up(self) -> WorkerScenario:
+    def warmed_up(self) -> Scenario:
         return self.watched_for(min(self._window_s(), _WARM_UP_S))
 
-    def lasting(self, seconds: float) -> WorkerScenario:
+    def lasting(self, seconds: float) -> Scenario:
         return self.watched_for(max(self._window_s(), seconds))
 
-    def watched_for(self, seconds: float) -> WorkerScenario:
-        watched = {**self.parameters, WINDOW: seconds}
-        return self if self.works else replace(self, parameters=watched)
+    def watched_for(self, seconds: float) -> Scenario:
+        return self if self.works else self.with_parameters({WINDOW: seconds})
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
         return own_metrics.read(paths, self.worker.metrics) if self.worker.metrics else {}
@@ -139,12 +131,10 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
         f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases
     }
     identity = {"file": worker.path.name, "sha256": worker.sha256}
-    doing = "until it ends" if worker.ends_by_itself else "while it waits"
     window = {} if worker.ends_by_itself else {WINDOW: worker.window_s or WINDOW_S}
     return tuple(
         WorkerScenario(
             name=name,
-            purpose=f"the worker of {worker.path.name}, {doing}",
             worker=worker,
             parameters={**identity, **window, **worker.parameters, **values},
         )
