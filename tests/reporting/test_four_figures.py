@@ -169,3 +169,13 @@ def test_a_rise_that_is_not_certain_is_called_unclear_and_not_absent() -> None:
     assert worse.level == "?"
     assert worse.text.endswith("unclear: wake-ups while waiting")
     assert "nothing" not in worse.text
+
+
+def test_a_line_of_each_of_six_revisions_has_the_costs_that_certainly_changed() -> None:
+    compared = [statistics.compare(record) for record in CASES["six revisions"]()]
+    lines = lines_of(lambda to: print_answer(answer(findings(compared)), to), 400)
+    line = next(it for it in lines if "v3:" in it)
+    assert "total CPU more in all 4" in line
+    assert "real time within" in line
+    assert "system time more in all 4" in line
+    assert "unclear" not in line

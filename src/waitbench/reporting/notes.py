@@ -41,6 +41,7 @@ _NEXT_TO_NOTHING_S = 5e-5
 """A smaller difference of lateness has no line."""
 _MOST_IN_FULL = 2
 """So many candidates have a line for each cost; of more, each has one line."""
+_CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateOutcome.PASS: "✓",
@@ -73,9 +74,9 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     for label in labels:
         of_label = [it for it in results if it.revision == label]
         prefix = f"{label}: " if labels[1:] else ""
-        lines = [*_changes(of_label, is_brief=is_brief), *([] if is_brief else _worse(of_label))]
+        lines = [*_changes(of_label, is_brief=is_brief), *_worse(of_label, is_brief=is_brief)]
         if is_brief and lines:
-            text = "; ".join(text for *_, text, _ in lines[:2])
+            text = "; ".join(text for *_, text, _ in lines)
             lines = [(CHANGE, lines[0][1], text, len(of_label))]
         for kind, mark, text, count in lines:
             yield _note(kind, f"{prefix}{text}", mark, revision=label, count=count)
@@ -94,6 +95,8 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Li
     for name in names:
         group = [it for it in results if it.metric.name == name]
         if not group:
+            continue
+        if is_brief and name == "system" and _CERTAIN.isdisjoint(it.verdict for it in group):
             continue
         grown = [it for it in group if it.verdict is Verdict.SLOWER]
         text = _change(group, is_brief=is_brief)
@@ -128,7 +131,8 @@ def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
     if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
         bound = format_bound(it.ratio for it in same if it.ratio)
         parts.append(f"within {bound} {_in(same, group)}")
-    if unsure := [it for it in group if it.verdict is Verdict.INCONCLUSIVE]:
+    unsure = [it for it in group if it.verdict is Verdict.INCONCLUSIVE]
+    if unsure and not (is_brief and parts):
         widest = max(unsure, key=lambda it: _width(it.ratio))
         known = forest.interval_of(widest)
         where = "" if is_brief else f" ({known} in {widest.scenario})"
@@ -174,7 +178,7 @@ def _reason(result: MetricResult) -> str:
     return f"below {format_limit(result.metric.resolution, result.metric)}"
 
 
-def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
+def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Line]:
     """Certain rises of other costs, each where it is largest."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
@@ -188,10 +192,11 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[_Line]:
     for title, risen in rises.items():
         most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
-        texts.append(f"{title} {_values(most)} in {most.scenario}{more}")
+        full = f"{_values(most)} in {most.scenario}{more}"
+        texts.append(f"{title} {_in(risen, ()) if is_brief else full}")
     if texts:
         yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
-    elif others and not any(NOT_WITHIN in it.why_not for it in others):
+    elif others and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
         known = [it for it in others if it.verdict is not None]
         unsure = (it for it in known if it.verdict is Verdict.INCONCLUSIVE)
         unclear = dict.fromkeys(it.metric.title for it in unsure)
