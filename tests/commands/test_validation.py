@@ -10,7 +10,9 @@ import pytest
 from tests import standin
 from tests.conftest import Compare, Said
 from waitbench import engines
+from waitbench.commands import options
 from waitbench.engines import selection
+from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.places import ROOT
 
@@ -209,3 +211,13 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_told(
     assert "2 comparisons" in html
     alone = run_compare(kept / "bad", "--html", page, command="report")
     assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)
+
+
+def test_a_cache_with_a_folder_that_the_user_may_not_write_to_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "uv").mkdir()
+    # Root may write everywhere.
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "uv")
+    with pytest.raises(UsageError, match=r"Permission denied.*BENCH_CACHE"):
+        options._make_cache(tmp_path)

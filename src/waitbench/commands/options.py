@@ -1,5 +1,6 @@
 """Options of several commands; those of a request together."""
 
+import errno
 import inspect
 import os
 import sys
@@ -255,8 +256,7 @@ def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**values: Any) -> None:
         request = _request(**{name: values.pop(name) for name in options})
-        if os.environ.get("BENCH_CACHE"):
-            _make_folder(Cache().root)
+        _make_cache(Cache().root)
         command(request=request, **values)
 
     parameters = inspect.signature(command).parameters
@@ -297,10 +297,16 @@ def _request(
     )
 
 
-def _make_folder(cache: Path) -> None:
-    """Makes the folder of the cache. Raises ``UsageError``."""
+def _make_cache(cache: Path) -> None:
+    """Makes the folder of the cache. Raises ``UsageError`` where the user may not write to it."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
+        for folder in (cache, *cache.iterdir()):
+            if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"BENCH_CACHE={cache} is not a folder to write to: {why}.") from error
+        raise UsageError(
+            f"{cache} is not a folder to write to: {why}. Environments are kept there: name "
+            "another one by BENCH_CACHE."
+        ) from error
