@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from waitbench.execution.counted_tree import Command, CountedTree
-from waitbench.execution.launch_report import MOST_OUTPUT, Failure, open_output, read_output
+from waitbench.execution.launch_report import Failure, read_output
 from waitbench.model.launch import Condition
+from waitbench.system import files
 from waitbench.system.ports import is_listened_to
 
 POLL_INTERVAL_S = 0.02
@@ -96,9 +97,9 @@ class ConditionLaunch(ABC):
         """Counts matches in the output: two copies that share it may print into one line."""
         expression, count = re.compile(pattern, re.MULTILINE), 0
         for path, begin in self.output_offsets.items():
-            with open_output(path) as file:
+            with files.open_file(path) as file:
                 file.seek(begin)
-                output = file.read(MOST_OUTPUT)
+                output = file.read(files.MOST_OUTPUT)
             text = "\n".join(output.decode("utf-8", "replace").splitlines())
             count += sum(1 for _ in expression.finditer(text))
         return count

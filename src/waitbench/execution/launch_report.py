@@ -1,13 +1,14 @@
 """Files that a launcher leaves: the report of a run, or why it is not a measurement."""
 
+import errno
 import json
-import os
 import resource
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from waitbench.execution.counted_tree import CountedTree
+from waitbench.system import files
 
 PROBES = "BENCH_PROBE_DIR"
 """Environment variable with the folder of probes' reports: dataflows/support/probe.py."""
@@ -18,8 +19,6 @@ REPORT, REPORTS = "launched.json", "probes"
 METRICS = "metrics"
 """Prefix of the files to which copies of a worker write."""
 OUTPUT = ("stdout", "stderr")
-MOST_OUTPUT = 16 * 2**20
-"""Limit of each output, in bytes."""
 FAILURE, HAS_ENDED = "failure", "ended"
 """Files that say why a run is not a measurement; the latter where its worker may end."""
 BEGIN, END, EXIT = "begin", "end", "exit"
@@ -45,28 +44,20 @@ class HasEnded(Failure):
     file = HAS_ENDED
 
 
-def open_output(path: Path) -> IO[bytes]:
-    """Opens a file that a worker may have replaced by a link or a pipe. Raises ``OSError``."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
-
-
 def read_output(path: Path, program: str) -> bytes:
     """Reads what a command beside the worker has printed. Raises ``Failure`` if it is too much."""
     try:
-        with open_output(path) as file:
-            output = file.read(MOST_OUTPUT + 1)
+        return files.read(path, most=files.MOST_OUTPUT)
     except OSError as error:
-        raise Failure(f"the output of {program} cannot be read: {error.strerror}") from error
-    if len(output) > MOST_OUTPUT:
-        raise Failure(f"{program} wrote more than {MOST_OUTPUT >> 20} MiB to its output")
-    return output
+        why = f"the output of {program} cannot be read: {error.strerror}"
+        if error.errno == errno.EFBIG:
+            why = f"{program} wrote more than {files.MOST_OUTPUT >> 20} MiB to its output"
+        raise Failure(why) from error
 
 
 def write(path: Path, text: str) -> None:
     """Writes a file in place of whatever a worker has put there."""
-    part = path.with_name(os.urandom(8).hex())
-    part.write_text(text)
-    part.replace(path)
+    files.write_with(path, lambda part: part.write_text(text))
 
 
 def write_report(

@@ -39,7 +39,7 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.system import endings, files, locks
-from waitbench.system.processes import MOST_OUTPUT, tail
+from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, observed
 
 
@@ -195,7 +195,7 @@ class Measurer:
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         finished = ready.carry_out(self.hyperfine.arguments(ready.launcher, export))
         if finished.wrote_too_much:
-            what = f"it wrote more than {MOST_OUTPUT // 2**20} MiB to its output"
+            what = f"it wrote more than {files.MOST_OUTPUT >> 20} MiB to its output"
             raise _NoMeasurement(f"{what}; killed with all its processes")
         if finished.timed_out:
             what = f"still running after {ready.time_limit_s:g} s"

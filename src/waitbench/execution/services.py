@@ -17,7 +17,7 @@ from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
-from waitbench.system.processes import MOST_OUTPUT, limited, tail
+from waitbench.system.processes import limited, tail
 
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")))
 _SPARE_S = 10.0
@@ -54,7 +54,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
 
     def stop() -> None:
         # As its last words.
-        file.write(f"\nit wrote more than {MOST_OUTPUT >> 20} MiB; killed\n".encode())
+        file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
         trees.kill(lambda: [*launchers, *trees.below(*launchers)])
 
     with log.open("wb") as file, os.fdopen(reading) as report, ExitStack() as copying:

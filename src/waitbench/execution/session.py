@@ -405,18 +405,16 @@ def _judge_concurrent(
         f"a run of {result.label} failed beside others: {why}"
         for result in results
         if isinstance(result, Outcome) or result.label in complete
-        for why in _whys(result)
+        for why in (
+            [result.message]
+            if isinstance(result, Outcome)
+            else [lack.why for lack in result.incomplete.values()]
+        )
     ]
     if failed and may_collide and len(in_turns) == len(record.measurements):
         return [set_aside(result, CROWDED, failed[0]) for result in results]
     rounds = len(_rounds(runs)) if may_collide else math.inf
     return [it if isinstance(it, Outcome) else _marked_concurrent(it, rounds) for it in results]
-
-
-def _whys(result: Result) -> list[str]:
-    if isinstance(result, Outcome):
-        return [result.message]
-    return [lack.why for lack in result.incomplete.values()]
 
 
 def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:

@@ -6,7 +6,6 @@ end; but a file named by the user may be any of these.
 """
 
 import errno
-import hashlib
 import os
 import stat
 from collections.abc import Callable
@@ -19,6 +18,8 @@ from waitbench.model.errors import HarnessError, UsageError
 HALF = ".part"
 """Suffix of a file that is being written."""
 MOST_BYTES = 2**28
+MOST_OUTPUT = 16 * 2**20
+"""Limit of each output of a program, in bytes."""
 _SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PART_BYTES = 2**20
 
@@ -52,6 +53,9 @@ def open_file(path: Path) -> IO[bytes]:
 
 def sha256(path: Path) -> str:
     """Returns the digest of a file's content, or an empty string if it cannot be read."""
+    # Not imported by launchers, which start within the real time of a run.
+    import hashlib
+
     digest = hashlib.sha256()
     if not is_file(path):
         return ""

@@ -16,8 +16,6 @@ from waitbench.system import endings, files, trees, variables
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.streams import printable
 
-MOST_OUTPUT = 16 * 2**20
-"""Limit of each output of ``run_alone``, in bytes."""
 _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
@@ -142,7 +140,7 @@ def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
 
     # The thread blocks until there is data: a silent program costs nothing.
     def copy() -> None:
-        left = MOST_OUTPUT
+        left = files.MOST_OUTPUT
         while left > 0 and (data := os.read(reading, 1 << 16)):
             left -= len(data)
             with suppress(OSError):  # a full disk loses output, but no figures
