@@ -310,3 +310,21 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         assert up_services.cpu_s() - before > 0.25
         assert up_services.why_ended() is None
     assert not processes_with(str(tmp_path))
+
+
+def test_a_service_that_stops_its_launcher_is_given_up(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_SPARE_S", 0.5)
+    stopping = ("sh", "-c", "kill -STOP $PPID; sleep 60")
+    known = serving("stopping", stopping, Condition(port=True, within=0.5))
+    with pytest.raises(HarnessError, match="stopping"), running((known,), tmp_path, cache):
+        pass
+
+
+def test_a_pipe_in_place_of_a_log_is_an_error_and_not_waited_for(
+    tmp_path: Path, cache: Cache
+) -> None:
+    os.mkfifo(tmp_path / "service-echo.log")
+    with pytest.raises(FileExistsError), running((service("echo"),), tmp_path, cache):
+        pass

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.records import make_record
 from tests.store.keeping import begin
 from waitbench.model.errors import UsageError
-from waitbench.store import comparisons, formats
+from waitbench.store import comparisons, folders, formats
 from waitbench.store.folders import LATEST, claimed, existing_folder
 
 
@@ -143,3 +143,14 @@ def test_halves_of_files_go_once_the_folder_is_known_to_be_ours(tmp_path: Path) 
     begin(tmp_path, [make_record({"a": []})])
     resumed(tmp_path, tmp_path)
     assert not half.exists()
+
+
+def test_a_link_in_place_of_a_folder_within_results_is_refused_and_not_followed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "1-releases").symlink_to("victim")
+    with pytest.raises(UsageError, match="is a link"):
+        folders.make_subfolder(tmp_path / "1-releases")
+    folders.make_subfolder(tmp_path / "2-commits")
+    folders.make_subfolder(tmp_path / "2-commits")

@@ -32,7 +32,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import shards
+from waitbench.store import folders, shards
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
@@ -116,12 +116,12 @@ def _measured(
     """Has workers measure the shards that the folder lacks; yields a line for each."""
     arguments, sent, required = task
     command, path = json.dumps([*required.values(), *arguments]), folder / "command.json"
-    if path.exists() and path.read_text("utf-8") != command:
+    folders.make_subfolder(folder)
+    if files.is_there(path) and files.read(path) != command.encode():
         raise UsageError(
             f"{str(folder.parent)!r} was started by another command, or another waitbench. "
             "Repeat the command as it was, or name another folder with --results."
         )
-    folder.mkdir(exist_ok=True)
     files.write_text(path, command)
     expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
     number, kept = len(expected_s), kept_in(folder.parent)

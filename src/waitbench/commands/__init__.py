@@ -102,9 +102,13 @@ def main() -> int:
             endings.kill_descendants()
         code = _flush(code)
         if message:
-            with suppress(OSError):
-                message = streams.printable(f"{installation.program_name()}: {message}")
+            message = streams.printable(f"{installation.program_name()}: {message}")
+            try:
                 print(message, file=sys.stderr, flush=True)
+            except OSError:
+                # The interpreter would flush it again, and end with 120.
+                with suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         if endings.was_ended():
             os._exit(code)
         return code

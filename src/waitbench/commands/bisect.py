@@ -203,7 +203,7 @@ class BisectRun:
                 f"where the branch left, at {search.labels[0]}."
             )
         folder = self.folder / f"{len(self.searches)}-{search.grain}"
-        folder.mkdir(exist_ok=True)
+        folders.make_subfolder(folder)
         # One interpreter that fits both ends measures all points.
         ends, python = (0, len(search.points) - 1), self.history.request.typed.python
         python = self.history.specs(search, ends, python)[0].python.executable
@@ -255,7 +255,7 @@ class BisectRun:
         prepared = prepare(replace(self.history.request, specs=specs), self.output)
         errors = {label: str(error) for label, error in prepared.errors.items()}
         require_measurable(search.labelled(points), errors)
-        folder.mkdir(exist_ok=True)
+        folders.make_subfolder(folder)
         records = measure(prepared, folder, self.output, rule).records
         require_measurable(prepared.labels, given_up(records))
         return rule.step(records)

@@ -158,8 +158,9 @@ def snapshot(folder: Path, cache: Cache) -> str:
         shown = str(path.relative_to(folder))
         if _is_submodule(path):
             raise UsageError(f"{str(folder)!r} {_without(shown)}")
-        is_inside = not path.is_symlink() or path.resolve().is_relative_to(folder.resolve())
-        if not is_inside and path.exists():
+        target = Path(os.path.realpath(path))  # unlike resolve, not refusing a loop
+        is_inside = not path.is_symlink() or target.is_relative_to(os.path.realpath(folder))
+        if not is_inside and files.is_there(path):
             raise UsageError(
                 f"{shown!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
                 "commit, or copy what it leads to into the checkout."

@@ -9,7 +9,7 @@ files. Standard library only.
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -75,7 +75,9 @@ class BatchMember:
 
     def leave(self) -> None:
         for barrier in BARRIERS if self.slot.folder else ():
-            self._marker(barrier, self.slot.number).unlink(missing_ok=True)
+            # A worker may have put a folder there.
+            with suppress(OSError):
+                self._marker(barrier, self.slot.number).unlink()
 
     def _marker(self, barrier: str, number: int) -> Path:
         return Path(self.slot.folder, f"{barrier}-{number}")

@@ -35,7 +35,8 @@ class ReadyRun:
     ) -> Finished:
         """Runs ``command``, its own or a wrapper around it, to its end or its time limit."""
         stdout, stderr = (self.folder / name for name in OUTPUT)
-        with stdout.open("wb") as out, stderr.open("wb") as err:
+        # Exclusive: a service of the run may have put a link or a pipe there.
+        with stdout.open("xb") as out, stderr.open("xb") as err:
             return run_alone(
                 command,
                 stdout=out,

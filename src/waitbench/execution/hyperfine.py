@@ -94,7 +94,7 @@ def _program_at(path: Path) -> Hyperfine | None:
         answer = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=30, check=False
         )
-    except OSError:
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     match = re.match(r"hyperfine (\d+\.\d+\.\d+)", answer.stdout)
     return Hyperfine(str(path), match[1]) if match and Version(match[1]) >= OLDEST else None

@@ -57,7 +57,7 @@ def read_output(path: Path, program: str) -> bytes:
 
 def write(path: Path, text: str) -> None:
     """Writes a file in place of whatever a worker has put there."""
-    files.write_with(path, lambda part: part.write_text(text))
+    files.write_with(path, lambda part: part.write_text(text, "utf-8", "replace"))
 
 
 def write_report(

@@ -1,5 +1,6 @@
 """Measures planned runs: each gives a measurement, or an outcome with the reason why not."""
 
+import errno
 import json
 import math
 import re
@@ -22,7 +23,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.identity import why_foreign
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, masked
 from waitbench.model.launch import BatchSlot, WorkerConfig
 from waitbench.model.metrics import STOP, WINDOW, Quantity
 from waitbench.model.run import (
@@ -243,6 +244,7 @@ class _Run:
     def fail(self, reason: str, message: str, log: str = "") -> None:
         if endings.was_ended():
             return  # it was killed with all others
+        message, log = masked(message), masked(log)
         self.failure = Outcome(**self.identity, reason=reason, message=message, log=log)
 
     @contextmanager
@@ -263,6 +265,10 @@ class _Run:
                 self.fail(why.reason, str(why), log)
         except HarnessError as error:  # a service that does not start, or that has ended
             self.fail(FAILED, error.reason, str(error))
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise  # nothing could be written of any run
+            self.fail(FAILED, f"it could not be started: {error.strerror}", str(error))
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

@@ -1,6 +1,7 @@
 """Runs services during a run: each is a process on a free port, ready before it is asked."""
 
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
         trees.kill(lambda: [*launchers, *trees.below(*launchers)])
 
-    with log.open("wb") as file, os.fdopen(reading) as report, ExitStack() as copying:
+    with log.open("xb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
         process = subprocess.Popen(
             [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
@@ -73,8 +74,10 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         launchers.append(process.pid)
         os.close(writing)
         try:
-            # Empty where the launcher was killed.
-            line = report.readline()
+            # Empty where the launcher was killed, or stopped by its service.
+            within_s = config.ready.seconds or config.ready.within
+            is_heard = select.select([report], [], [], within_s + _SPARE_S)[0]
+            line = report.readline() if is_heard else ""
             state: RunningService | str = decode(line) if line else "was killed"
             if isinstance(state, str):
                 copying.close()  # so that the whole log is there

@@ -91,7 +91,7 @@ def _watch(
 def _last_words(ready: ReadyRun) -> str:
     failure = ready.folder / FAILURE
     logs = (tail(ready.folder / name, 1) for name in reversed(OUTPUT))
-    words = failure.read_text("utf-8") if failure.exists() else next(filter(None, logs), "")
+    words = tail(failure, 1) or next(filter(None, logs), "")
     return f": {words}" if words else ""
 
 

@@ -82,6 +82,15 @@ def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     return folder
 
 
+def make_subfolder(folder: Path) -> None:
+    """Makes a folder within one of results. Raises ``UsageError`` for a link in its place."""
+    if folder.is_symlink():
+        raise UsageError(
+            f"{str(folder)!r} is a link: remove it, or name another folder with --results."
+        )
+    folder.mkdir(exist_ok=True)
+
+
 def _latest(store: Path) -> Path | None:
     latest = store / LATEST
     return latest.resolve() if latest.is_dir() else None

@@ -45,7 +45,7 @@ def paths(folder: Path) -> list[Path]:
 def of(folder: Path, scenario: str) -> list[Why]:
     """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
     path = folder / f"{scenario}{SUFFIX}"
-    if not path.exists():
+    if not files.is_there(path):
         return []
     with reading(path):
         return msgspec.json.Decoder(Why).decode_lines(files.read(path))

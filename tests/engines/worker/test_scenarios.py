@@ -231,3 +231,10 @@ def test_a_file_of_metrics_that_is_a_trap_is_named_and_neither_waited_for_nor_re
     trap(tmp_path / "metrics-0.jsonl")
     with pytest.raises(ValueError, match=r"the file \{metrics\} cannot be read: it is (not|a) "):
         own_metrics.read([tmp_path / "metrics-0.jsonl"], TIMES)
+
+
+def test_a_statistic_beyond_what_a_result_file_may_hold_is_refused(tmp_path: Path) -> None:
+    files = {"bytes": MetricFile(show=("total",))}
+    (tmp_path / "metrics").write_text('{"bytes": [9e14, 9e14]}\n')
+    with pytest.raises(ValueError, match=r"bytes-total in {metrics} is beyond 1e\+15"):
+        own_metrics.read([tmp_path / "metrics"], files)

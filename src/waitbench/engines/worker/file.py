@@ -178,7 +178,10 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
         file = path.parent / name
         if Path(name).name != name or not file.is_file():
             _wrong("files", f"there is no file {name!r} beside it")
-        held = file.read_bytes()
+        try:
+            held = files.read(file, named=True)
+        except OSError as error:
+            _wrong("files", f"{name!r} cannot be read: {error.strerror}")
         digest.update(name.encode() + held)
         with suppress(UnicodeDecodeError):
             texts[name] = held.decode("utf-8")

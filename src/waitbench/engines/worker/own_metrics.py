@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from waitbench.model.metrics import OWN, Finite, Metric
+from waitbench.model.metrics import BEYOND, OWN, Finite, Metric
 from waitbench.model.worker import MetricFile
 from waitbench.system.files import read as read_file
 
@@ -50,7 +50,9 @@ def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str,
         if name not in numbers:
             raise ValueError(f"it wrote no {name} to {{metrics}}")
         for metric, shown in zip(declared_metrics(name, file), file.show or ("",), strict=True):
-            values_by_key[metric.key] = _statistic(name, numbers[name], shown)
+            values_by_key[metric.key] = value = _statistic(name, numbers[name], shown)
+            if not abs(value) <= BEYOND:
+                raise ValueError(f"its {metric.name} in {{metrics}} is beyond {BEYOND:g}")
     return values_by_key
 
 
