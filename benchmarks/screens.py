@@ -1,8 +1,9 @@
-"""Draws what five results look like: the terminal, the page in two widths and themes, the chart.
+"""Draws what seven results look like: the terminal, the page in two widths and themes, the chart.
 
-    .bench/venv/bin/python -m benchmarks.screens PASS FAIL INCONCLUSIVE PLAIN WORKERS
+    .bench/venv/bin/python -m benchmarks.screens \\
+        PASS FAIL INCONCLUSIVE PLAIN LAUNCHER RELEASES WORKERS
 
-Three gates, a comparison without one, and a folder of ``./waitbench workers``.
+Three gates, three comparisons without one, and a folder of ``./waitbench workers``.
 """
 
 import io
@@ -23,7 +24,7 @@ from waitbench.system.places import ROOT
 
 CHARTS = {
     "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "costs",
-    "workers": "workers",
+    "launcher": "costs", "releases": "costs", "workers": "workers",
 }  # fmt: skip
 """The results, and the main chart of each."""
 

@@ -167,14 +167,15 @@ class Measurer:
         run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
         copies = scenario.started_as(self.bench.topology).processes
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
-        try:
-            metrics |= scenario.written_metrics(written)
-        except ValueError as error:
-            # A worker that was killed may have written nothing.
-            if STOP.key not in incomplete:
-                raise _NoMeasurement(str(error)) from error
+        if STOP.key in incomplete:
+            lack = Lack(why="it was killed, perhaps before it had written all")
             keys = (metric.key for metric in scenario.metrics if metric.is_own)
-            incomplete |= dict.fromkeys(keys, Lack(why=str(error)))
+            incomplete |= dict.fromkeys(keys, lack)
+        else:
+            try:
+                metrics |= scenario.written_metrics(written)
+            except ValueError as error:
+                raise _NoMeasurement(str(error)) from error
         environment, loaded = self.bench.environments[planned.label], launched.get("loaded", ())
         program, modules = ready.config.program, ready.config.modules
         if modules:

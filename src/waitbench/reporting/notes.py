@@ -14,6 +14,7 @@ from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.estimate import Estimate
 from waitbench.model.record import Record
+from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
@@ -264,8 +265,11 @@ def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -
     twin = comparisons[0].record.identical_to(label)
     if twin is not None:
         why = "any difference is chance"
-        if differs:
-            why = "what differs is chance, or a file or setting that it reads"
+        revisions = comparisons[0].record.context.revisions
+        # Modules of a script are not known.
+        is_program = any(it.label == label and it.origin is Origin.PROGRAM for it in revisions)
+        if differs or is_program:
+            why = "what differs is chance, or a module, file or setting that it reads"
         lines.append((SAME_BUILD, f" is the same build as {twin}: {why}", 0))
     for kind, text, count in lines:
         yield _note(kind, f"{label}{text}", revision=label, count=count)

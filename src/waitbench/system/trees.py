@@ -13,6 +13,7 @@ from typing import NamedTuple
 from waitbench.system import tasks
 
 _SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
+_PARTS = ("Pss", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
 _PR_SET_CHILD_SUBREAPER = 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _START_TIME = 0, 1, 2, 6, 12, 19
 _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
@@ -142,9 +143,9 @@ class Memory(NamedTuple):
     read_at_s: float
     """On the monotonic clock."""
     proportional: int
-    """PSS."""
+    """PSS, with swap and huge pages, which PSS leaves out."""
     allocated: int
-    """PSS without pages of files, plus swap: independent of other programs."""
+    """The same without pages of files: independent of other programs."""
 
 
 def memory(pids: Collection[int]) -> Memory | None:
@@ -162,8 +163,9 @@ def memory(pids: Collection[int]) -> Memory | None:
             continue
         is_known = True
         sizes = {name: 1024 * int(size) for name, size in _SIZE.findall(text)}
-        proportional += sizes.get("Pss", 0)
-        allocated += sizes.get("Pss", 0) - sizes.get("Pss_File", 0) + sizes.get("SwapPss", 0)
+        used = sum(sizes.get(name, 0) for name in _PARTS)
+        proportional += used
+        allocated += used - sizes.get("Pss_File", 0)
     return Memory(time.monotonic(), proportional, allocated) if is_known else None
 
 
