@@ -1,6 +1,7 @@
 """The descendants of a process, as /proc has them."""
 
 import os
+from pathlib import Path
 
 import psutil
 import pytest
@@ -86,3 +87,13 @@ def test_a_zombie_was_preempted_never() -> None:
     with python(PREEMPTED) as process:
         child = int(line_of(process))
         assert trees.threads([child])[child, child].preempted == 0
+
+
+def test_memory_has_swap_and_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"Pss": 100, "Pss_File": 40, "SwapPss": 10, "Private_Hugetlb": 2048}
+    text = "".join(f"{name}: {size} kB\n" for name, size in sizes.items())
+    monkeypatch.setattr(Path, "read_text", lambda path: text)
+    monkeypatch.setattr(trees, "_children", lambda pid: [])
+    memory = trees.memory([1])
+    assert memory is not None
+    assert (memory.proportional, memory.allocated) == (2158 * 1024, 2118 * 1024)
