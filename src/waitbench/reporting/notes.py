@@ -364,8 +364,11 @@ def _headline(verdict: GateVerdict) -> str:
 
 
 def _risen(answer: MetricResult, bounds: str = "") -> str:
-    change = f" {forest.change_of(answer)}" if answer.ratio or answer.missed else ""
-    return f"{answer.revision}: {forest.cost_of(answer)}{change}{bounds} in {answer.scenario}"
+    change = forest.change_of(answer).strip(NOTHING) if answer.ratio or answer.missed else ""
+    if answer.ratio and not change and answer.before and answer.after:
+        change = _values(answer)
+    rise = f"{forest.cost_of(answer)} {change}".rstrip()
+    return f"{answer.revision}: {rise}{bounds} in {answer.scenario}"
 
 
 def sentence(answer: MetricResult) -> str:
