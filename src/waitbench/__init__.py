@@ -29,10 +29,10 @@ def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
     from waitbench.store import comparisons, folders, frames
 
     try:
-        found = comparisons.read(folders.existing_folder(Path(folder) if folder else None))
+        stored = comparisons.read(folders.existing_folder(Path(folder) if folder else None))
     except UsageError as error:
         raise ValueError(str(error)) from error
-    runs = frames.frame(found.records)
+    runs = frames.frame(stored.records)
     runs["started_at"] = pd.to_datetime(runs["started_at"], utc=True, format="ISO8601")
     return runs
 

@@ -10,7 +10,7 @@ from tests.gate_runs import counted, record_of, rounds, scaled, sides, verdict_o
 from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.judging import Judgement, question
+from waitbench.analysis.judging import Judgement, make_question
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
@@ -124,7 +124,7 @@ def test_what_was_measured_of_a_worker_that_ends_later_is_judged() -> None:
 
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
     records = [make_record({}, scenario=name) for name in scenarios]
-    start = replace(question(CPU, label, records), rounds=3)
+    start = replace(make_question(CPU, label, records), rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
 
 

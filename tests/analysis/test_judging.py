@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
 def test_before_the_first_look_nothing_is_known() -> None:
     record = record_of(rounds(1, 0.5, 3), rounds(1, 0.5, 3))
     (judgement,) = judge(record, criteria=[CPU])
-    assert judgement == dataclasses.replace(judging.question(CPU, "new", [record]), rounds=3)
+    assert judgement == dataclasses.replace(judging.make_question(CPU, "new", [record]), rounds=3)
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert not judgement.settled
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from waitbench.analysis import at_once
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.judging import Judgement, ask, judge, question
+from waitbench.analysis.judging import Judgement, ask, judge, make_question
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.statistics import both_sides, mean
 from waitbench.model.acceptance import Acceptance
@@ -88,11 +88,13 @@ def judge_all(
     names = {record.scenario for record in known}
     questions = ask((*known, *elsewhere), criteria)
     answers = []
-    for asked in questions:
-        measured = [record for record in asked.records if record.scenario in names]
+    for question in questions:
+        measured = [record for record in question.records if record.scenario in names]
         if measured:
-            is_partial = len(measured) < len(asked.records)
-            here = question(asked.criterion, asked.revision, measured, is_partial=is_partial)
+            is_partial = len(measured) < len(question.records)
+            here = make_question(
+                question.criterion, question.revision, measured, is_partial=is_partial
+            )
             answer = judge(here, questions)
             if answer.fails or not answer.criterion.can_only_fail:
                 answers.append(_accepted(answer, acceptances))

@@ -80,7 +80,7 @@ class Judgement(MetricResult):
         )
 
 
-def question(
+def make_question(
     criterion: Criterion, label: str, records: Sequence[Record], *, is_partial: bool = False
 ) -> Judgement:
     first, *others = scenarios = tuple(record.scenario for record in records)
@@ -104,12 +104,12 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judge
     known = tuple(records)
     labels = dict.fromkeys(label for record in known for label in record.context.labels)
     questions = [
-        asked
+        question
         for label in labels
         for criterion in criteria
-        for asked in _questions(criterion, label, known)
+        for question in _questions(criterion, label, known)
     ]
-    return tuple(sorted(questions, key=lambda asked: asked.criterion.each))
+    return tuple(sorted(questions, key=lambda question: question.criterion.each))
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Iterator[Judgement]:
@@ -132,7 +132,7 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
     ]
     for group in ([record] for record in records) if criterion.each else (have_it or records,):
         if group:
-            yield question(criterion, label, group)
+            yield make_question(criterion, label, group)
 
 
 def _are_few(metric: Metric, records: Iterable[Record]) -> bool:
@@ -160,12 +160,12 @@ def _applies(criterion: Criterion, record: Record, label: str) -> bool:
     )
 
 
-def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
+def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions, at the latest interim analysis."""
-    criterion, cost, records = asked.criterion, asked.criterion.cost, asked.records
-    numbers, pairs = asked.pairs(criterion.metric)
+    criterion, cost, records = question.criterion, question.criterion.cost, question.records
+    numbers, pairs = question.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
-    sides = (*baseline, asked.revision)
+    sides = (*baseline, question.revision)
     runs = [run for record in records for label in sides for run in record.of(label)]
     key = criterion.metric.key
     lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
@@ -201,7 +201,7 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 alpha=alpha,
                 outlier_alpha=rule.ALPHA_OUTLIERS * _part(criterion, costs) if is_cost else 0.0,
             )
-        if cost and len(cost_pairs := asked.pairs(cost)[1]) >= analysed:
+        if cost and len(cost_pairs := question.pairs(cost)[1]) >= analysed:
             # A fall in one scenario does not excuse a rise in another: no excess is allowed.
             cost_result = rule.judge(
                 cost_pairs[:analysed],
@@ -210,7 +210,7 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 max_excess=1.0,
             )
             has_fallen = cost_result.verdict in _PASSES
-            if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(asked):
+            if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
                 result = replace(result, verdict=Verdict.EXPLAINED)
         if missed:
             if baseline and missed.chance <= alpha:
@@ -220,7 +220,7 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
     counted = numbers[: result.rounds]
     disturbed = sum(len(record.disturbed_rounds.intersection(counted)) for record in records)
     judged = replace(
-        asked,
+        question,
         **vars(result),
         cost_ratio=cost_result.ratio if cost_result else None,
         disturbed=round(disturbed / len(records)),
@@ -235,9 +235,9 @@ def judge(asked: Judgement, questions: Sequence[Judgement]) -> Judgement:
     return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 
-def _is_unresponsive(asked: Judgement) -> bool:
+def _is_unresponsive(question: Judgement) -> bool:
     """Whether the candidate leaves most pokes of a scenario unanswered, which excuses nothing."""
-    by_scenario = (record.of(asked.revision) for record in asked.records)
+    by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
 

@@ -124,7 +124,7 @@ def _measured(
         )
     files.write_text(path, command)
     expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
-    number, kept = len(expected_s), kept_in(folder.parent)
+    number, resume_hint = len(expected_s), kept_in(folder.parent)
     shards_of: dict[distributed.Future[Any], Shard] = {}
     # The longest shard is the first, as it decides when all are measured.
     for index in range(1, number + 1):
@@ -136,12 +136,14 @@ def _measured(
     for future in distributed.as_completed(shards_of, loop=client.loop):
         shard = shards_of[future]
         names = ", ".join(shard.scenarios)
-        with _explained(f"{names}: the share is lost", kept):
+        with _explained(f"{names}: the share is lost", resume_hint):
             worker, last_words, packed = future.result()
         try:
             shards.unpack(packed, folder / str(shard.index))
         except UsageError as error:
-            raise HarnessError(f"{names}, on {worker}: {last_words or error}\n{kept}") from error
+            raise HarnessError(
+                f"{names}, on {worker}: {last_words or error}\n{resume_hint}"
+            ) from error
         yield f"{names}: measured on {worker}"
 
 

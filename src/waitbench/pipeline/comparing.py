@@ -46,14 +46,14 @@ def run(
         store=request.store,
         resumable=resumable if request.resume else None,
     )
-    kept = partial(kept_in, command=next(iter(request.argv), ""))
+    resume_hint = partial(kept_in, command=next(iter(request.argv), ""))
     with ExitStack() as stack:
         folder = stack.enter_context(claim) if request.results or request.resume else None
         if folder is not None and request.resume:
-            stack.enter_context(endings.noted(kept(folder)))
+            stack.enter_context(endings.noted(resume_hint(folder)))
         measure_into = prepare(valid, gate, output)
         folder = folder or stack.enter_context(claim)
-        stack.enter_context(endings.noted(kept(folder)))
+        stack.enter_context(endings.noted(resume_hint(folder)))
         yield measure_into(folder)
 
 
