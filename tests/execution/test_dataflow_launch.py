@@ -196,7 +196,8 @@ def test_all_that_ran_before_the_probe_is_counted_and_nothing_of_the_observer(
     result = dataflow(tmp_path, WORK + program, tracepoint=COUNTER.tracepoint)
     assert (result.exit_code, result.failure) == (0, "")
     assert result.rise("cpu_s") > 0.09
-    assert result.rise("wakeups") >= 90
+    # Of 100 sleeps; a busy machine may let some pass without a switch.
+    assert result.rise("wakeups") >= 50
     if COUNTER.tracepoint is not None:
         assert CALLS + 100 <= result.rise("system_calls") < CALLS + 1000
 
