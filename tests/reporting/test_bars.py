@@ -9,8 +9,8 @@ from tests.reporting.test_idle import served
 from waitbench.analysis import statistics
 from waitbench.model.record import Record
 from waitbench.reporting import bars
+from waitbench.reporting.bars import families
 from waitbench.reporting.document import Bar, Bars
-from waitbench.reporting.drawing import families
 
 HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
 
@@ -29,7 +29,7 @@ def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
     assert texts(shown) == [
         ["5.00", "4.00"], ["4.00", ".200"], ["2.00", ".012"], ["6.00", ".212"],
     ]  # fmt: skip
-    assert shown.reaches == [5, 4, 2, 6]
+    assert shown.scales == [0.7 / 5, 0.7 / 4, 0.7 / 2, 0.7 / 6]
     assert list(shown.colours) == ["old", "new"]
 
 

@@ -27,12 +27,10 @@ from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import bars, charts, scan
 from waitbench.reporting.answer import findings, gate_table
-from waitbench.reporting.charts import bars as bar_chart
-from waitbench.reporting.charts import forest
+from waitbench.reporting.charts import draw_bars, draw_table
 from waitbench.reporting.document import Dot, Heading, Table, text_of
-from waitbench.reporting.drawing import TONES, Axis
+from waitbench.reporting.drawing import MARKS, TONES, Axis
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
-from waitbench.reporting.verdict_symbols import MARKS
 
 
 def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
@@ -51,11 +49,11 @@ def draw(*dots: Dot, reach: float = 4) -> Axes:
     names, changes = ["? CPU"] * len(dots), ["it"] * len(dots)
     ratio = Heading("ratio", axis=Axis.of_ratios(reach))
     columns = ((Heading("cost"), names), ("change", changes), (ratio, dots))
-    return axes_of(forest.draw(Table("title", columns)))
+    return axes_of(draw_table(Table("title", columns)))
 
 
 def gate(*answers: MetricResult) -> Axes:
-    return axes_of(forest.draw(tabulate("gate", answers, GATE_COLUMNS, axis=axis_of(answers))))
+    return axes_of(draw_table(tabulate("gate", answers, GATE_COLUMNS, axis=axis_of(answers))))
 
 
 def axes_of(figure: Figure) -> Axes:
@@ -99,7 +97,7 @@ def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
     name = "partitioned-heavy-map-with-an-extremely-long-name"
     short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario=name)
     shown = bars.compose([compared(runs), statistics.compare(short)])
-    figure = bar_chart.draw(shown)
+    figure = draw_bars(shown)
     figure.draw_without_rendering()
     axes = axes_of(figure)
     _, _, *drawn = (patch for patch in axes.patches if isinstance(patch, Rectangle))
@@ -135,7 +133,7 @@ def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
 ) -> None:
     (compared_with,) = compared({"a": waits(1), "b": waits(2)}).results[:1]
     result = replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
-    axes = axes_of(forest.draw(tabulate("", [result], COLUMNS, axis=axis_of([result]))))
+    axes = axes_of(draw_table(tabulate("", [result], COLUMNS, axis=axis_of([result]))))
     dot = axes.lines[-1]
     assert dot.get_color() == tone
     assert dot.get_markerfacecolor() == ("white" if is_hollow else tone)
@@ -158,7 +156,7 @@ def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:
     verdict = many()
     answers = verdict.judgements
-    axes = axes_of(forest.draw(gate_table(findings((), verdict), answers, "gate")))
+    axes = axes_of(draw_table(gate_table(findings((), verdict), answers, "gate")))
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "2 waiting scenarios together"
     assert len(names) == len(answers) + len({answer.scenario for answer in answers})
@@ -178,7 +176,7 @@ def drawn(labels: list[str]) -> list[Figure]:
     rows = tabulate("", ratios, COLUMNS, axis=axis_of(ratios))
     scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
     shown = bars.compose([comparison], "5 rounds")
-    return [bar_chart.draw(shown), *map(forest.draw, (rows, *scan.tables(scanned)))]
+    return [draw_bars(shown), *map(draw_table, (rows, *scan.tables(scanned)))]
 
 
 @pytest.mark.parametrize(
@@ -235,5 +233,5 @@ def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
     assert len(table.rows) == 2 * len(VALUES)
     assert table.notes == [], "no line is fitted"
     assert [text_of(row[-1]) for row in table.rows[:2]] == ["10 ms", "10 ms"]
-    texts = [text.get_text() for text in axes_of(forest.draw(table)).texts]
+    texts = [text.get_text() for text in axes_of(draw_table(table)).texts]
     assert texts.count("10 ms") == 2

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from waitbench.model.estimate import Estimate
-from waitbench.reporting import svg
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
+from waitbench.reporting.html import svg_of_dot
 
 BAND = (1.0, 1.1)
 
@@ -47,7 +47,7 @@ def test_few_far_out_do_not_flatten_a_history() -> None:
 
 
 def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_open() -> None:
-    drawn = svg.of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis.of_ratios(4))
+    drawn = svg_of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis.of_ratios(4))
     assert '<line x1="50.0%" x2="75.0%"' in drawn
     assert 'class="h"' in drawn
     assert '<rect x="50.0%" width="25.0%"' in drawn, "what the margin allows"
@@ -55,7 +55,7 @@ def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_op
 
 @pytest.mark.parametrize(("ratio", "edge"), [(36.0, "100.0%"), (1 / 36, "0.0%"), (0.0, "0.0%")])
 def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: str) -> None:
-    drawn = svg.of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis.of_ratios(2))
+    drawn = svg_of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis.of_ratios(2))
     assert "<circle" not in drawn
     assert f'<svg x="{edge}"' in drawn
     assert all(0 <= float(share) <= 100 for share in re.findall(r"([-\d.]+)%", drawn))

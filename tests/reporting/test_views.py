@@ -21,7 +21,7 @@ from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
-from waitbench.reporting.charts import forest as drawing
+from waitbench.reporting.charts import draw_table
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.document import Page, Table
 from waitbench.reporting.notes import CHANGE, OUTCOME, WORSE
@@ -105,7 +105,7 @@ def on_page(data: Findings) -> str:
 
 
 def in_chart(data: Findings) -> str:
-    figure = drawing.draw(table(data))
+    figure = draw_table(table(data))
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 

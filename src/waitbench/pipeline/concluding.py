@@ -229,4 +229,4 @@ def draw_table(table: Table, folder: Path, name: str) -> None:
     from waitbench.reporting import charts
 
     if table.rows:
-        charts.save(charts.forest.draw(table), folder, name, "png")
+        charts.save(charts.draw_table(table), folder, name, "png")

@@ -14,10 +14,10 @@ from waitbench.pipeline.concluding import findings_of
 from waitbench.reporting import html, idle
 from waitbench.reporting.answer import remarks
 from waitbench.reporting.document import Page, Table
+from waitbench.reporting.drawing import WARNING
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, compose, compose_history
-from waitbench.reporting.verdict_symbols import WARNING
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 

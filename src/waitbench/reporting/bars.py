@@ -1,11 +1,13 @@
 """Comparisons -> bars from zero: the costs of each revision in each scenario."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, MEMORY, Metric
 from waitbench.reporting.document import Bar, BarRow, Bars
-from waitbench.reporting.drawing import colours_of, families
+from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_columns
 
 _Columns = Sequence[Mapping[str, Metric]]
@@ -65,3 +67,13 @@ def _bar(comparison: Comparison, label: str, metric: Metric) -> Bar:
     runs = [run.metrics.get(metric.key) for run in comparison.record.of(label)]
     values = [value for value in runs if value is not None]
     return Bar(label, mean.value, min(values), max(values))
+
+
+def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
+    """The first word of each name, if others begin with it, and the rest of the name."""
+    parts = [re.split("[-@]", scenario, maxsplit=1) for scenario in scenarios]
+    sizes = Counter(first for first, *_ in parts)
+    return [
+        (first, "".join(rest) or "all at once") if sizes[first] > 1 else ("", scenario)
+        for scenario, (first, *rest) in zip(scenarios, parts, strict=True)
+    ]

@@ -12,10 +12,10 @@ from waitbench.analysis.rule import ALPHA
 from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Answer, Column, Heading, Table
+from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 from waitbench.reporting.progress import Log
-from waitbench.reporting.verdict_symbols import HARMLESS, HOLDS, MARKS
 from waitbench.system.installation import called
 
 _LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from waitbench.analysis.results import Note
 from waitbench.reporting.document import Answer, Cell, Heading, Table, TextCell, text_of
+from waitbench.reporting.drawing import MARK_STYLES
 from waitbench.reporting.notes import HEADLINES
-from waitbench.reporting.verdict_symbols import MARK_STYLES
 from waitbench.system.streams import printable
 
 _GAP = 2

@@ -17,12 +17,22 @@ class TextCell:
     short: str = ""
     """Replaces the text on a console, below the row that it continues."""
     mark: str = ""
-    """Stands before the text: one of ``verdict_symbols.MARK_STYLES``."""
+    """Stands before the text: a key of ``drawing.MARK_STYLES``."""
     style: str = ""
     """As rich names it: a console, a page and a chart show the same."""
     sort: float | None = None
     """The key by which a page sorts; ``None`` sorts by the text."""
     colour: str = ""
+
+
+class PlacedDot(NamedTuple):
+    """The parts of a dot that lie within an axis, as values of the axis."""
+
+    band: tuple[float, float] | None
+    interval: tuple[float, float] | None
+    value: float
+    beyond: int
+    """−1 or 1 where the value lies beyond the low or the high end, and an arrow stands there."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,16 @@ class Dot:
     @property
     def sort(self) -> float:
         return self.ratio.value
+
+    def on(self, axis: Axis) -> PlacedDot:
+        value, high, clipped = self.ratio.value, self.ratio.high, axis.clipped
+        return PlacedDot(
+            band=(clipped(self.band[0]), clipped(self.band[1])) if self.band else None,
+            # An open question may have an upper bound only.
+            interval=None if high is None else (clipped(self.ratio.low or value), clipped(high)),
+            value=clipped(value),
+            beyond=(value > axis.high) - (value < axis.low),
+        )
 
 
 Cell = str | TextCell | Dot
@@ -108,6 +128,10 @@ class Table:
         return replace(self, columns=[column for head, column in pairs if head not in left_out])
 
 
+_LONGEST_BAR = 0.7
+"""The share of a column that its longest bar takes: the value is behind it."""
+
+
 class Bar(NamedTuple):
     """One cost of one revision in one scenario, over all runs."""
 
@@ -140,10 +164,11 @@ class Bars:
     rows: Sequence[BarRow]
 
     @property
-    def reaches(self) -> list[float]:
-        """The greatest value of each column."""
+    def scales(self) -> list[float]:
+        """The share of its width that each column has for a unit of its cost."""
         columns = zip(*(row.cells for row in self.rows), strict=True)
-        return [max(bar.most for cell in cells for bar in cell) for cells in columns]
+        reaches = (max(bar.most for cell in cells for bar in cell) for cells in columns)
+        return [_LONGEST_BAR / (reach or 1.0) for reach in reaches]
 
 
 @dataclass(frozen=True, kw_only=True)

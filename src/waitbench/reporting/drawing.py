@@ -1,22 +1,40 @@
-"""Axes and colours, shared by the pictures of pages and of files."""
+"""Marks, colours and axes, shared by consoles, pages and charts."""
 
 import math
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle
 
 from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Verdict
 from waitbench.reporting.formats import factor_of, format_digits
 
+HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"
+"""No figure is possible; a failure; a caution; within its limit."""
+MARKS = {
+    Verdict.SLOWER: "▲",
+    Verdict.FASTER: "▼",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.WITHIN_MARGIN: "=",
+}
+MARK_STYLES = {
+    "▼": "green",
+    "▲": "red",
+    "=": "dim",
+    "?": "dim",
+    HOLDS: "green",
+    BROKEN: "bold red",
+    WARNING: "yellow",
+    HARMLESS: "dim",
+}
+"""As rich names them: green is less, red is more, grey is open."""
 COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7A52B3")
 """Of revisions, the baseline first: from Okabe and Ito's palette for colour-blind readers.
 
 See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less.
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
-"""Styles of ``verdict_symbols.MARK_STYLES`` on paper; any other is grey."""
+"""The styles of marks on paper; any other is grey."""
 _VAGUE = 10.0
 """An interval whose end is so many times farther from 1 than its estimate stretches no axis."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
@@ -25,16 +43,6 @@ _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 100
 def colours_of(labels: Sequence[str]) -> dict[str, str]:
     baseline, *others = COLOURS
     return dict(zip(labels, chain([baseline], cycle(others)), strict=False))
-
-
-def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
-    """The first word of each name, if others begin with it, and the rest of the name."""
-    parts = [re.split("[-@]", scenario, maxsplit=1) for scenario in scenarios]
-    sizes = Counter(first for first, *_ in parts)
-    return [
-        (first, "".join(rest) or "all at once") if sizes[first] > 1 else ("", scenario)
-        for scenario, (first, *rest) in zip(scenarios, parts, strict=True)
-    ]
 
 
 def shorten(text: str, width: int) -> str:

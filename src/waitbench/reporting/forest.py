@@ -14,7 +14,7 @@ from waitbench.analysis.statistics import BELOW_RESOLUTION, UNABLE
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
-from waitbench.reporting.drawing import Axis
+from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING, Axis
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
@@ -25,7 +25,6 @@ from waitbench.reporting.formats import (
     format_shares,
     format_values,
 )
-from waitbench.reporting.verdict_symbols import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
 TOO_FEW = "too few rounds"
 _SHORT = 10

@@ -12,7 +12,7 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.answer import Findings, answer, details
-from waitbench.reporting.verdict_symbols import BROKEN
+from waitbench.reporting.drawing import BROKEN
 from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 7

@@ -11,10 +11,9 @@ from waitbench.analysis.sessions import Entry
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
 from waitbench.reporting.document import Table
-from waitbench.reporting.drawing import Axis
+from waitbench.reporting.drawing import MARKS, Axis
 from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
-from waitbench.reporting.verdict_symbols import MARKS
 
 COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1

@@ -1,20 +1,23 @@
 """A page as one HTML file that needs no network, and no script to be read."""
 
 import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.reporting import svg
-from waitbench.reporting.document import Page
+from waitbench.reporting.document import Bar, Dot, Page
+from waitbench.reporting.drawing import MARK_STYLES, Axis
 from waitbench.reporting.notes import HEADLINES
-from waitbench.reporting.verdict_symbols import MARK_STYLES
 from waitbench.system.streams import printable
 
 if TYPE_CHECKING:
     import jinja2
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_PITCH = 1.2
+"""Ems from bar to bar."""
+_ARROWS = {-1: "M-5 0 5-5V5Z", 1: "M5 0-5-5V5Z"}
 
 
 def render(page: Page) -> str:
@@ -37,7 +40,7 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(dot=svg.of_dot, axis=svg.of_axis, bars=svg.of_bars)
+    environment.filters.update(dot=svg_of_dot, axis=svg_of_axis, bars=svg_of_bars)
     return environment
 
 
@@ -45,3 +48,50 @@ def _text(value: object) -> object:
     """Removes characters that reorder letters or command a terminal."""
     # A ``Markup``, which the template declares safe, is not exactly a ``str``.
     return printable(value) if type(value) is str else value
+
+
+def svg_of_axis(axis: Axis) -> str:
+    anchors = {axis.low: "start", axis.high: "end"}
+    texts = "".join(
+        f'<text x="{axis.place(value):.1%}" y="75%" '
+        f'text-anchor="{anchors.get(value, "middle")}">{text}</text>'
+        for value, text in axis.ticks
+    )
+    return f'<svg class="axis" aria-hidden="true">{texts}</svg>'
+
+
+def svg_of_bars(cell: Sequence[Bar], colours: Mapping[str, str], scale: float) -> str:
+    """A bar for each revision, one below the other, with its value and a line over all runs."""
+    parts = "".join(
+        f'<rect y="{top:.1f}em" width="{(bar.mean or 0) * scale:.1%}" height="1em" '
+        f'fill="{colours[bar.label]}"/>'
+        f'<line x1="{bar.least * scale:.1%}" x2="{bar.most * scale:.1%}" '
+        f'y1="{top + 0.5:.1f}em" y2="{top + 0.5:.1f}em"/>'
+        f'<text x="{bar.most * scale:.1%}" y="{top + 0.85:.2f}em" dx=".4em">{bar.text}</text>'
+        for top, bar in zip(itertools.count(0.0, _PITCH), cell)
+    )
+    height = f"height:{_PITCH * len(cell):.1f}em"
+    return f'<svg class="bars" aria-hidden="true" style="{height}">{parts}</svg>'
+
+
+def svg_of_dot(dot: Dot, axis: Axis) -> str:
+    """A value, interval and margin. Hidden from screen readers, as the row has the figures."""
+    return f'<svg class="dot" aria-hidden="true">{"".join(_parts(dot, axis))}</svg>'
+
+
+def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
+    mark = dot.on(axis)
+    if mark.band is not None:
+        left, right = map(axis.place, mark.band)
+        yield f'<rect x="{left:.1%}" width="{right - left:.1%}" height="100%"/>'
+        yield '<line x1="50%" x2="50%" y2="100%"/>'
+    yield f'<g class="{dot.style}">' if dot.style else f'<g color="{dot.colour or "inherit"}">'
+    if mark.interval is not None:
+        left, right = map(axis.place, mark.interval)
+        yield f'<line x1="{left:.1%}" x2="{right:.1%}" y1="50%" y2="50%" class="i"/>'
+    x, fill = f"{axis.place(mark.value):.1%}", ' class="h"' if dot.is_open else ""
+    if mark.beyond:
+        yield f'<svg x="{x}" y="50%"><path d="{_ARROWS[mark.beyond]}"{fill}/></svg>'
+    else:
+        yield f'<circle cx="{x}" cy="50%" r="4.5"{fill}/>'
+    yield "</g>"

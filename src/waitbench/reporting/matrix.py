@@ -11,9 +11,8 @@ from waitbench.analysis.statistics import OF_DATAFLOWS, UNABLE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import Column, Heading, Table, TextCell
-from waitbench.reporting.drawing import shorten
+from waitbench.reporting.drawing import MARK_STYLES, shorten
 from waitbench.reporting.formats import NOT_KNOWN, NOTHING, format_columns, format_range
-from waitbench.reporting.verdict_symbols import MARK_STYLES
 
 _WAITING = ("idle", "wakeups", "latency")
 _LONGEST_LABEL = 9

@@ -18,6 +18,7 @@ from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
+from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.reporting.formats import (
     NOTHING,
     format_bound,
@@ -26,7 +27,6 @@ from waitbench.reporting.formats import (
     format_limit,
     format_share,
 )
-from waitbench.reporting.verdict_symbols import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.system.installation import called
 
 OUTCOME, CHANGE, WORSE, OPEN = "outcome", "change", "worse", "open"

@@ -10,7 +10,7 @@ from waitbench.model.estimate import Estimate
 from waitbench.model.scan import SILENCE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
-from waitbench.reporting.drawing import colours_of
+from waitbench.reporting.drawing import MARKS, WARNING, colours_of
 from waitbench.reporting.forest import TOO_FEW
 from waitbench.reporting.formats import (
     NOTHING,
@@ -21,7 +21,6 @@ from waitbench.reporting.formats import (
     format_range,
 )
 from waitbench.reporting.idle import column, dots
-from waitbench.reporting.verdict_symbols import MARKS, WARNING
 
 _MICRO = 1e6
 

@@ -1,0 +1,225 @@
+"""Charts of tables and bars, as PNG or SVG files. Needs no display."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from waitbench.analysis.results import by_urgency
+from waitbench.reporting import bars, scan
+from waitbench.reporting.answer import Findings, costs, gate_table
+from waitbench.reporting.document import Bars, Cell, Dot, Heading, Table, TextCell, text_of
+from waitbench.reporting.drawing import MARK_STYLES, TONES, Axis, shorten
+from waitbench.system.files import write_with
+from waitbench.system.streams import printable
+
+matplotlib.use("Agg")
+# A dollar sign in a label is not mathematics.
+matplotlib.rcParams.update(
+    {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
+)
+_DARK, _GREY, _LIGHT = "#222222", "#555555", "#b0b0b0"
+
+# Of tables: inches and points. Where GitHub shows a chart 830 pixels wide, its smallest text is 10
+# pixels high.
+_WIDTH, _ROW_HEIGHT, _BESIDES = 8.5, 0.24, 0.9
+_LONGEST_NAME = 64
+_MARK, _SWATCH = -11, -22
+"""Points to the left of the axis, clear of an arrow there: a mark, and the colour of a revision."""
+_POINTS = (8, 96, 180)
+"""To the right of the axis: a change, its interval, and how late items were."""
+_DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
+"""The columns to the right of the axis."""
+_EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
+_OF_CORES = "per cent of a core: mean and its interval"
+
+# Of bars: inches, as the axes are.
+_BARS_WIDTH, _NAMES, _MARGIN = 9.5, 1.85, 0.12
+"""Of the picture, of scenario names, and to the left of everything."""
+_HEAD, _LINE = 0.75, 0.24
+"""Above the legend, and from line to line."""
+_BAR, _THIN_BAR, _MANY = 0.17, 0.145, 4
+"""From bar to bar, from ``_MANY`` revisions on the thin one."""
+_BETWEEN = 0.13
+_CHARACTER, _LEGEND_SQUARE = 0.085, 0.3
+"""Widths in a legend: of a letter at most, and of a coloured square."""
+_LONGEST_BAR_NAME, _LONGEST_LABEL = 21, 32
+
+
+def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
+    """Writes every chart there is data for, in every format. Returns the files.
+
+    ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
+    ``gate``: its questions; ``<scenario>-<parameter>-scan``: cost against the scanned number.
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    figures: dict[str, Figure] = {}
+    costs_of_runs = bars.compose(findings.comparisons, findings.basis)
+    if costs_of_runs.headings:
+        figures["costs"] = draw_bars(costs_of_runs)
+    if any(result.ratio is not None for result in findings.main):
+        figures["overview"] = draw_table(costs(findings, findings.main, findings.title))
+    if findings.judgements:
+        title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
+        judgements = by_urgency(findings.judgements)
+        figures["gate"] = draw_table(gate_table(findings, judgements, title))
+    for each in findings.scanned:
+        if any(curve.costs for curve in each.curves):
+            (table,) = scan.tables([each])
+            figures[f"{each.scenario}-{each.parameter}-scan"] = draw_table(table)
+    return [
+        save(figure, findings.folder, name, form)
+        for name, figure in figures.items()
+        for form in formats
+    ]
+
+
+def save(figure: Figure, folder: Path, name: str, form: str) -> Path:
+    """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
+    path = folder / f"{name}.{form}"
+    # No date in the file: the same figures give the same bytes.
+    metadata = {"Date": None} if form == "svg" else {"Software": None}
+    write_with(path, lambda part: figure.savefig(part, format=form, dpi=150, metadata=metadata))
+    return path
+
+
+def draw_table(table: Table) -> Figure:
+    """Names to the left, dots with intervals on the table's axis, and their figures to the right.
+
+    Above the rows of each group stands its name.
+    """
+    (axis,) = (heading.axis for heading in table.headings if heading.axis)
+    lines: list[tuple[str, Sequence[Cell]]] = []
+    for group, rows in table.grouped_rows.items():
+        lines += [(group, ())] if group else []
+        lines += [(_name(table.headings, row), row) for row in rows]
+    height = len(lines) * _ROW_HEIGHT + _BESIDES
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(lines) - 0.5, -0.5))
+    if axis.is_of_ratios:
+        axes.axvline(1, color=_GREY, linewidth=1)
+    has_swatches = False
+    for y, (_, row) in enumerate(lines):
+        figures = []
+        for heading, cell in zip(table.headings, row, strict=False):
+            if isinstance(cell, Dot):
+                _draw_dot(axes, y, cell, axis)
+            elif heading.text in _DRAWN:
+                figures.append(cell)
+            elif isinstance(cell, TextCell):
+                has_swatches |= bool(cell.colour)
+                _beside(axes, 0, y, _MARK, cell.mark, _tone(MARK_STYLES.get(cell.mark, "")))
+                _beside(axes, 0, y, _SWATCH, "■" if cell.colour else "", cell.colour)
+        for points, cell in zip(_POINTS, figures, strict=False):
+            style = cell.style if isinstance(cell, TextCell) else ""
+            is_first = points == _POINTS[0]
+            colour = _tone(style) if style else "black" if is_first else _GREY
+            _beside(axes, 1, y, points, text_of(cell), colour)
+    names = [printable(shorten(name, _LONGEST_NAME)) for name, _ in lines]
+    axes.set_yticks(range(len(lines)), names, fontsize=9)
+    axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
+    axes.minorticks_off()
+    axes.set_xticks([value for value, _ in axis.ticks], [text for _, text in axis.ticks])
+    axes.spines[["left", "top", "right"]].set_visible(False)
+    figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
+    explanation = _EXPLANATION if axis.is_of_ratios else _OF_CORES
+    figure.supxlabel(explanation, fontsize=8, color=_GREY)
+    return figure
+
+
+def _name(headings: Sequence[Heading], row: Sequence[Cell]) -> str:
+    names = [
+        cell if isinstance(cell, str) else cell.text
+        for heading, cell in zip(headings, row, strict=True)
+        if heading.is_left and not heading.axis
+    ]
+    return " · ".join(names)
+
+
+def _tone(style: str) -> str:
+    return TONES.get(style.rpartition(" ")[2], _GREY)
+
+
+def _draw_dot(axes: Axes, y: int, dot: Dot, axis: Axis) -> None:
+    """Draws a margin, an interval and a value; beyond the axis an arrow."""
+    mark = dot.on(axis)
+    if mark.band is not None:
+        low, high = mark.band
+        band = Rectangle((low, y - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
+        axes.add_patch(band)
+    colour = dot.colour or _tone(dot.style)
+    if mark.interval is not None:
+        axes.plot(mark.interval, [y, y], color=colour, linewidth=2)
+    fill = "white" if dot.is_open else colour
+    marker = {-1: "<", 0: "o", 1: ">"}[mark.beyond]
+    axes.plot(
+        mark.value, y, marker, markersize=6, color=colour, clip_on=False, markerfacecolor=fill
+    )
+
+
+def _beside(axes: Axes, edge: int, y: int, points: float, text: str, colour: str) -> None:
+    """Writes so many points from the left edge of the axis, 0, or the right one, 1."""
+    if text:
+        axes.annotate(
+            text, (edge, y), xycoords=axes.get_yaxis_transform(), xytext=(points, 0),
+            textcoords="offset points", ha="left" if edge else "center", va="center", fontsize=9,
+            color=colour, annotation_clip=False,
+        )  # fmt: skip
+
+
+def draw_bars(shown: Bars) -> Figure:
+    """A cell for each cost in each scenario, below the name of its family, with all revisions."""
+    labels = [printable(shorten(label, _LONGEST_LABEL)) for label in shown.colours]
+    pitch = _BAR if len(labels) < _MANY else _THIN_BAR
+    legend_width = _LEGEND_SQUARE + _CHARACTER * max(map(len, labels))
+    in_line = max(1, int((_BARS_WIDTH - _MARGIN) / legend_width))
+    heading = _HEAD + _LINE * -(-len(labels) // in_line)
+    tops, families = list[float](), dict[str, float]()
+    bottom = heading + _LINE / 2
+    for row in shown.rows:
+        if row.family and row.family not in families:
+            # The first stands beside the headings.
+            bottom += _LINE if tops else 0.0
+            families[row.family] = bottom - _LINE / 2
+        tops.append(bottom)
+        bottom += pitch * len(labels) + _BETWEEN
+    figure = Figure(figsize=(_BARS_WIDTH, bottom))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, _BARS_WIDTH), ylim=(bottom, 0))
+    axes.set_axis_off()
+    _write(axes, _MARGIN, 0.22, shown.title, fontsize=13, weight="bold")
+    _write(axes, _MARGIN, 0.47, shown.note, color=_GREY)
+    for number, (label, colour) in enumerate(zip(labels, shown.colours.values(), strict=True)):
+        line, place = divmod(number, in_line)
+        x, y = _MARGIN + place * legend_width, _HEAD + line * _LINE
+        axes.barh(y, 0.13, 0.13, left=x, color=colour)
+        _write(axes, x + 0.2, y, label, fontsize=9)
+    for family, y in families.items():
+        _write(axes, _MARGIN, y, family, fontsize=9, weight="bold")
+    for row, top in zip(shown.rows, tops, strict=True):
+        name, y = shorten(row.name, _LONGEST_BAR_NAME), top + pitch * len(labels) / 2
+        _write(axes, _NAMES - 0.08, y, name, fontsize=9, ha="right")
+    width = (_BARS_WIDTH - _NAMES) / len(shown.headings)
+    for place, (title, share) in enumerate(zip(shown.headings, shown.scales, strict=True)):
+        left, scale = _NAMES + place * width, share * width
+        _write(axes, left, heading, title, fontsize=9, weight="bold")
+        bottoms = [top + pitch * len(labels) for top in tops]
+        axes.vlines([left] * len(tops), tops, bottoms, _LIGHT, linewidth=0.8)
+        for row, top in zip(shown.rows, tops, strict=True):
+            for number, bar in enumerate(row.cells[place]):
+                y = top + pitch * (number + 0.5)
+                length, colour = (bar.mean or 0.0) * scale, shown.colours[bar.label]
+                axes.barh(y, length, pitch * 0.86, left=left, color=colour)
+                least, most = left + bar.least * scale, left + bar.most * scale
+                axes.hlines(y, least, most, color=_DARK, linewidth=0.8)
+                _write(axes, most + 0.06, y, bar.text, color=_GREY if bar.mean is None else _DARK)
+    return figure
+
+
+def _write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    style = {"fontsize": 8, "color": _DARK, "va": "center_baseline", **style}
+    axes.text(x, y, printable(text), **style)
