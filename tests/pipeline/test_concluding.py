@@ -8,8 +8,9 @@ from tests.gate_runs import record_of, rounds, scaled
 from tests.reporting.test_page import gate
 from tests.store.keeping import finish
 from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.pipeline.concluding import Output, conclude
+from waitbench.pipeline.concluding import conclude
 from waitbench.reporting import charts
+from waitbench.reporting.output import Output
 from waitbench.store import comparisons
 
 BASE = rounds(1, 0.5)

@@ -27,10 +27,10 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
-from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
+from waitbench.reporting.output import Output
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders, shards
 from waitbench.store.comparisons import Contents

@@ -25,7 +25,7 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.revision import SearchRange
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
-from waitbench.pipeline.concluding import Output, publish_markdown
+from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.measuring import measure
 from waitbench.pipeline.preparation import prepare
@@ -34,6 +34,7 @@ from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import print_answer
+from waitbench.reporting.output import Output
 from waitbench.store import folders, formats
 from waitbench.system import endings, files
 from waitbench.system.installation import called

@@ -13,9 +13,10 @@ from waitbench.model.scan import Scan
 from waitbench.model.shard import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
-from waitbench.pipeline.concluding import Output, conclude
+from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
+from waitbench.reporting.output import Output
 from waitbench.system.installation import called
 
 EXAMPLES = """

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from waitbench.commands import options
-from waitbench.pipeline.concluding import Output, conclude
+from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import gate_of
+from waitbench.reporting.output import Output
 from waitbench.store import folders, shards
 
 EXAMPLES = """

@@ -9,10 +9,11 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, findings_of, say, tables
+from waitbench.pipeline.concluding import findings_of, say, tables
 from waitbench.reporting.answer import answer
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.markdown import render_answer, render_table
+from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import files

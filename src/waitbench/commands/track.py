@@ -21,11 +21,12 @@ from waitbench.model.record import Series
 from waitbench.model.revision import Origin, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
-from waitbench.pipeline.concluding import Output, conclude
+from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.criteria import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored
 from waitbench.reporting import history as reporting
+from waitbench.reporting.output import Output
 from waitbench.store import acknowledged
 from waitbench.system.places import RESULTS
 

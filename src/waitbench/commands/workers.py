@@ -19,13 +19,13 @@ from waitbench.model.record import Record
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
-from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.reporting import idle
 from waitbench.reporting.answer import remarks
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_table
+from waitbench.reporting.output import Output
 from waitbench.store import folders
 from waitbench.system import endings, files
 from waitbench.system.installation import called

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import preparation
-from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.pipeline.measuring import measure
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
+from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import endings, tasks

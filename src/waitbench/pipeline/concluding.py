@@ -5,13 +5,11 @@ import os
 import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
@@ -25,41 +23,13 @@ from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
-from waitbench.reporting.progress import PreparationLog
+from waitbench.reporting.output import Output
 from waitbench.store import formats, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
 
 VERDICT_NAME = "verdict"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """The streams of a command, and the amount of what it prints."""
-
-    quiet: bool = False
-    as_json: bool = False
-    verbosity: int = 0
-    """1 prints the figures of each scenario, and all questions of a gate; 2 prints all figures."""
-    progress_only: bool = False
-    """Whether the caller prints the result."""
-    price: Price | None = None
-
-    @cached_property
-    def answers(self) -> Console:
-        """One for all: text that is printed to the console that has a bar does not tear it."""
-        return make_console()
-
-    @cached_property
-    def progress(self) -> Console:
-        """On stderr where stdout is for something else than tables and sentences."""
-        is_apart = self.as_json or self.progress_only
-        return make_console(stderr=True) if is_apart else self.answers
-
-    @cached_property
-    def log(self) -> PreparationLog:
-        return PreparationLog(self.progress, quiet=self.quiet)
 
 
 def findings_of(contents: Contents) -> Findings:

@@ -20,11 +20,12 @@ from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.why import Why
-from waitbench.pipeline.concluding import Output, say_so_far
+from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin
 from waitbench.reporting import why as reasons
+from waitbench.reporting.output import Output
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents

@@ -19,8 +19,8 @@ from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
-from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import ValidRequest
+from waitbench.reporting.output import Output
 from waitbench.system import installation, machine
 
 
