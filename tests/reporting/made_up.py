@@ -13,7 +13,7 @@ from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.pipeline import paging
-from waitbench.reporting.document import Page
+from waitbench.reporting.document import Report
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends
 from waitbench.store.comparisons import Contents
@@ -47,7 +47,7 @@ def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Con
     return Contents(folder=Path(name), comparison=comparison, records=records)
 
 
-def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Page:
+def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Report:
     """The page of one comparison."""
     return paging.page_of(contents_of(*records, **settings), price)
 

@@ -20,7 +20,7 @@ from waitbench.pipeline.criteria import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer
-from waitbench.reporting.document import Answer
+from waitbench.reporting.document import Report
 
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
@@ -29,13 +29,13 @@ def findings_of(*records: Record, verdict: GateVerdict | None = None) -> Finding
     return findings([statistics.compare(record) for record in records], verdict)
 
 
-def shown(summary: Answer, width: int = 80) -> list[str]:
+def shown(summary: Report, width: int = 80) -> list[str]:
     return lines_of(lambda console: print_answer(summary, console), width)
 
 
 def test_a_command_is_one_line_however_long_so_that_it_can_be_copied() -> None:
     command = " ".join(["./compare.sh", *(f"--option-{number}" for number in range(12))])
-    lines = shown(Answer(title="a", basis="b", links=(("Next", command), ("Results", "here"))))
+    lines = shown(Report(title="a", facts=("b",), links=(("Next", command), ("Results", "here"))))
     assert lines[-2:] == [f"Next     {command}", "Results  here"]
 
 

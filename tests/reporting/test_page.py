@@ -21,7 +21,7 @@ from waitbench.pipeline.concluding import findings_of
 from waitbench.pipeline.criteria import parse
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
-from waitbench.reporting.document import Page, TextCell
+from waitbench.reporting.document import Report, TextCell
 from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.page import compose_history
 
@@ -31,7 +31,7 @@ def gate(*criteria: str) -> dict[str, Any]:
     return {"gate": Gate(criteria=parse(criteria, METRICS), most_rounds=10)}
 
 
-def failed() -> Page:
+def failed() -> Report:
     """A candidate without a measurement."""
     record = make_record({"a": [times(1, 1, 1)] * 2, "b": []}, scenario="idle")
     for number in (1, 2):
@@ -41,7 +41,7 @@ def failed() -> Page:
     return page_of(record)
 
 
-def together() -> Page:
+def together() -> Report:
     """The history of several comparisons, in one of which a run failed."""
     failing = stored("three", ("v1", "v2"), rise=0.0)
     failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
@@ -49,7 +49,7 @@ def together() -> Page:
     return compose_history(several, trends_of(several), 0)
 
 
-def side_by_side() -> Page:
+def side_by_side() -> Report:
     """Comparisons of a worker each, the costliest first."""
     several = []
     for name, share in (("rq", 0.002), ("arq", 0.02)):
@@ -64,7 +64,7 @@ def side_by_side() -> Page:
 BASE = rounds(1, 0.5)
 FEW = rounds(1, 0.5, 2)
 PASS = gate("system:50%", "cpu:20%", "user:90%")
-PAGES: dict[str, Callable[[], Page]] = {
+PAGES: dict[str, Callable[[], Report]] = {
     "too-few-rounds": lambda: page_of(record_of(FEW, scaled(FEW, system=3)), **gate("system:10%")),
     "risen-within": lambda: page_of(record_of(BASE, scaled(BASE, 1.01, 1.01)), **PASS),
     "plain": lambda: page_of(counted("one", idle=0.5, latency=3.0), counted("two", idle=1.0)),

@@ -23,7 +23,7 @@ from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.console import print_answer, print_tables
-from waitbench.reporting.document import Page, Table
+from waitbench.reporting.document import Report, Table
 from waitbench.reporting.notes import CHANGE, OUTCOME, WORSE
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
@@ -100,7 +100,7 @@ def table(data: Findings) -> Table:
 
 def on_page(data: Findings) -> str:
     tables = [table(data)]
-    shown = Page(title=data.title, facts=(), notes=data.shown, tables=tables, sections=())
+    shown = Report(title=data.title, notes=data.shown, tables=tables)
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 
 

@@ -31,7 +31,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.output import Output
-from waitbench.reporting.progress import PreparationLog
+from waitbench.reporting.progress import Log
 from waitbench.store import folders, shards
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -83,7 +83,7 @@ def run(
 
 
 def _command(
-    valid: ValidRequest, typed: Sequence[str], accepted: Path | None, say: PreparationLog
+    valid: ValidRequest, typed: Sequence[str], accepted: Path | None, say: Log
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
     """Returns the revisions, the arguments of each shard, and the files that these name.
 

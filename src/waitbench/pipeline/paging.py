@@ -13,7 +13,7 @@ from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.concluding import findings_of
 from waitbench.reporting import html, idle
 from waitbench.reporting.answer import remarks
-from waitbench.reporting.document import Page, Table
+from waitbench.reporting.document import Report, Table
 from waitbench.reporting.drawing import WARNING
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
@@ -45,7 +45,7 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     files.write_text(path, html.render(page), named=True)
 
 
-def page_of(contents: Contents, price: Price | None = None) -> Page:
+def page_of(contents: Contents, price: Price | None = None) -> Report:
     return compose(contents, findings_of(contents), price)
 
 
@@ -66,7 +66,7 @@ def _of_workers(several: Sequence[Contents], price: Price | None) -> list[Table]
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
-def page_of_several(several: Sequence[Contents], price: Price | None = None) -> Page:
+def page_of_several(several: Sequence[Contents], price: Price | None = None) -> Report:
     """The page of workers side by side, or of the history of all comparisons."""
     tables = _of_workers(several, price) if len(several) > 1 else []
     if tables:

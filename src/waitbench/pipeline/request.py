@@ -22,7 +22,7 @@ from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
-from waitbench.reporting.progress import PreparationLog
+from waitbench.reporting.progress import Log
 from waitbench.system import variables
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import RESULTS, Cache
@@ -107,7 +107,7 @@ class ValidRequest:
         }
 
 
-def validate(request: Request, say: PreparationLog) -> ValidRequest:
+def validate(request: Request, say: Log) -> ValidRequest:
     """Validates and resolves a request.
 
     Raises ``UsageError``; creates nothing but entries of the cache.

@@ -15,7 +15,7 @@ from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, matrix, notes, scan
-from waitbench.reporting.document import Answer, Table
+from waitbench.reporting.document import Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
@@ -130,13 +130,15 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
     return f"{'–'.join(ends)} s windows" if ends else ""
 
 
-def answer(findings: Findings) -> Answer:
+def answer(findings: Findings) -> Report:
     """The deciding questions of a gate, then the figures of each scenario."""
     tables = [*matrix.tables(findings.labels, findings.results)]
     if findings.verdict is not None:
         decides, _ = decisive(findings.judgements)
         tables.insert(0, gate_table(findings, decides, in_parts=True))
-    return Answer(title=findings.title, basis=findings.basis, notes=findings.shown, tables=tables)
+    return Report(
+        title=findings.title, facts=(findings.basis,), notes=findings.shown, tables=tables
+    )
 
 
 def costs(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
@@ -156,10 +158,9 @@ def scenario(findings: Findings, name: str, *, everything: bool = False) -> Tabl
 
 def of_commands(findings: Findings) -> list[Table]:
     """The metrics that commands report themselves, a table a scenario."""
-    by_scenario: dict[str, list[MetricResult]] = {}
-    for result in findings.results:
-        if result.metric.is_of_command:
-            by_scenario.setdefault(result.scenario, []).append(result)
+    by_scenario = grouped(
+        (it for it in findings.results if it.metric.is_of_command), lambda it: it.scenario
+    )
     return [
         costs(findings, results, f"{name} · what the command measured")
         for name, results in by_scenario.items()

@@ -11,7 +11,7 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.model.verdicts import Verdict
-from waitbench.reporting.document import Answer, Column, Heading, Table
+from waitbench.reporting.document import Column, Heading, Report, Table
 from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
@@ -45,10 +45,10 @@ class Searched:
         return (self.proven or self.searches[:1])[-1]
 
 
-def answer(searched: Searched) -> Answer:
+def answer(searched: Searched) -> Report:
     """The findings, the culprit, every step, and how to repeat the search."""
     good, *_, bad = searched.searches[0].labels
-    return Answer(
+    return Report(
         title=f"{searched.criterion.metric.title} between {good} and {bad}",
         notes=tuple(_notes(searched)),
         tables=(_steps(searched),),

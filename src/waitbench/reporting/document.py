@@ -1,12 +1,23 @@
 """Reports and pages as data: builders make it of results, renderers show it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from waitbench.analysis.results import Note
 from waitbench.model.estimate import Estimate
 from waitbench.reporting.drawing import Axis
+
+_T = TypeVar("_T")
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_T]]:
+    """The items by their keys, in the order of their first."""
+    groups: dict[_Key, list[_T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +128,8 @@ class Table:
     @property
     def grouped_rows(self) -> dict[str, list[tuple[Cell, ...]]]:
         """The rows of each group; without groups, all below an empty name."""
-        rows: dict[str, list[tuple[Cell, ...]]] = {}
-        for row, group in zip(self.rows, self.groups or [""] * len(self.rows), strict=True):
-            rows.setdefault(group, []).append(row)
-        return rows
+        groups = iter(self.groups or [""] * len(self.rows))
+        return grouped(self.rows, lambda _: next(groups))
 
     def without(self, left_out: Collection[Heading]) -> "Table":
         """A copy without the columns of these headings."""
@@ -171,19 +180,6 @@ class Bars:
         return [_LONGEST_BAR / (reach or 1.0) for reach in reaches]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """The end of a report: headlines, tables, cautions, and links."""
-
-    title: str
-    basis: str = ""
-    notes: Sequence[Note] = ()
-    tables: Sequence[Table] = ()
-    """A row for each scenario, or for each question of a gate."""
-    links: Sequence[tuple[str, str]] = ()
-    """A word, and a command to run next or a place where there is more."""
-
-
 class FlameBox(NamedTuple):
     """A function within its callers, or the thread or process that they belong to."""
 
@@ -213,12 +209,16 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """A whole page."""
+class Report:
+    """The end of a comparison on a console and in Markdown, or a whole page."""
 
     title: str
-    facts: Sequence[str]
-    notes: Sequence[Note]
-    tables: Sequence[Table]
-    sections: Sequence[Section]
+    facts: Sequence[str] = ()
+    """How the figures were measured: a page has more of them."""
+    notes: Sequence[Note] = ()
     bars: Bars | None = None
+    tables: Sequence[Table] = ()
+    """A row for each scenario, or for each question of a gate."""
+    sections: Sequence[Section] = ()
+    links: Sequence[tuple[str, str]] = ()
+    """A word, and a command to run next or a place where there is more."""

@@ -200,11 +200,10 @@ def tabulate(
         for heading, name in _NAMES
         if name is cost_of or len(set(map(name, results))) > 1
     ]
-    table: list[Column] = []
-    for text, name in shown:
-        has_mark = not table
-        cells = [_cell(it, name, colours, has_mark=has_mark) for it in results]
-        table.append((Heading(text), cells))
+    table: list[Column] = [
+        (Heading(text), [_cell(it, name, colours, has_mark=number == 0) for it in results])
+        for number, (text, name) in enumerate(shown)
+    ]
     for text, figure in columns:
         heading = Heading(text, is_left=False, gives_way=figure in giving_way)
         table.append((heading, [_cell(it, figure, colours) for it in results]))

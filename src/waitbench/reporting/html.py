@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.reporting.document import Bar, Dot, Page
+from waitbench.reporting.document import Bar, Dot, Report
 from waitbench.reporting.drawing import MARK_STYLES, Axis
 from waitbench.reporting.notes import HEADLINES
 from waitbench.system.streams import printable
@@ -20,7 +20,7 @@ _PITCH = 1.2
 _ARROWS = {-1: "M-5 0 5-5V5Z", 1: "M5 0-5-5V5Z"}
 
 
-def render(page: Page) -> str:
+def render(page: Report) -> str:
     """The page as HTML, with all content escaped."""
     template = _environment().get_template("page.html")
     number = itertools.count(1).__next__

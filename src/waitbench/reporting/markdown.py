@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.reporting.document import Answer, Table, text_of
+from waitbench.reporting.document import Report, Table, text_of
 from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
 
@@ -15,20 +15,20 @@ _LIVE = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
 """What GitHub makes links and notifications of, in plain text."""
 
 
-def render_answer(answer: Answer) -> str:
-    basis = f" ({_escape(answer.basis)})" if answer.basis else ""
-    title = f"{_escape(answer.title)}{basis}"
-    headlines = [note for note in answer.notes if note.kind in HEADLINES]
+def render_answer(report: Report) -> str:
+    facts = _escape(" · ".join(report.facts))
+    title = f"{_escape(report.title)}{f' ({facts})' if facts else ''}"
+    headlines = [note for note in report.notes if note.kind in HEADLINES]
     lines = [f"### {title}", ""]
     if headlines and headlines[0].kind == OUTCOME:
         outcome = headlines.pop(0)
         lines = [f"### {outcome.level} {_escape(outcome.text)}", "", title, ""]
     lines += _items(headlines, "**")
-    for table in answer.tables:
+    for table in report.tables:
         if table.rows:
             lines += [*([""] if lines[-1] else []), *_table_lines(table), ""]
-    lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
-    for _, link in answer.links:
+    lines += _items(note for note in report.notes if note.kind not in HEADLINES)
+    for _, link in report.links:
         lines += ["", "```console", _one_line(link), "```"]
     return "\n".join(lines).rstrip() + "\n"
 

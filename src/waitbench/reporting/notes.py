@@ -7,6 +7,8 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from waitbench.analysis.censoring import NOT_WITHIN
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict, incomplete_runs
 from waitbench.analysis.judging import Judgement
@@ -18,6 +20,7 @@ from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest
+from waitbench.reporting.document import grouped
 from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
 from waitbench.reporting.formats import (
     NOTHING,
@@ -45,7 +48,7 @@ _MOST_IN_FULL = 2
 _CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
-    GateOutcome.PASS: "✓",
+    GateOutcome.PASS: HOLDS,
     GateOutcome.FAIL: BROKEN,
     GateOutcome.INCONCLUSIVE: "?",
     GateOutcome.NOT_MEASURED: WARNING,
@@ -74,20 +77,16 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
         of_label = [it for it in results if it.revision == label]
-        prefix = f"{label}: " if labels[1:] else ""
         lines = [*_changes(of_label, is_brief=is_brief), *_worse(of_label, is_brief=is_brief)]
         if is_brief and lines:
-            text = "; ".join(text for *_, text, _ in lines)
-            lines = [(CHANGE, lines[0][1], text, len(of_label))]
-        for kind, mark, text, count in lines:
-            yield _note(kind, f"{prefix}{text}", mark, revision=label, count=count)
+            text = "; ".join(line.text for line in lines)
+            lines = [_note(CHANGE, text, lines[0].level, count=len(of_label))]
+        prefix = f"{label}: " if labels[1:] else ""
+        for line in lines:
+            yield replace(line, text=f"{prefix}{line.text}", revision=label)
 
 
-_Line = tuple[str, str, str, int]
-"""Kind, mark, text, and the number of scenarios."""
-
-
-def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Line]:
+def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """A line for each main cost; user time is left out, as it is a part of the total."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.headline and it.metric.name == "cpu" for it in results):
@@ -95,15 +94,14 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Li
     is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
     for name in names:
         group = [it for it in results if it.metric.name == name]
-        if not group:
-            continue
-        if is_brief and name == "system" and _CERTAIN.isdisjoint(it.verdict for it in group):
+        is_certain = any(it.verdict in _CERTAIN for it in group)
+        if not group or (is_brief and name == "system" and not is_certain):
             continue
         grown = [it for it in group if it.verdict is Verdict.SLOWER]
         text = _change(group, is_brief=is_brief)
         if name == "system" and grown and is_less.issuperset(it.scenario for it in grown):
             text += ", while total CPU fell there"
-        yield CHANGE, _mark(group), f"{group[0].metric.title} {text}", len(group)
+        yield _note(CHANGE, f"{group[0].metric.title} {text}", _mark(group), count=len(group))
 
 
 def _mark(group: Sequence[MetricResult]) -> str:
@@ -138,10 +136,7 @@ def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
         known = forest.interval_of(widest)
         where = "" if is_brief else f" ({known} in {widest.scenario})"
         parts.append(f"unclear {_in(unsure, group)}{where}")
-    reasons: dict[str, list[MetricResult]] = {}
-    for result in group:
-        if result.verdict is None:
-            reasons.setdefault(result.why_not, []).append(result)
+    reasons = grouped((it for it in group if it.verdict is None), lambda it: it.why_not)
     parts += [f"{_reason(alike[0])} {_in(alike, group)}" for alike in reasons.values()]
     return "; ".join(parts)
 
@@ -179,32 +174,32 @@ def _reason(result: MetricResult) -> str:
     return f"below {format_limit(result.metric.resolution, result.metric)}"
 
 
-def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[_Line]:
+def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """Certain rises of other costs, each where it is largest."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
-    rises: dict[str, list[MetricResult]] = {}
-    for other in others:
-        before, after = other.before, other.after
-        is_much = before and after and after.value - before.value >= _NEXT_TO_NOTHING_S
-        if other.verdict is Verdict.SLOWER and is_much:
-            rises.setdefault(other.metric.title, []).append(other)
     texts = []
-    for title, risen in rises.items():
+    for title, risen in grouped(filter(_is_rise, others), lambda it: it.metric.title).items():
         most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
         full = f"{_values(most)} in {most.scenario}{more}"
         texts.append(f"{title} {_in(risen, ()) if is_brief else full}")
     if texts:
-        yield WORSE, MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}", len(texts)
+        level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
+        yield _note(WORSE, text, level, count=len(texts))
     elif others and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
         known = [it for it in others if it.verdict is not None]
-        unsure = (it for it in known if it.verdict is Verdict.INCONCLUSIVE)
-        unclear = dict.fromkeys(it.metric.title for it in unsure)
-        titles = ", ".join(unclear or dict.fromkeys(it.metric.title for it in known))
+        unclear = [it for it in known if it.verdict is Verdict.INCONCLUSIVE]
+        titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or known))
         verdict = Verdict.INCONCLUSIVE if unclear else Verdict.WITHIN_MARGIN
         text = "no other rise is certain; unclear" if unclear else "nothing else got worse"
-        yield WORSE, MARKS[verdict], f"{text}: {titles}", 0
+        yield _note(WORSE, f"{text}: {titles}", MARKS[verdict])
+
+
+def _is_rise(result: MetricResult) -> bool:
+    before, after = result.before, result.after
+    is_much = before and after and after.value - before.value >= _NEXT_TO_NOTHING_S
+    return bool(is_much) and result.verdict is Verdict.SLOWER
 
 
 def cautions(
@@ -238,10 +233,8 @@ def cautions(
 
 def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note]:
     """Failed or incomplete runs, a note for each revision and message."""
-    grouped: dict[tuple[str, str], list[FailedRuns]] = {}
-    for runs in failed:
-        grouped.setdefault((runs.label, runs.message.rstrip(".")), []).append(runs)
-    for (label, message), alike in grouped.items():
+    by_message = grouped(failed, lambda runs: (runs.label, runs.message.rstrip(".")))
+    for (label, message), alike in by_message.items():
         count, place = sum(it.count for it in alike), alike[0].scenario
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         text = f"{label}, {format_count(count, 'run', 'runs')} of {place}{more} {how}: {message}"
@@ -292,11 +285,12 @@ def machine_name(machine: Mapping[str, object]) -> str:
 
 
 def _machines(records: Iterable[Record]) -> Iterator[Note]:
-    machines: dict[str, list[str]] = {}
-    for record in records:
-        machines.setdefault(machine_name(record.measured_on), []).append(record.scenario)
+    machines = grouped(records, lambda record: machine_name(record.measured_on))
     if len(machines) > 1:
-        where = "; ".join(f"{', '.join(names)} on {machine}" for machine, names in machines.items())
+        where = "; ".join(
+            f"{', '.join(record.scenario for record in on_it)} on {machine}"
+            for machine, on_it in machines.items()
+        )
         text = f"measured on {len(machines)} machines, no scenario on two of them: {where}"
         yield _note("machines", text, count=len(machines))
 
@@ -308,10 +302,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
     # An open question matters only where nothing failed.
-    open_for: dict[tuple[str, str, str], list[Judgement]] = {}
-    for answer in () if verdict.failures else answers:
-        if why := _why_open(answer):
-            open_for.setdefault((answer.revision, answer.scenario, why), []).append(answer)
+    is_open = [answer for answer in answers if _why_open(answer) and not verdict.failures]
+    open_for = grouped(is_open, lambda it: (it.revision, it.scenario, _why_open(it)))
     for answer in answers:
         kind, level, text = _remark(answer)
         if alike := open_for.get((answer.revision, answer.scenario, why := _why_open(answer))):

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from waitbench.reporting.console import make_console
 from waitbench.reporting.idle import Price
-from waitbench.reporting.progress import PreparationLog
+from waitbench.reporting.progress import Log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,5 +34,5 @@ class Output:
         return make_console(stderr=True) if is_apart else self.answers
 
     @cached_property
-    def log(self) -> PreparationLog:
-        return PreparationLog(self.progress, quiet=self.quiet)
+    def log(self) -> Log:
+        return Log(self.progress, quiet=self.quiet)

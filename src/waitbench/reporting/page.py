@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from waitbench.analysis.gate import failed_runs
-from waitbench.analysis.history import ChangePoint, Trend
+from waitbench.analysis.history import Trend
 from waitbench.analysis.results import Note, decisive
 from waitbench.analysis.statistics import FIRST
 from waitbench.model.metrics import BY_NAME, Metric
@@ -13,7 +13,7 @@ from waitbench.model.revision import Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, forest, history, idle, notes, scan, why
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.document import Column, Heading, Page, Section, Table, TextCell
+from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell, grouped
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
 from waitbench.store import why as stacks
@@ -28,7 +28,7 @@ Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
 
 
-def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Page:
+def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Report:
     """A page of one comparison."""
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
@@ -47,7 +47,7 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
     sections += [_scenario(findings, it) for it in records]
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
-    return Page(
+    return Report(
         title=findings.title,
         facts=(
             findings.basis,
@@ -99,7 +99,7 @@ def _runs(record: Record) -> Table:
     return Table("Every run", columns)
 
 
-def compose_history(several: Sequence[Contents], trends: Trends, newest: int) -> Page:
+def compose_history(several: Sequence[Contents], trends: Trends, newest: int) -> Report:
     """A page of the history of costs, with the ``newest`` revisions of each; 0 for all."""
     titled = [
         (BY_NAME[name], title, trend)
@@ -122,7 +122,7 @@ def compose_history(several: Sequence[Contents], trends: Trends, newest: int) ->
         tables.append(forest.tabulate(title, latest, history.COLUMNS, axis=axis))
     sections.append(Section(title="How it was measured", tables=[_sources(several)]))
     compared = format_count(len(several), "comparison", "comparisons")
-    return Page(
+    return Report(
         title=f"What workers cost while they wait: {compared}",
         facts=(
             format_count(scenarios, "scenario", "scenarios"),
@@ -136,12 +136,14 @@ def compose_history(several: Sequence[Contents], trends: Trends, newest: int) ->
 
 def _steps(titled: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
     """The change points of the first metric, a note for each revision and direction."""
-    grouped: dict[tuple[str, bool], list[tuple[str, ChangePoint]]] = {}
-    for metric, title, trend in titled:
-        if metric == titled[0][0]:
-            for step in trend.change_points:
-                grouped.setdefault((step.after, step.is_rise), []).append((title, step))
-    return [history.change_points(steps, titled[0][0]) for steps in grouped.values()]
+    known = [
+        (title, step)
+        for metric, title, trend in titled
+        if metric == titled[0][0]
+        for step in trend.change_points
+    ]
+    steps = grouped(known, lambda it: (it[1].after, it[1].is_rise))
+    return [history.change_points(alike, titled[0][0]) for alike in steps.values()]
 
 
 def moment(iso: str) -> str:

@@ -17,8 +17,11 @@ class Log:
     """Prints lines unless quiet; in a file, a line is never wrapped."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
-        self._console = console
-        self._quiet = quiet
+        self._console, self._quiet = console, quiet
+
+    def __call__(self, label: str, step: str) -> None:
+        """Prints a step of setting up."""
+        self.about(f"{label}: {step}")
 
     def about(self, activity: str) -> None:
         self.say(f"{activity} …")
@@ -30,13 +33,6 @@ class Log:
             print_prose(text, self._console, style=style)
         else:
             self._console.print(text, soft_wrap=True)
-
-
-class PreparationLog(Log):
-    """Prints a line for each step of setting up."""
-
-    def __call__(self, label: str, step: str) -> None:
-        self.about(f"{label}: {step}")
 
 
 class RunProgress(Log):
