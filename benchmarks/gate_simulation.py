@@ -38,9 +38,9 @@ from waitbench.model.record import Context, Record
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario, Topology
+from waitbench.pipeline.comparing import Guide
 from waitbench.pipeline.gating import Gate, last_look
-from waitbench.pipeline.measuring import Guide
-from waitbench.pipeline.resuming import go_on
+from waitbench.pipeline.preparation import go_on
 
 BASE, NEW = "base", "new"
 AT = "2026-01-01T00:00:00+00:00"

@@ -7,7 +7,7 @@ from waitbench.analysis import gate
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 _TEN = (0.0, 0.01, -0.01, 0.005, -0.005, 0.012, -0.008, 0.003, 0.0, -0.004)
 WOBBLE = (*_TEN, *(-0.9 * one for one in _TEN))

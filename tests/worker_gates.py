@@ -25,8 +25,8 @@ from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
+from waitbench.pipeline.comparing import Guide
 from waitbench.pipeline.gating import Gate, last_look
-from waitbench.pipeline.measuring import Guide
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
 """Its file, which leaves it to the gate how long the worker is watched."""

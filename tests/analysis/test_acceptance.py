@@ -10,7 +10,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)
 ENTRY = Acceptance(

@@ -15,7 +15,7 @@ from waitbench.model.metrics import BY_NAME, METRICS, STOP
 from waitbench.model.record import Record
 from waitbench.model.run import Lack
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import answer
 
 LATE = BY_NAME["latency-p50"]

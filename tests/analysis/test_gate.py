@@ -16,7 +16,7 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA

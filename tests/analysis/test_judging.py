@@ -19,7 +19,7 @@ from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 FIRST = INTERIM_LOOKS[-2]
 """A single scenario can be within its margin then."""

@@ -17,7 +17,7 @@ from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 HALF_PERCENT = "limit idle:0.5%"
 WINDOW_S = 2.0

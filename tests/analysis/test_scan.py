@@ -12,7 +12,7 @@ from waitbench.analysis.scan import off_line, scans
 from waitbench.model.metrics import METRICS
 from waitbench.model.run import TIMED_OUT
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
 

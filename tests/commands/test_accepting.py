@@ -12,8 +12,7 @@ from waitbench.engines import METRICS
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
-from waitbench.pipeline.criteria import LIMIT, parse
-from waitbench.pipeline.gating import Gate, gate_of
+from waitbench.pipeline.gating import LIMIT, Gate, gate_of, parse
 from waitbench.store import comparisons
 
 TODAY = date(2026, 11, 23)

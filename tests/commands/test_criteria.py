@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,8 @@ from waitbench.model.record import Record
 from waitbench.model.run import FAILED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
-from waitbench.pipeline.criteria import LIMIT, parse
-from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import Guide, concurrent_scenarios
+from waitbench.pipeline.comparing import Guide, concurrent_scenarios
+from waitbench.pipeline.gating import LIMIT, Gate, parse
 from waitbench.pipeline.preparation import Prepared
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)

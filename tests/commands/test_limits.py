@@ -23,9 +23,8 @@ from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline import gating
-from waitbench.pipeline.criteria import LIMIT, parse
-from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import Guide
+from waitbench.pipeline.comparing import Guide
+from waitbench.pipeline.gating import LIMIT, Gate, parse
 from waitbench.reporting.formats import format_of_limit
 
 SERVICE_CPU = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")

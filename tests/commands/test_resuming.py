@@ -14,10 +14,8 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
 from waitbench.model.shard import Shard
-from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import Prepared
-from waitbench.pipeline.resuming import begin, go_on, kept_in, require_same
+from waitbench.pipeline.gating import Gate, parse
+from waitbench.pipeline.preparation import Prepared, begin, go_on, kept_in, require_same
 from waitbench.store import comparisons
 from waitbench.system.files import sha256
 

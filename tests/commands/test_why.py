@@ -11,7 +11,7 @@ from tests.conftest import Compare
 from tests.execution.made_runs import scenario
 from waitbench.execution.bench import Bench
 from waitbench.model.errors import HarnessError
-from waitbench.pipeline import measuring
+from waitbench.pipeline import comparing
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import why
@@ -56,6 +56,6 @@ def test_a_revision_that_could_not_be_looked_at_is_named_with_the_reason(
     monkeypatch.setattr("waitbench.execution.why.record", fail)
     bench = SimpleNamespace(environments=["v3"], what_is_missing=lambda *_: None)
     log = RunProgress(make_console(), quiet=False)
-    measuring._explain(scenario("idle"), cast(Bench, bench), tmp_path, log)
+    comparing._explain(scenario("idle"), cast(Bench, bench), tmp_path, log)
     assert "v3: not looked at: it hung\n" in capsys.readouterr().out
     assert why.paths(tmp_path) == []

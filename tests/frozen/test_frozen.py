@@ -34,7 +34,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import bisection, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, findings
 from waitbench.reporting.console import print_answer

@@ -16,7 +16,7 @@ from waitbench.analysis.results import Note
 from waitbench.model.metrics import METRICS, SERVICES, STOP
 from waitbench.model.record import Record
 from waitbench.model.run import SIDE_BY_SIDE
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer

@@ -29,7 +29,7 @@ from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import notes
 from waitbench.reporting.answer import answer, findings, remarks
 

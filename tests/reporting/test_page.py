@@ -18,8 +18,7 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.shard import Shard
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import findings_of
-from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.gating import Gate, parse
 from waitbench.reporting import html
 from waitbench.reporting.document import Report, TextCell
 from waitbench.reporting.drawing import COLOURS

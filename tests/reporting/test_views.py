@@ -18,7 +18,7 @@ from waitbench.analysis.statistics import BELOW_RESOLUTION
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.criteria import parse
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import draw_table

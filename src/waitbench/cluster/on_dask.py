@@ -28,8 +28,8 @@ from waitbench.model.revision import Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
-from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.output import Output
 from waitbench.reporting.progress import Log
 from waitbench.store import folders, shards

@@ -25,12 +25,11 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.revision import SearchRange
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
+from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
-from waitbench.pipeline.criteria import parse
-from waitbench.pipeline.measuring import measure
-from waitbench.pipeline.preparation import prepare
+from waitbench.pipeline.gating import parse
+from waitbench.pipeline.preparation import kept_in, prepare
 from waitbench.pipeline.request import Request, validate
-from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import print_answer

@@ -12,7 +12,7 @@ from waitbench.commands import options
 from waitbench.engines import METRICS
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline import stored_sessions
-from waitbench.pipeline.criteria import metric_named
+from waitbench.pipeline.gating import metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST

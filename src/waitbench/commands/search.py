@@ -94,7 +94,7 @@ def require_measurable(labels: Sequence[str], missing: Mapping[str, str]) -> Non
 
 @dataclass(frozen=True, kw_only=True)
 class StepRule:
-    """Asks for rounds until a step of a search is certain: see ``measuring.StoppingRule``."""
+    """Asks for rounds until a step of a search is certain: see ``comparing.StoppingRule``."""
 
     search: Search
     points: tuple[int, ...]

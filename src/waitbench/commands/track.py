@@ -22,7 +22,7 @@ from waitbench.model.revision import Origin, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
-from waitbench.pipeline.criteria import metric_named
+from waitbench.pipeline.gating import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored
 from waitbench.reporting import history as reporting

@@ -1,18 +1,34 @@
-"""``run``: one comparison, from a request to a folder of its own."""
+"""A comparison: from a request to a folder of its own, run by run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
-from waitbench.model.errors import UsageError
-from waitbench.pipeline import preparation
+from waitbench.analysis import at_once
+from waitbench.analysis import gate as judging
+from waitbench.analysis.criteria import DEFAULTS, Criterion
+from waitbench.analysis.rule import fewest_rounds
+from waitbench.execution import plan
+from waitbench.execution import why as looking
+from waitbench.execution.bench import Bench
+from waitbench.execution.session import ROUNDS_AT_ONCE, Session
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.metrics import MEMORY
+from waitbench.model.record import Record
+from waitbench.model.run import Result
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.why import Why
+from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import NO_GATE, Gate
-from waitbench.pipeline.measuring import measure
+from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.resuming import kept_in
+from waitbench.reporting import why as reasons
 from waitbench.reporting.output import Output
-from waitbench.store import comparisons, folders
+from waitbench.reporting.progress import RunProgress
+from waitbench.store import comparisons, folders, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import endings, tasks
 
@@ -20,7 +36,7 @@ MeasureInto = Callable[[Path], Contents]
 
 
 def _prepare_here(request: ValidRequest, gate: Gate, output: Output) -> MeasureInto:
-    prepared, rule = preparation.prepare(request, output), gate if gate.is_on else None
+    prepared, rule = prepare(request, output), gate if gate.is_on else None
     return partial(measure, prepared, output=output, rule=rule)
 
 
@@ -72,3 +88,188 @@ def _resolve(request: Request, gate: Gate, output: Output) -> tuple[ValidRequest
         )
     valid = validate(request, output.log)
     return valid, gate.supported_by(valid.instruments, valid.scenarios)
+
+
+class StoppingRule(Protocol):
+    """Decides when the rounds of a comparison suffice: a gate, or a step of a search."""
+
+    @property
+    def criteria(self) -> Sequence[Criterion]:
+        """The questions: runs need not measure anything else."""
+
+    @property
+    def most_rounds(self) -> int: ...
+
+    @property
+    def budget_s(self) -> float: ...
+
+    def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
+        """Groups scenarios that take turns, in the order in which they are measured."""
+
+    def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> Collection[str]:
+        """Names the scenarios of which more rounds could change an answer.
+
+        Those of ``elsewhere`` are measured by other machines.
+        """
+
+
+def measure(
+    prepared: Prepared, folder: Path, output: Output, rule: StoppingRule | None = None
+) -> Contents:
+    """Makes the runs that a folder lacks, and saves each before the next begins.
+
+    Without a rule each scenario has the requested number of rounds. Raises ``HarnessError``.
+    """
+    request = prepared.request
+    settings = {
+        **request.as_settings(),
+        "rounds": None if rule else request.typed.rounds,
+        "gate": rule if isinstance(rule, Gate) else None,
+    }
+    contents = begin(prepared, folder, settings, output.progress.print)
+    criteria = rule.criteria if rule else ()
+    # CPU and counts vary too much for one round to tell; copies share pages for certain.
+    of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
+    is_shard = not request.shard.is_whole
+    recorder = RunRecorder(contents, output)
+    session = Session(
+        prepared.measurer(criteria),
+        {record.scenario: record for record in contents.records},
+        recorder,
+        concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
+        partial(at_once.differing, criteria=of_memory),
+    )
+    try:
+        with recorder:
+            _carry_out(session, prepared, rule, recorder)
+            for scenario in request.here if request.typed.why else ():
+                _explain(scenario, session.measurer.bench, folder, recorder)
+    except endings.Ended:
+        say_so_far(contents, output)
+        comparisons.export(folder, contents.records)
+        raise
+    comparisons.finish(folder, contents.records)
+    return contents
+
+
+def concurrent_scenarios(
+    scenarios: Iterable[Scenario],
+    criteria: Iterable[Criterion],
+    topology: Topology,
+    *,
+    is_shard: bool = False,
+) -> frozenset[str]:
+    """Names the scenarios whose runs may be concurrent if the baseline idles.
+
+    Not so where the user asks for CPU of other programs, which cannot be told apart by revision;
+    the default question allows as much beside a batch (``execution.session``). Nor where anything
+    but a count has a limit: copies share pages, and find caches warm.
+    """
+    apart = [
+        criterion
+        for criterion in criteria
+        if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
+        or (criterion.metric.unit != "count" and criterion.limit is not None)
+    ]
+    return frozenset(
+        scenario.name
+        for scenario in scenarios
+        if scenario.idles
+        and not (scenario.is_staggered and is_shard)
+        and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
+        and not any(criterion.scope.holds(scenario) for criterion in apart)
+    )
+
+
+def _carry_out(
+    session: Session, prepared: Prepared, rule: StoppingRule | None, progress: RunProgress
+) -> None:
+    request, labels, records = prepared.request, prepared.labels, session.records
+    if not labels:
+        return
+    if rule is not None:
+        elsewhere = prepared.new_records(request.elsewhere)
+        guide, groups = Guide(rule, records, elsewhere.values()), rule.groups(request.here)
+        if isinstance(rule, Gate):
+            progress.expect(rule.budget_s, _fewest_s(session, groups, labels))
+        session.carry_out_until(guide, groups, labels, rule.most_rounds, rule.budget_s)
+        return
+    done = {
+        (record.scenario, run.label, run.round)
+        for record in records.values()
+        for run in record.measurements
+    }
+    runs = plan.schedule(request.here, labels, request.typed.rounds, done, session.seed)
+    session.carry_out(runs)
+
+
+def _fewest_s(
+    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str]
+) -> float:
+    """The expected time after the first round before which the gate has no certain answer."""
+    fewest = fewest_rounds(max(map(len, groups), default=1)) - 1
+    lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
+    return sum(
+        # Some concurrent rounds together take as long as one run.
+        it.expected_s * (rounds / ROUNDS_AT_ONCE if it.name in session.side_by_side else runs)
+        for it, rounds in lacking
+        for runs in [rounds * len(labels)]
+        if rounds > 0
+    )
+
+
+def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:
+    """Writes who wakes up in one more run of each revision, of which no figure is taken."""
+    samples: list[Why] = []
+    for label in bench.environments:
+        if bench.what_is_missing(scenario, label) is not None:
+            continue
+        progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
+        try:
+            samples.append(looking.record(scenario, label, bench))
+        except HarnessError as error:
+            progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
+    if samples:
+        why.write(folder, scenario.name, samples)
+    for sample in samples:
+        why.write_folded(folder, scenario.name, sample.label, reasons.folded(sample))
+
+
+class Guide:
+    """Applies a stopping rule to records while they grow: see ``execution.session``."""
+
+    def __init__(
+        self, rule: StoppingRule, records: Mapping[str, Record], elsewhere: Iterable[Record] = ()
+    ) -> None:
+        self._rule = rule
+        self._records = records
+        self._elsewhere = tuple(elsewhere)
+        self._results: object = None
+        self._unsettled: Collection[str] = ()
+
+    def wants_more(self, scenario: str) -> bool:
+        """Whether more rounds could change an answer, or an earlier session has a failed round."""
+        self._update()
+        repeats = self._records[scenario].awaits_repeats
+        return scenario in self._unsettled or any(it <= self._rule.most_rounds for it in repeats)
+
+    def is_over(self) -> bool:
+        return judging.is_too_disturbed(self._records.values())
+
+    def _update(self) -> None:
+        records = tuple(self._records.values())
+        results = [(list(record.measurements), len(record.outcomes)) for record in records]
+        if results != self._results:
+            self._unsettled = self._rule.unsettled(records, self._elsewhere)
+            self._results = results
+
+
+class RunRecorder(RunProgress):
+    """Shows the runs of a comparison as they end, and saves them; see ``session.Observer``."""
+
+    def __init__(self, contents: Contents, output: Output) -> None:
+        super().__init__(output.progress, quiet=output.quiet)
+        self._contents = contents
+
+    def keep(self, record: Record, result: Result) -> None:
+        comparisons.append(self._contents.folder, record, result)
