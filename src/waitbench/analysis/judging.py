@@ -70,14 +70,27 @@ class Judgement(MetricResult):
         limit = self.criterion.limit
         pairs_of = limit.pairs if limit is not None else paired_by_round
         rounds = [pairs_of(record, self.revision, metric) for record in self.records]
-        runs = (run for record in self.records for run in record.measurements)
-        begun = {run.round: run.started_at for run in sorted(runs, key=lambda run: run.started_at)}
+        begun = _begun(self.records)
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
         pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
         return numbers, pairs if limit else tied(
             pairs, self.criterion.margin, self.criterion.allowance
         )
+
+
+def _begun(records: Iterable[Record]) -> dict[int, tuple[str, int]]:
+    """Maps each round to a key that sorts by the start of its last run.
+
+    Runs are recorded in order. Times order scenarios, and never go back, as a clock may.
+    """
+    begun: dict[int, tuple[str, int]] = {}
+    for record in records:
+        latest = ""
+        for place, run in enumerate(record.measurements):
+            latest = max(latest, run.started_at)
+            begun[run.round] = max(begun.get(run.round, ("", 0)), (latest, place))
+    return begun
 
 
 def make_question(
