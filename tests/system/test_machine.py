@@ -46,6 +46,42 @@ def test_the_kernels_accounting_is_read_from_its_configuration(
     assert machine.describe()["cpu_accounting"] == accounting
 
 
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        ("0::/a/b\n", {"a/cpu.max": "150000 100000\n", "a/b/cpu.max": "max 100000\n"}, 1.5),
+        ("0::/\n", {"cpu.max": "50000 100000\n"}, 0.5),
+        ("0::/outside\n", {"cpu.max": "50000 100000\n"}, 0.5),
+        (
+            "5:memory:/a\n4:cpu,cpuacct:/a\n0::/\n",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "20000\n", "cpu,cpuacct/cpu.cfs_period_us": "10000\n"},
+            2.0,
+        ),
+        (
+            "4:cpu,cpuacct:/\n",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "cpu,cpuacct/cpu.cfs_period_us": "10000\n"},
+            8.0,
+        ),
+        ("0::/a\n", {"a/cpu.max": "1600000 100000\n"}, 8.0),
+        ("", {}, 8.0),
+    ],
+    ids=["parent", "root", "namespace", "version 1", "no quota", "quota above", "no groups"],
+)
+def test_a_container_may_use_no_more_cpus_than_its_quota(
+    groups: str,
+    files: dict[str, str],
+    expected: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "cpus", lambda: 8)
+    named = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
+    for name, text in {"proc/self/cgroup": groups, **named}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert machine.usable_cpus(tmp_path) == expected
+
+
 TICK = os.sysconf("SC_CLK_TCK")
 STAT = "cpu  100 20 30 5000 6000 4 6 7 900 900\ncpu0 1 2 3\n"
 """User, nice, system, idle, waiting, two kinds of interrupts, steal; guests are within user."""

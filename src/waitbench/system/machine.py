@@ -33,6 +33,29 @@ def cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def usable_cpus(root: Path = Path("/")) -> float:
+    """Returns how many CPUs this process may use: no more than the quotas of its containers."""
+    quotas = []
+    for line in (_read(root / "proc/self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        # Version 2 has one hierarchy, without controllers here.
+        if not controllers or "cpu" in controllers.split(","):
+            mount = root / "sys/fs/cgroup" / controllers
+            group = mount / path.lstrip("/")
+            # A container may see the path that its group has outside.
+            groups = [it for it in (group, *group.parents) if it.is_relative_to(mount)]
+            quotas += [quota for it in groups if (quota := _cpu_quota(it)) is not None]
+    return min([float(cpus()), *quotas])
+
+
+def _cpu_quota(group: Path) -> float | None:
+    names = ("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    for words in (" ".join(_read(group / name) or "" for name in files) for files in names):
+        if match := re.fullmatch(r"(\d+) ([1-9]\d*)", words):
+            return int(match[1]) / int(match[2])
+    return None
+
+
 def _cpu_model() -> str:
     match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return match[1] if match else platform.processor()
