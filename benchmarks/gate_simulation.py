@@ -38,7 +38,7 @@ from waitbench.model.record import Context, Record
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.pipeline.comparing import Guide
+from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate, last_look
 from waitbench.pipeline.preparation import go_on
 
@@ -287,10 +287,11 @@ def carry_out(
 def _go_through(
     gate: Gate, measurer: MadeUp, scenarios: Sequence[Scenario], records: Mapping[str, Record]
 ) -> None:
-    session = Session(cast(Measurer, measurer), records, cast(Observer, _Nobody()))
-    guide = Guide(gate, records)
+    nobody = _Nobody()
+    session = Session(cast(Measurer, measurer), records, cast(Observer, nobody), nobody.save)
+    wants_more = OpenQuestions(gate, records).wants_more
     groups = gate.groups(scenarios)
-    session.carry_out_until(guide, groups, (BASE, NEW), gate.most_rounds, math.inf)
+    session.carry_out_while(wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf)
 
 
 def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> Result:

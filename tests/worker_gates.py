@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import cast
 
 from tests.execution.made_runs import Made
 from tests.records import context, measurement
@@ -18,14 +17,12 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution import window
-from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Session
 from waitbench.model.metrics import WINDOW, Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
-from waitbench.pipeline.comparing import Guide
+from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate, last_look
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
@@ -138,8 +135,8 @@ def _gate_of(
         return measurement(planned.label, planned.round, given, position=planned.position)
 
     made = Made(run)
-    Session(cast(Measurer, made), records, made).carry_out_until(
-        Guide(gate, records),
+    made.session(records).carry_out_while(
+        OpenQuestions(gate, records).wants_more,
         gate.groups(scenarios),
         ["base", "new"],
         gate.most_rounds,

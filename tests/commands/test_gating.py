@@ -17,10 +17,10 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, Instruments
 from waitbench.model.record import Record
-from waitbench.model.run import FAILED
+from waitbench.model.run import DISTURBED, FAILED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
-from waitbench.pipeline.comparing import Guide, concurrent_scenarios
+from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios
 from waitbench.pipeline.gating import LIMIT, Gate, parse
 from waitbench.pipeline.preparation import Prepared
 
@@ -121,7 +121,7 @@ def grow(record: Record, rounds: int, **ratios: float) -> None:
 
 def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records = empty("one", "two", "busy")
-    asking = Guide(Gate(criteria=DEFAULTS, most_rounds=30), records)
+    asking = OpenQuestions(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert [asking.wants_more(name) for name in records] == [True] * 3
     grow(records["busy"], 18, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
@@ -135,6 +135,16 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records["busy"].add(outcome("new", 19, FAILED))
     records["busy"].outcomes_before = 1
     assert [asking.wants_more(name) for name in records] == [False, False, True]
+
+
+def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:
+    records = empty("one")
+    grow(records["one"], 20, cpu=1.0)
+    asking = OpenQuestions(Gate(criteria=DEFAULTS, most_rounds=30), records)
+    assert asking.wants_more("one")
+    runs = records["one"].measurements
+    records["one"].measurements = [replace(run, marks=(DISTURBED,)) for run in runs]
+    assert not asking.wants_more("one")
 
 
 def measurer(*criteria: str) -> Measurer:
@@ -181,8 +191,8 @@ def test_a_share_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
     records = empty("one")
     asked = Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30)
-    alone = Guide(asked, records)
-    shared = Guide(asked, records, empty(*map(str, range(1000))).values())
+    alone = OpenQuestions(asked, records)
+    shared = OpenQuestions(asked, records, empty(*map(str, range(1000))).values())
     for number, ratio in enumerate((1.2, 1.3, 1.25, 1.22) * 3, 1):
         for label, of in (("base", 1.0), ("new", ratio)):
             metrics = {BY_NAME["cpu"].key: of}
@@ -203,7 +213,7 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
 
     assert has_failed()
     assert not has_failed(*elsewhere)
-    share = Guide(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
+    share = OpenQuestions(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
     assert not share.wants_more("one"), "more rounds would not change what is known here"
 
 

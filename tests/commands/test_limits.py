@@ -3,7 +3,6 @@
 import json
 import math
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -14,8 +13,6 @@ from tests.execution.made_runs import scenario as made_scenario
 from tests.records import context, measurement, times
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines.worker.file import read
-from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, Metric
 from waitbench.model.record import Record
@@ -23,7 +20,7 @@ from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateOutcome
 from waitbench.pipeline import gating
-from waitbench.pipeline.comparing import Guide
+from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import LIMIT, Gate, parse
 from waitbench.reporting.formats import format_of_limit
 
@@ -111,8 +108,12 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
         return measurement(planned.label, planned.round, metrics)
 
     made = Made(run)
-    Session(cast(Measurer, made), {"one": record}, made).carry_out_until(
-        Guide(gate, {"one": record}), [[made_scenario("one")]], ["a"], 30, math.inf
+    made.session({"one": record}).carry_out_while(
+        OpenQuestions(gate, {"one": record}).wants_more,
+        [[made_scenario("one")]],
+        ["a"],
+        30,
+        math.inf,
     )
     return gate, record
 

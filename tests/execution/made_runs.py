@@ -6,6 +6,7 @@ from typing import Any, ClassVar, cast
 
 from tests.records import context, measurement, outcome, times
 from waitbench.execution import plan
+from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.record import Record
@@ -13,6 +14,7 @@ from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 
 LASTS_S = 10.0
+NOTHING_CONCURRENT = Concurrency()
 Behaviour = Callable[[PlannedRun, int], Result]
 """What comes of a run: it is told the run, and how often the same was made before."""
 
@@ -88,46 +90,43 @@ class Made:
     def keep(self, record: Record, result: Result) -> None:
         self.events.append(("keep", (record.scenario, result)))
 
+    def session(
+        self, records: dict[str, Record], concurrency: Concurrency = NOTHING_CONCURRENT
+    ) -> Session:
+        return Session(cast(Measurer, self), records, self, self.keep, concurrency)
+
     def heard(self, what: str) -> list[Any]:
         return [value for name, value in self.events if name == what]
 
 
-def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
+def make_session(
+    made: Made, *names: str, concurrency: Concurrency = NOTHING_CONCURRENT
+) -> tuple[Session, list[Scenario], dict[str, Record]]:
     chosen = [scenario(name) for name in names]
     records = {it.name: Record(spec=it, context=context(["a", "b"])) for it in chosen}
-    return Session(cast(Measurer, made), records, made), chosen, records
+    return made.session(records, concurrency), chosen, records
 
 
 def carry_out(
-    made: Made, rounds: int, *names: str, side_by_side: Sequence[str] = ()
+    made: Made, rounds: int, *names: str, concurrency: Concurrency = NOTHING_CONCURRENT
 ) -> dict[str, Record]:
-    at_work, chosen, records = make_session(made, *names)
-    at_work.side_by_side = side_by_side
+    at_work, chosen, records = make_session(made, *names, concurrency=concurrency)
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records
 
 
-@dataclass
-class Wishes:
-    """A rule that decides by the records so far."""
-
-    settled: Callable[[Record], bool]
-    over: Callable[[], bool] = lambda: False
-    records: dict[str, Record] = field(default_factory=dict)
-
-    def wants_more(self, scenario: str) -> bool:
-        return not self.settled(self.records[scenario])
-
-    def is_over(self) -> bool:
-        return self.over()
+Settled = Callable[[Record], bool]
+"""Whether a scenario needs no more rounds, by its record so far."""
 
 
 def run_until(
-    made: Made, wishes: Wishes, most_rounds: int, budget_s: float, *groups: Sequence[str]
+    made: Made, settled: Settled, most_rounds: int, budget_s: float, *groups: Sequence[str]
 ) -> dict[str, Record]:
     names = [name for group in groups for name in group]
-    at_work, chosen, wishes.records = make_session(made, *names)
+    at_work, chosen, records = make_session(made, *names)
     by_name = {it.name: it for it in chosen}
     in_groups = [[by_name[name] for name in group] for group in groups]
-    at_work.carry_out_until(wishes, in_groups, ["a", "b"], most_rounds, budget_s)
-    return wishes.records
+    at_work.carry_out_while(
+        lambda name: not settled(records[name]), in_groups, ["a", "b"], most_rounds, budget_s
+    )
+    return records

@@ -9,7 +9,6 @@ from tests.execution.made_runs import (
     LASTS_S,
     Made,
     MadeUp,
-    Wishes,
     carry_out,
     disturbed,
     failing,
@@ -18,7 +17,7 @@ from tests.execution.made_runs import (
     run_until,
 )
 from tests.records import measurement, outcome, times
-from waitbench.model.record import GIVE_UP_AFTER
+from waitbench.model.record import GIVE_UP_AFTER, Record
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -99,12 +98,16 @@ def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
     enough = {"one": 2, "two": 4}
     made = Made()
     records = run_until(
-        made, Wishes(lambda r: len(r.of("a")) >= enough[r.scenario]), 9, 1e9, ("one", "two")
+        made, lambda r: len(r.of("a")) >= enough[r.scenario], 9, 1e9, ("one", "two")
     )
     assert {name: len(record.of("b")) for name, record in records.items()} == enough
     rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
     assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
     assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
+
+
+def never(_record: Record) -> bool:
+    return False
 
 
 def timed(monkeypatch: pytest.MonkeyPatch) -> tuple[Made, list[float]]:
@@ -121,7 +124,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> tuple[Made, list[float]]:
 def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     made, now = timed(monkeypatch)
     # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
-    records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
+    records = run_until(made, never, 30, 115.0, ("one", "two"))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
     assert now[0] <= 115
     assert made.heard("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
@@ -133,7 +136,7 @@ def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on(
         return failing(FAILED)(planned, before) if fails else good(planned)
 
     made = Made(fail_b_in_one)
-    records = run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one", "two"))
+    records = run_until(made, never, 9, 1e9, ("one", "two"))
     assert len(records["one"].of("a")) == 1, "the warm-up and the first round have failed"
     assert len(records["two"].of("b")) == 9
 
@@ -143,22 +146,15 @@ def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
 ) -> None:
     made, _ = timed(monkeypatch)
     # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
-    records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
+    records = run_until(made, never, 30, 120.0, ("one",), ("two",))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
     assert [name for name, _, _ in made.runs] == ["one"] * 6 + ["two"] * 6
-
-
-def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
-    made = Made()
-    wishes = Wishes(lambda _record: False, over=lambda: len(made.runs) >= 4)
-    run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
-    assert [name for name, _, _ in made.runs] == ["one"] * 4
 
 
 def test_some_runs_of_the_baseline_follow_one_of_its_own_however_many_scenarios_there_are() -> None:
     for names in (("one",), ("one", "two"), ("one", "two", "three")):
         made = Made()
-        run_until(made, Wishes(lambda _record: False), 4, 1e9, names)
+        run_until(made, never, 4, 1e9, names)
         labels = [label for _, _, label in made.runs]
         own = [pair for pair in pairwise(labels) if pair == ("a", "a")]
         assert len(own) >= len(names), "of four rounds of each"
@@ -187,7 +183,7 @@ def test_two_scenarios_that_fail_alike_to_become_ready_end_the_session() -> None
     assert {name for name, _, _ in made.runs} == {"one", "two"}
     assert [name for name, _, _ in made.runs] == ["one"] * 4 + ["two"] * 2
     made = never_ready("b")
-    run_until(made, Wishes(lambda _record: False), 9, 1e9, names)
+    run_until(made, never, 9, 1e9, names)
     assert {name for name, _, label in made.runs if label == "b"} == {"one", "two"}
 
 
@@ -224,8 +220,9 @@ def windows(
 
     at_work, _, records = make_session(Made(run), "one")
     records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
-    wishes = Wishes(lambda record: len(record.of("a")) >= 2, records=records)
-    at_work.carry_out_until(wishes, [[Found(name="one")]], ["a", "b"], 9, 1e9)
+    at_work.carry_out_while(
+        lambda name: len(records[name].of("a")) < 2, [[Found(name="one")]], ["a", "b"], 9, 1e9
+    )
     return made
 
 

@@ -11,7 +11,6 @@ from tests.execution.made_runs import (
     Made,
     MadeUp,
     MadeUpCommand,
-    Wishes,
     carry_out,
     disturbed,
     failing,
@@ -21,7 +20,8 @@ from tests.execution.made_runs import (
 from tests.records import measurement, outcome, specify, times
 from waitbench.analysis.at_once import differing
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.execution import plan, session
+from waitbench.execution import concurrency, plan
+from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import Interrupted
 from waitbench.model.record import Record
 from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, Lack, PlannedRun, Result
@@ -31,11 +31,12 @@ from waitbench.system import endings
 QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
 """Of two CPUs."""
+ONE = Concurrency(("one",))
 
 
 @pytest.fixture(autouse=True)
 def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "cpus", lambda: 2)
+    monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)
 
 
 def using(cores: Mapping[str, float]) -> Made:
@@ -82,16 +83,17 @@ def measured(
     differing: Callable[[Record], str] = lambda _record: "",
 ) -> Record:
     """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side, at_work.differing = ("one",), differing
+    allowed = Concurrency(("one",), differing)
+    at_work, _, records = make_session(made, "one", concurrency=allowed)
     record = records["one"]
     specify(record, waits=True)
     for result in before:
         record.add(result)
     record.outcomes_before = len(record.outcomes)
     if guided:
-        wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
-        at_work.carry_out_until(wishes, [[scenario]], ["a", "b"], rounds, budget_s)
+        at_work.carry_out_while(
+            lambda _name: len(record.of("a")) < 8, [[scenario]], ["a", "b"], rounds, budget_s
+        )
     else:
         at_work.carry_out(plan.schedule([scenario], ["a", "b"], rounds))
     return record
@@ -100,8 +102,7 @@ def measured(
 def test_a_warm_up_after_a_resume_joins_no_measured_round() -> None:
     """As would one for which the rounds before the resume say that several fit."""
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
+    at_work, _, records = make_session(made, "one", concurrency=ONE)
     for label in "ab":
         records["one"].add(measurement(label, 1, {**QUIET, "cpu_share_idle": IDLE}))
     done = {("one", label, 1) for label in "ab"}
@@ -120,7 +121,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
 ) -> None:
     """Beside a baseline that idles; or that has most CPUs, which nothing can double."""
     made = Together(using({"a": baseline, "b": BUSY}).behave)
-    record = carry_out(made, 3, "one", side_by_side=("one",))["one"]
+    record = carry_out(made, 3, "one", concurrency=ONE)["one"]
     # In the order in which they would take turns, warm-up first.
     assert made.at_once[1:] == [
         [(1, "b"), (1, "a")], [(2, "a"), (2, "b")], [(3, "b"), (3, "a")],
@@ -136,7 +137,7 @@ def test_after_its_first_round_a_baseline_that_works_takes_turns(
 ) -> None:
     """Or that does not say: a kernel may give each run the same, whatever it needs."""
     made = Together(using(cores).behave if cores else good)
-    record = carry_out(made, 3, "one", side_by_side=("one",))["one"]
+    record = carry_out(made, 3, "one", concurrency=ONE)["one"]
     assert made.at_once[1:] == [[(1, "b"), (1, "a")]]
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
 
@@ -168,16 +169,16 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
     # Nothing takes time here; there are 25 s, and a run takes 10.
     measured(made, DATAFLOW, rounds=6, budget_s=2 * LASTS_S + 5)
-    assert len(made.at_once[2]) == 2 * session.ROUNDS_AT_ONCE
+    assert len(made.at_once[2]) == 2 * concurrency.ROUNDS_AT_ONCE
 
 
-@pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1)])
+@pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1.5)])
 def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
-    side_by_side: Sequence[str], cpus: int, monkeypatch: pytest.MonkeyPatch
+    side_by_side: Sequence[str], cpus: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "cpus", lambda: cpus)
+    monkeypatch.setattr(concurrency, "usable_cpus", lambda: cpus)
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
-    carry_out(made, 3, "one", side_by_side=side_by_side)
+    carry_out(made, 3, "one", concurrency=Concurrency(side_by_side))
     assert not made.at_once
 
 
@@ -190,7 +191,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
     made = Together(run)
-    record = carry_out(made, 2, "one", side_by_side=("one",))["one"]
+    record = carry_out(made, 2, "one", concurrency=ONE)["one"]
     assert made.at_once[-1] == [(2, "a"), (2, "b")]
     assert (record.disturbed_rounds, record.outcomes) == (frozenset(), [])
 
@@ -204,8 +205,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
         return using({"a": IDLE, "b": IDLE}).behave(planned, before)
 
     made = Together(run)
-    at_work, chosen, records = make_session(made, "one", "two")
-    at_work.side_by_side = ("one",)
+    at_work, chosen, records = make_session(made, "one", "two", concurrency=ONE)
     at_work.carry_out(plan.schedule(chosen[:1], ["a", "b"], 3))
     assert made.at_once[-1] == [(3, "b"), (3, "a")]
     at_work.carry_out(plan.one_round(chosen[1], ["a", "b"], 2))
@@ -320,8 +320,7 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
             raise Interrupted(over)
 
     made = Ends(using({"a": IDLE, "b": IDLE}).behave)
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
+    at_work, _, records = make_session(made, "one", concurrency=ONE)
     with pytest.raises(endings.Ended):
         at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 9))
     saved = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
@@ -419,12 +418,12 @@ def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> Non
 
 def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:
     made = idling(0.14, 0.1)
-    at_work, _, records = make_session(made, "one")
-    at_work.side_by_side = ("one",)
-    at_work.differing = partial(differing, criteria=DEFAULTS)
+    allowed = Concurrency(("one",), partial(differing, criteria=DEFAULTS))
+    at_work, _, records = make_session(made, "one", concurrency=allowed)
     specify(records["one"], waits=True)
-    wishes = Wishes(lambda record: len(record.of("a")) >= 5, records=records)
-    at_work.carry_out_until(wishes, [[WORKER_FILE]], ["a", "b"], 9, 1e9)
+    at_work.carry_out_while(
+        lambda name: len(records[name].of("a")) < 5, [[WORKER_FILE]], ["a", "b"], 9, 1e9
+    )
     assert {run.metrics["time_cpu_idle"] for run in records["one"].of("b")} == {0.14}
 
 

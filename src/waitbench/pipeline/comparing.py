@@ -14,11 +14,11 @@ from waitbench.analysis.rule import fewest_rounds
 from waitbench.execution import plan
 from waitbench.execution import why as looking
 from waitbench.execution.bench import Bench
-from waitbench.execution.session import ROUNDS_AT_ONCE, Session
+from waitbench.execution.concurrency import ROUNDS_AT_ONCE, Concurrency
+from waitbench.execution.session import Session
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY
 from waitbench.model.record import Record
-from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.why import Why
 from waitbench.pipeline.concluding import say_so_far
@@ -131,19 +131,22 @@ def measure(
     # CPU and counts vary too much for one round to tell; copies share pages for certain.
     of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
     is_shard = not request.shard.is_whole
-    recorder = RunRecorder(contents, output)
+    progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         prepared.measurer(criteria),
         {record.scenario: record for record in contents.records},
-        recorder,
-        concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
-        partial(at_once.differing, criteria=of_memory),
+        progress,
+        partial(comparisons.append, folder),
+        Concurrency(
+            concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
+            partial(at_once.differing, criteria=of_memory),
+        ),
     )
     try:
-        with recorder:
-            _carry_out(session, prepared, rule, recorder)
+        with progress:
+            _carry_out(session, prepared, rule, progress)
             for scenario in request.here if request.typed.why else ():
-                _explain(scenario, session.measurer.bench, folder, recorder)
+                _explain(scenario, session.measurer.bench, folder, progress)
     except endings.Ended:
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
@@ -189,10 +192,11 @@ def _carry_out(
         return
     if rule is not None:
         elsewhere = prepared.new_records(request.elsewhere)
-        guide, groups = Guide(rule, records, elsewhere.values()), rule.groups(request.here)
+        wants_more = OpenQuestions(rule, records, elsewhere.values()).wants_more
+        groups = rule.groups(request.here)
         if isinstance(rule, Gate):
             progress.expect(rule.budget_s, _fewest_s(session, groups, labels))
-        session.carry_out_until(guide, groups, labels, rule.most_rounds, rule.budget_s)
+        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s)
         return
     done = {
         (record.scenario, run.label, run.round)
@@ -211,7 +215,8 @@ def _fewest_s(
     lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
     return sum(
         # Some concurrent rounds together take as long as one run.
-        it.expected_s * (rounds / ROUNDS_AT_ONCE if it.name in session.side_by_side else runs)
+        it.expected_s
+        * (rounds / ROUNDS_AT_ONCE if it.name in session.concurrency.scenarios else runs)
         for it, rounds in lacking
         for runs in [rounds * len(labels)]
         if rounds > 0
@@ -235,8 +240,8 @@ def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgre
         why.write_folded(folder, scenario.name, sample.label, reasons.folded(sample))
 
 
-class Guide:
-    """Applies a stopping rule to records while they grow: see ``execution.session``."""
+class OpenQuestions:
+    """The questions of a stopping rule that records do not answer yet, while these grow."""
 
     def __init__(
         self, rule: StoppingRule, records: Mapping[str, Record], elsewhere: Iterable[Record] = ()
@@ -249,27 +254,12 @@ class Guide:
 
     def wants_more(self, scenario: str) -> bool:
         """Whether more rounds could change an answer, or an earlier session has a failed round."""
-        self._update()
-        repeats = self._records[scenario].awaits_repeats
-        return scenario in self._unsettled or any(it <= self._rule.most_rounds for it in repeats)
-
-    def is_over(self) -> bool:
-        return judging.is_too_disturbed(self._records.values())
-
-    def _update(self) -> None:
         records = tuple(self._records.values())
+        if judging.is_too_disturbed(records):
+            return False
         results = [(list(record.measurements), len(record.outcomes)) for record in records]
         if results != self._results:
             self._unsettled = self._rule.unsettled(records, self._elsewhere)
             self._results = results
-
-
-class RunRecorder(RunProgress):
-    """Shows the runs of a comparison as they end, and saves them; see ``session.Observer``."""
-
-    def __init__(self, contents: Contents, output: Output) -> None:
-        super().__init__(output.progress, quiet=output.quiet)
-        self._contents = contents
-
-    def keep(self, record: Record, result: Result) -> None:
-        comparisons.append(self._contents.folder, record, result)
+        repeats = self._records[scenario].awaits_repeats
+        return scenario in self._unsettled or any(it <= self._rule.most_rounds for it in repeats)

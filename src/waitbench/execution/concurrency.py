@@ -1,0 +1,115 @@
+"""Concurrent runs of one scenario: where the CPUs suffice for them, and which of them count."""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU, STEAL, WINDOW
+from waitbench.model.record import Record
+from waitbench.model.run import (
+    CROWDED,
+    SIDE_BY_SIDE,
+    Measurement,
+    Outcome,
+    PlannedRun,
+    Result,
+    set_aside,
+)
+from waitbench.model.scenario import Scenario
+from waitbench.system.machine import usable_cpus
+
+ROUNDS_AT_ONCE = 4
+"""The most, where the baseline idles."""
+IDLE_SHARE = 0.25
+"""Share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline."""
+MIN_SHUTDOWN_TURN_S = 0.1
+"""Twice a baseline's CPU time of shutdown is added; a candidate that works longer fails by it."""
+
+
+@dataclass(frozen=True)
+class Concurrency:
+    """Decides which runs of a session may be concurrent."""
+
+    scenarios: Collection[str] = ()
+    """Scenarios whose runs may be concurrent if the baseline idles."""
+    differing: Callable[[Record], str] = lambda _record: ""
+    """Names the cost by which rounds in turns differ from concurrent ones, if any."""
+
+    def rounds_at_once(self, record: Record, scenario: Scenario) -> int:
+        """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
+
+        The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
+        it; if the baseline is busy, no CPUs are left, and the kernel might share them equally. But
+        twice as much as half of all CPUs is more than any candidate can use. Whether a worker
+        file's baseline idles is unknown before its first round, and a single revision is judged by
+        limits: these take turns. So does a round after one that differs from concurrent ones.
+        """
+        labels, cpus = record.context.labels, usable_cpus()
+        is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
+        if not is_possible or _takes_turns(record) or self.differing(record):
+            return 0
+        used = [_cores(run, scenario) for run in record.of(labels[0])]
+        most = 1
+        if used and not cpus <= 2 * min(used) < math.inf:
+            each = max(used) * len(labels)
+            most = sum(many * each <= IDLE_SHARE * cpus for many in range(1, ROUNDS_AT_ONCE + 1))
+        return most if most >= scenario.fewest_concurrent_rounds else 0
+
+
+def shutdown_turn_s(record: Record) -> float:
+    """Returns how long each run may shut down by itself before the next begins to."""
+    baseline = record.of(record.context.labels[0])
+    used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
+    return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
+
+
+def judge(record: Record, runs: Sequence[PlannedRun], results: Sequence[Result]) -> list[Result]:
+    """Judges concurrent runs; runs of their scenario take turns once anything is set aside here.
+
+    Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
+    the batch, and CPU of other programs above the allowance is unset. A candidate can cause either
+    and gains nothing: in turns it faces the same questions, and nothing concurrent had counted
+    before the first batch.
+    """
+    may_collide = runs[0].scenario.fewest_concurrent_rounds > 1
+    in_turns = [run for run in record.measurements if SIDE_BY_SIDE not in run.marks]
+    complete = {run.label for run in in_turns if not run.incomplete}
+    failed = [
+        f"a run of {result.label} failed beside others: {why}"
+        for result in results
+        if isinstance(result, Outcome) or result.label in complete
+        for why in (
+            [result.message]
+            if isinstance(result, Outcome)
+            else [lack.why for lack in result.incomplete.values()]
+        )
+    ]
+    if failed and may_collide and len(in_turns) == len(record.measurements):
+        return [set_aside(result, CROWDED, failed[0]) for result in results]
+    rounds = len({run.round for run in runs}) if may_collide else math.inf
+    return [it if isinstance(it, Outcome) else _marked_concurrent(it, rounds) for it in results]
+
+
+def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:
+    metrics = dict(run.metrics)
+    if metrics.get(FOREIGN_CPU, 0.0) > rounds * FOREIGN_ALLOWED_S:
+        del metrics[FOREIGN_CPU]
+    return structs.replace(run, metrics=metrics, marks=(*run.marks, SIDE_BY_SIDE))
+
+
+def _cores(run: Measurement, scenario: Scenario) -> float:
+    """Returns how many CPUs a run used in its window, with services; infinite if unknown."""
+    services_s = run.metrics.get("service_cpu_idle", 0.0)
+    window_s = run.metrics.get(WINDOW) or float(scenario.parameters.get("window", math.inf))
+    return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
+
+
+def _takes_turns(record: Record) -> bool:
+    """Whether concurrent runs have shown that they must take turns: see ``judge``."""
+    return any(outcome.reason == CROWDED for outcome in record.outcomes) or any(
+        # An interrupted batch has neither metric.
+        SIDE_BY_SIDE in run.marks and STEAL in run.metrics and FOREIGN_CPU not in run.metrics
+        for run in record.measurements
+    )
