@@ -165,7 +165,7 @@ class MadeUp:
     _speed: float = 0.0
     _is_disturbed: bool = False
 
-    def measure(self, planned: PlannedRun) -> Measurement:
+    def measure(self, planned: PlannedRun) -> list[Measurement]:
         self.runs += 1
         if self.runs == self.interrupted_at:
             self._speed += math.log(OTHER_DAY)
@@ -180,13 +180,14 @@ class MadeUp:
         jitter = math.exp(0.5 * self.random.standard_normal() - 0.125)
         metrics["machine_steal"] = self.machine.steal * metrics["time_cpu"] * jitter
         metrics["machine_foreign_cpu"] = others * metrics["time_wall_clock"]
-        return Measurement(
+        run = Measurement(
             label=planned.label,
             round=planned.round,
             position=planned.position,
             started_at=AT,
             metrics=metrics,
         )
+        return [run]
 
     def _others(self, planned: PlannedRun) -> float:
         """CPUs that others use: of a round as a whole, and of each attempt at it anew."""

@@ -1,5 +1,6 @@
 """Sessions that measure nothing: what becomes of each run is made up."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
@@ -64,7 +65,10 @@ class Made:
     runs: list[tuple[str, int, str]] = field(default_factory=list)
     events: list[tuple[str, Any]] = field(default_factory=list)
 
-    def measure(self, planned: PlannedRun) -> Result:
+    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+        return [self.make(run) for run in planned]
+
+    def make(self, planned: PlannedRun) -> Result:
         made = (planned.scenario.name, planned.round, planned.label)
         self.clock()
         self.runs.append(made)

@@ -216,12 +216,11 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
     scenario = Scenario(name="one")
-    results = measurer.measure_together(
-        [
+    results = measurer.measure(
+        *(
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
             for position, label in enumerate(("a", second))
-        ],
-        math.inf,
+        )
     )
     foreign = [it.metrics["machine_foreign_cpu"] for it in results if isinstance(it, Measurement)]
     assert foreign == [others_s] * len(foreign)

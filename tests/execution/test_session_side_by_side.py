@@ -1,5 +1,6 @@
 """Rounds whose runs take place at once: which, and what becomes of them."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,13 +60,12 @@ class Together(Made):
     beside: int = 1
     """How many runs take place now."""
 
-    def measure_together(self, planned: Sequence[PlannedRun], turn_s: float) -> list[Result]:
-        self.end_alone_s.append(turn_s)
-        self.at_once.append([(run.round, run.label) for run in planned])
+    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+        if len(planned) > 1:
+            self.end_alone_s.append(turn_s)
+            self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)
-        results = [self.measure(run) for run in planned]
-        self.beside = 1
-        return results
+        return super().measure(*planned)
 
 
 DATAFLOW = MadeUp(name="one")
@@ -311,8 +311,8 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
 
 def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     class Ends(Together):
-        def measure_together(self, planned: Sequence[PlannedRun], turn_s: float) -> list[Result]:
-            results = super().measure_together(planned, turn_s)
+        def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+            results = super().measure(*planned, turn_s=turn_s)
             if planned[0].round < 6:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}

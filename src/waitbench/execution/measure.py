@@ -68,6 +68,7 @@ _CHAINED = re.compile(
 _EXCEPTION = re.compile(r"^ .*\n(\S.*)$", re.MULTILINE)
 """The line after a traceback is the exception."""
 _MAX_LOG_LINES, _MAX_EXCEPTION_CHARS = 200, 200
+_KILLED = "killed with all its processes"
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,12 @@ class Measurer:
     hyperfine: Hyperfine
     bench: Bench
 
-    def measure(self, planned: PlannedRun) -> Result:
-        """Measures one run; a workload's failure is an outcome, never an exception."""
-        (result,) = self.measure_together([planned], math.inf)
-        return result
+    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+        """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
-    def measure_together(self, planned: Sequence[PlannedRun], turn_s: float) -> list[Result]:
-        """Measures concurrent runs, which begin in this order when all services are up.
-
-        Siblings do not count as other programs, except those whose CPU is unknown as they failed.
-        Raises ``Interrupted``, whose results lack the CPU of other programs.
+        A workload's failure is an outcome, never an exception. Siblings do not count as other
+        programs, except those whose CPU is unknown as they failed. Raises ``Interrupted``, whose
+        results lack the CPU of other programs.
         """
         with ExitStack() as stack:
             runs = [_Run(run) for run in planned]
@@ -103,7 +100,6 @@ class Measurer:
                 raise Interrupted(self._results(runs)) from ended
             after, used_s = Reading.now(), time.process_time() - used_s
             results = self._results(runs)
-        assert len(results) == len(runs), "each is measured, or has failed"
         others = observed(before, after, used_s + sum(run.used_s for run in runs))
         return [
             structs.replace(it, metrics={**it.metrics, **others})
@@ -197,11 +193,11 @@ class Measurer:
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         finished = ready.carry_out(self.hyperfine.arguments(ready.launcher, export))
         if finished.wrote_too_much:
-            what = f"it wrote more than {files.MOST_OUTPUT >> 20} MiB to its output"
-            raise _NoMeasurement(f"{what}; killed with all its processes")
+            size = f"{files.MOST_OUTPUT >> 20} MiB"
+            raise _NoMeasurement(f"it wrote more than {size} to its output; {_KILLED}")
         if finished.timed_out:
-            what = f"still running after {ready.time_limit_s:g} s"
-            raise _NoMeasurement(f"{what}; killed with all its processes", TIMED_OUT)
+            time_limit = f"{ready.time_limit_s:g} s"
+            raise _NoMeasurement(f"still running after {time_limit}; {_KILLED}", TIMED_OUT)
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(f"hyperfine ended with exit code {finished.returncode}")
         real_s, exit_code = parse_export(_text_of(export))

@@ -303,11 +303,11 @@ class Session:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
         if len(tried) < 2:
-            results = [self.measurer.measure(run) for run in tried]
+            results = self.measurer.measure(*tried)
         else:
             try:
                 turn_s = concurrency.shutdown_turn_s(record)
-                results = self.measurer.measure_together(tried, turn_s)
+                results = self.measurer.measure(*tried, turn_s=turn_s)
             except Interrupted as ended:
                 for result in concurrency.judge(record, tried, ended.results):
                     self._add(record, result)
