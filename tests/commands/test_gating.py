@@ -139,7 +139,7 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
 
 def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:
     records = empty("one")
-    grow(records["one"], 20, cpu=1.0)
+    grow(records["one"], 10, **dict.fromkeys(ASKED, 1.0))
     asking = OpenQuestions(Gate(criteria=DEFAULTS, most_rounds=30), records)
     assert asking.wants_more("one")
     runs = records["one"].measurements

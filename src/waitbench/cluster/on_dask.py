@@ -27,7 +27,6 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
-from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Output
@@ -47,7 +46,6 @@ def run(
     accepted: Path | None,
     request: Request,
     output: Output,
-    gate: Gate,
 ) -> Iterator[Contents]:
     """Has a scheduler's workers measure a request: see ``comparing.run``.
 
@@ -61,7 +59,7 @@ def run(
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     required = identity()
 
-    def prepare(valid: ValidRequest, _gate: Gate, output: Output) -> Callable[[Path], Contents]:
+    def prepare(valid: ValidRequest, output: Output) -> Callable[[Path], Contents]:
         specs, arguments, sent = _command(valid, options, accepted, output.log)
 
         def measure_into(folder: Path) -> Contents:
@@ -77,7 +75,7 @@ def run(
 
     with (
         _connected(address, required) as client,
-        comparing.run(request, output, gate, prepare=prepare, resumable=has_begun) as contents,
+        comparing.run(request, output, prepare=prepare, resumable=has_begun) as contents,
     ):
         yield contents
 

@@ -27,7 +27,7 @@ from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
-from waitbench.pipeline.gating import parse
+from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import kept_in, prepare
 from waitbench.pipeline.request import Request, validate
 from waitbench.reporting import bisection, markdown
@@ -98,7 +98,7 @@ def bisect(
     bounded = replace(
         request,
         revisions=(good, bad),
-        required_metrics=frozenset({criterion.metric.key}),
+        gate=Gate(criteria=(criterion,)),
         quick=not full,
     )
     output = Output(quiet=quiet)

@@ -146,7 +146,7 @@ def compare(
         with_defaults=gate,
         with_limits_of_file=gate or (len(revisions or ()) == 1 and scan is None),
     )
-    questions = Gate(
+    chosen_gate = Gate(
         criteria=criteria,
         most_rounds=gating.last_look(GATE_ROUNDS if rounds is None or not criteria else rounds),
         budget_s=budget,
@@ -158,25 +158,24 @@ def compare(
         revisions=tuple(revisions or ()),
         dataflow=dataflow,
         origin=origin,
-        required_metrics=questions.needs,
-        by_defaults=gate,
+        gate=chosen_gate,
         shard=Shard.parse(shard),
         scan=None if scan is None else Scan.parse(scan),
         rounds=ROUNDS if rounds is None else rounds,
-        quick=(questions.is_on or scan is not None) and not full,
+        quick=(chosen_gate.is_on or scan is not None) and not full,
         why=why,
         results=results,
         resume=resume,
     )
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     if on is None:
-        running = run(request, output, questions)
+        running = run(request, output)
     else:
         # dask takes a second to import.
         from waitbench.cluster import on_dask
 
         typed = tuple(options.as_typed(context, besides=_NOT_OF_SHARDS))
-        running = on_dask.run(on, typed, accepted, request, output, questions)
+        running = on_dask.run(on, typed, accepted, request, output)
     with running as contents:
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

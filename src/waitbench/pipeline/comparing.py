@@ -22,7 +22,7 @@ from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.why import Why
 from waitbench.pipeline.concluding import say_so_far
-from waitbench.pipeline.gating import NO_GATE, Gate
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import why as reasons
@@ -35,18 +35,16 @@ from waitbench.system import endings, tasks
 MeasureInto = Callable[[Path], Contents]
 
 
-def _prepare_here(request: ValidRequest, gate: Gate, output: Output) -> MeasureInto:
-    prepared, rule = prepare(request, output), gate if gate.is_on else None
-    return partial(measure, prepared, output=output, rule=rule)
+def _prepare_here(request: ValidRequest, output: Output) -> MeasureInto:
+    return partial(measure, prepare(request, output), output=output)
 
 
 @contextmanager
 def run(
     request: Request,
     output: Output,
-    gate: Gate = NO_GATE,
     *,
-    prepare: Callable[[ValidRequest, Gate, Output], MeasureInto] = _prepare_here,
+    prepare: Callable[[ValidRequest, Output], MeasureInto] = _prepare_here,
     resumable: Callable[[Path], object] = comparisons.resume,
 ) -> Iterator[Contents]:
     """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
@@ -55,7 +53,9 @@ def run(
     named is locked before that; a new one is made afterwards, so that a failure leaves none. Raises
     ``HarnessError``.
     """
-    valid, gate = _resolve(request, gate, output)
+    if request.why and not tasks.is_possible():
+        raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
+    valid = validate(request, output.log)
     claim = folders.claimed(
         request.results,
         valid.labels,
@@ -67,27 +67,10 @@ def run(
         folder = stack.enter_context(claim) if request.results or request.resume else None
         if folder is not None and request.resume:
             stack.enter_context(endings.noted(resume_hint(folder)))
-        measure_into = prepare(valid, gate, output)
+        measure_into = prepare(valid, output)
         folder = folder or stack.enter_context(claim)
         stack.enter_context(endings.noted(resume_hint(folder)))
         yield measure_into(folder)
-
-
-def _resolve(request: Request, gate: Gate, output: Output) -> tuple[ValidRequest, Gate]:
-    """Resolves a request, and a gate to what it can ask here. Raises ``UsageError``."""
-    if request.why and not tasks.is_possible():
-        raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
-    if any(criterion.limit is None for criterion in gate.criteria) and len(request.revisions) < 2:
-        raise UsageError(
-            "The gate (--gate, --fail-on) compares candidates with a baseline: name at least two "
-            "revisions."
-        )
-    if not gate.is_on and (gate.inconclusive_passes or gate.acceptances):
-        raise UsageError(
-            "--inconclusive and --accepted are for the gate: add --gate, or --fail-on METRIC:PCT%."
-        )
-    valid = validate(request, output.log)
-    return valid, gate.supported_by(valid.instruments, valid.scenarios)
 
 
 class StoppingRule(Protocol):
@@ -118,12 +101,18 @@ def measure(
 ) -> Contents:
     """Makes the runs that a folder lacks, and saves each before the next begins.
 
-    Without a rule each scenario has the requested number of rounds. Raises ``HarnessError``.
+    The rule is by default the gate of the request; without either, each scenario has the requested
+    number of rounds. Raises ``HarnessError``.
     """
     request = prepared.request
+    if rule is None and request.gate.is_on:
+        rule = request.gate
+    typed = request.typed
     settings = {
-        **request.as_settings(),
-        "rounds": None if rule else request.typed.rounds,
+        "time_limit_s": typed.time_limit_s,
+        "instruments": sorted(request.instruments.keys),
+        **({} if typed.worker is None else {"worker": dict(typed.worker.texts)}),
+        "rounds": None if rule else typed.rounds,
         "gate": rule if isinstance(rule, Gate) else None,
     }
     contents = begin(prepared, folder, settings, output.progress.print)

@@ -148,9 +148,27 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return bool(self.criteria)
 
     @property
+    def asks_defaults(self) -> bool:
+        """Whether there are default questions, some of which need other scenarios."""
+        return any(criterion in DEFAULTS for criterion in self.criteria)
+
+    @property
     def needs(self) -> frozenset[str]:
         """The keys of the metrics that the user asks about: runs must have them."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
+
+    def require_possible(self, revisions: int) -> None:
+        """Raises ``UsageError`` if so many revisions, or too few questions, make no gate."""
+        if revisions < 2 and any(criterion.limit is None for criterion in self.criteria):
+            raise UsageError(
+                "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
+                "two revisions."
+            )
+        if not self.is_on and (self.inconclusive_passes or self.acceptances):
+            raise UsageError(
+                "--inconclusive and --accepted are for the gate: add --gate, or --fail-on "
+                "METRIC:PCT%."
+            )
 
     def supported_by(self, instruments: Instruments, scenarios: Sequence[Scenario]) -> "Gate":
         """Leaves out the default criteria that this machine or the scenarios cannot measure."""

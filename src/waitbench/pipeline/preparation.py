@@ -71,7 +71,16 @@ class Prepared:
         for scenario in self.request.here if scenarios is None else scenarios:
             record = Record(spec=scenario, context=self.context)
             for label, error in self.errors.items():
-                record.add(_not_built(label, error, self.context.started_at))
+                outcome = Outcome(
+                    label=label,
+                    round=WARM_UP,
+                    position=0,
+                    started_at=self.context.started_at,
+                    reason=NOT_BUILT,
+                    message=error.reason,
+                    log=str(error),
+                )
+                record.add(outcome)
             records[scenario.name] = record
         return records
 
@@ -125,18 +134,6 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
         environments=usable,
         errors=errors,
         context=context,
-    )
-
-
-def _not_built(label: str, error: HarnessError, at: str) -> Outcome:
-    return Outcome(
-        label=label,
-        round=WARM_UP,
-        position=0,
-        started_at=at,
-        reason=NOT_BUILT,
-        message=error.reason,
-        log=str(error),
     )
 
 

@@ -22,6 +22,7 @@ from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
+from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting.progress import Log
 from waitbench.system import variables
 from waitbench.system.instruments import find_instruments
@@ -44,12 +45,9 @@ class Request:
     python: str | None = None
     repo: str | None = None
     time_limit_s: float | None = None
-    required_metrics: frozenset[str] = frozenset()
-    """Keys of the metrics that the runs must give."""
     shard: Shard = WHOLE
     scan: Scan | None = None
-    by_defaults: bool = False
-    """Whether the gate asks its default questions, some of which need other scenarios."""
+    gate: Gate = NO_GATE
     rounds: int = 5
     """Without a gate."""
     quick: bool = False
@@ -79,6 +77,8 @@ class ValidRequest:
     shard: Shard
     """The scenarios that are measured here."""
     topology: Topology
+    gate: Gate
+    """Without the questions that cannot be answered here."""
     repository: Repository | None
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
@@ -97,21 +97,13 @@ class ValidRequest:
         """The scenarios of other shards."""
         return tuple(it for it in self.scenarios if it.name not in self.shard.scenarios)
 
-    def as_settings(self) -> dict[str, object]:
-        """The settings in result files, besides revisions, topology and scenarios."""
-        worker = self.typed.worker
-        return {
-            "time_limit_s": self.typed.time_limit_s,
-            "instruments": sorted(self.instruments.keys),
-            **({} if worker is None else {"worker": dict(worker.texts)}),
-        }
-
 
 def validate(request: Request, say: Log) -> ValidRequest:
     """Validates and resolves a request.
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
+    request.gate.require_possible(len(request.revisions))
     variables.require_passed()
     engine = request.engine
     topology = _topology(request, engine)
@@ -133,6 +125,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
         scenarios=scenarios,
         shard=shard,
         topology=topology,
+        gate=request.gate.supported_by(instruments, scenarios),
         repository=repository,
         specs=specs,
         cache=cache,
@@ -158,7 +151,7 @@ def _require_metrics(
 ) -> None:
     """Raises ``UsageError`` for metrics that the scenarios, or this machine, cannot give."""
     possible = {metric.key: metric.name for scenario in scenarios for metric in scenario.metrics}
-    lacking = sorted(request.required_metrics - set(possible))
+    lacking = sorted(request.gate.needs - set(possible))
     if lacking:
         known = {metric.key: metric.name for metric in (*METRICS, MEMORY, STOP)}
         name = known.get(lacking[0], lacking[0])
@@ -166,7 +159,7 @@ def _require_metrics(
             f"{name}: no run of {', '.join(it.name for it in scenarios)} measures it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
-    if SYSTEM_CALLS in request.required_metrics - instruments.keys:
+    if SYSTEM_CALLS in request.gate.needs - instruments.keys:
         raise UsageError(
             f"System calls cannot be counted here: {instruments.reason}. This would fix it: "
             f"{instruments.remedy}"
@@ -190,7 +183,9 @@ def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
     if request.scenarios or not dataflow:
         names = request.scenarios, request.settings
         chosen = (
-            selection.select(*names, worker=worker, quick=quick, for_gate=request.by_defaults)
+            selection.select(
+                *names, worker=worker, quick=quick, for_gate=request.gate.asks_defaults
+            )
             if scan is None
             else selection.scanned(*names, scan, worker=worker, quick=quick)
         )
