@@ -31,12 +31,15 @@ def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
     ]  # fmt: skip
     assert shown.scales == [0.7 / 5, 0.7 / 4, 0.7 / 2, 0.7 / 6]
     assert list(shown.colours) == ["old", "new"]
+    labels = [f"v{number}" for number in range(13)]
+    colours = bars_of(make_record({label: [times(1, 1, 1)] for label in labels})).colours
+    assert [*colours.values()].count(colours["v0"]) == 1, "the baseline's grey"
+    assert len(set(colours.values())) == 7
 
 
 def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> None:
     runs = [times(real, 1, 1) for real in (2, 4, 9)]
-    record = make_record({"old": runs, "new": runs[:2], "more": runs})
-    comparison = statistics.compare(record)
+    comparison = statistics.compare(make_record({"old": runs, "new": runs[:2], "more": runs}))
     (cell, *_) = bars.compose([comparison]).rows[0].cells
     assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
     (beside,) = (it for it in comparison.figures["more"] if it.metric.name == "real")
@@ -72,13 +75,6 @@ def test_one_revision_and_the_values_of_a_scan_have_bars() -> None:
     assert [row.name for row in shown.rows][:2] == ["partitions=1", "partitions=4"]
     assert {row.family for row in shown.rows} == {"idle"}
     assert texts(shown)[0] == ["2.20"]
-
-
-def test_revisions_have_the_baselines_grey_and_a_colour_each() -> None:
-    labels = [f"v{number}" for number in range(13)]
-    colours = bars_of(make_record({label: [times(1, 1, 1)] for label in labels})).colours
-    assert [*colours.values()].count(colours["v0"]) == 1
-    assert len(set(colours.values())) == 7
 
 
 @pytest.mark.parametrize(

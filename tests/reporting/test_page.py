@@ -103,14 +103,10 @@ def test_a_page_opens_with_real_user_system_and_total_cpu_time() -> None:
     assert shown.index('class="table costs"') < shown.index("Relative to old")
 
 
-def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
+def test_large_pages_are_of_a_size_that_can_be_sent() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     contents = stored("one", ("v1", "v2"), names, rounds=30)
     assert len(html.render(page_of(*contents.records)).encode()) <= 500_000
-
-
-def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
-    names = [f"scenario-{number}" for number in range(8)]
     nights = [
         stored(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
         for number in range(2, 52)

@@ -35,11 +35,8 @@ class Findings:
     """All results and notes of a comparison. Every view is made of this."""
 
     folder: Path = Path()
-    """The folder of its results."""
     labels: tuple[str, ...] = ()
-    """The baseline first."""
     basis: str = ""
-    """How many processes and rounds the results rest on."""
     comparisons: Sequence[Comparison] = ()
     results: Sequence[MetricResult] = ()
     verdict: GateVerdict | None = None
@@ -48,7 +45,6 @@ class Findings:
 
     @property
     def judgements(self) -> Sequence[Judgement]:
-        """The questions of a gate."""
         return self.verdict.judgements if self.verdict else ()
 
     @property

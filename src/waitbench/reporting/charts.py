@@ -33,7 +33,6 @@ _MARK, _SWATCH = -11, -22
 _POINTS = (8, 96, 180)
 """To the right of the axis: a change, its interval, and how late items were."""
 _DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
-"""The columns to the right of the axis."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 

@@ -54,12 +54,10 @@ class Dot:
     band: tuple[float, float] | None
     """The ratios that a margin allows; ``None`` where the value is not a ratio."""
     colour: str = ""
-    """Of its revision, where it has no style."""
     is_open: bool = False
     """Whether the dot is hollow, as nothing certain is known."""
     style: str = ""
     text: str = ""
-    """Replaces the dot on a console."""
 
     @property
     def sort(self) -> float:
@@ -101,7 +99,6 @@ class Heading:
 
 
 Column = tuple[str | Heading, Sequence[Cell]]
-"""A heading, and a cell for each row."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,6 @@ class Table:
         return grouped(self.rows, lambda _: next(groups))
 
     def without(self, left_out: Collection[Heading]) -> "Table":
-        """A copy without the columns of these headings."""
         pairs = zip(self.headings, self.columns, strict=True)
         return replace(self, columns=[column for head, column in pairs if head not in left_out])
 
@@ -149,7 +145,6 @@ class Bar(NamedTuple):
     least: float
     most: float
     text: str = ""
-    """The mean in the unit of its column, or that nothing was measured."""
 
 
 class BarRow(NamedTuple):
@@ -167,7 +162,6 @@ class Bars:
     title: str
     note: str
     colours: Mapping[str, str]
-    """By the label of the revision."""
     headings: Sequence[str]
     """Costs with their units; empty where nothing was measured."""
     rows: Sequence[BarRow]
@@ -204,7 +198,6 @@ class Section:
     title: str
     tables: Sequence[Table] = ()
     logs: Sequence[tuple[str, str]] = ()
-    """The ends of logs, each with its title."""
     flames: Sequence[Flame] = ()
 
 
@@ -214,11 +207,9 @@ class Report:
 
     title: str
     facts: Sequence[str] = ()
-    """How the figures were measured: a page has more of them."""
     notes: Sequence[Note] = ()
     bars: Bars | None = None
     tables: Sequence[Table] = ()
-    """A row for each scenario, or for each question of a gate."""
     sections: Sequence[Section] = ()
     links: Sequence[tuple[str, str]] = ()
     """A word, and a command to run next or a place where there is more."""

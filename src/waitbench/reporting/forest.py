@@ -32,7 +32,6 @@ _SHORT = 10
 
 
 def mark_of(result: MetricResult) -> str:
-    """The answer in one character."""
     if result.accepted or result.verdict is Verdict.EXPLAINED:
         return WARNING
     if result.fails:
@@ -76,7 +75,6 @@ def has_ratio(result: MetricResult) -> bool:
 
 
 def change_of(result: MetricResult) -> str:
-    """The ratio as a change, or why there is none."""
     if result.by_outliers and result.outliers is not None:
         return f"{result.outliers.candidate} of {result.outliers.pairs}"
     if result.is_alone:
@@ -130,7 +128,6 @@ def allowed_of(result: MetricResult) -> str:
 
 Figure = Callable[[MetricResult], str]
 Columns = Sequence[tuple[str, Figure]]
-"""Headings, and the text of each result below."""
 COLUMNS: Columns = (("change", change_of), ("95 %", interval_of))
 GATE_COLUMNS: Columns = (("change", change_of), ("certainly", interval_of), ("allowed", allowed_of))
 LIMIT_COLUMNS: Columns = (("estimate", change_of), *GATE_COLUMNS[1:])
@@ -154,7 +151,6 @@ def sides(labels: Sequence[str]) -> Columns:
 
 
 def columns_of(labels: Sequence[str]) -> Columns:
-    """The columns of figures, and of changes where there are candidates."""
     return (*sides(labels), *(COLUMNS if labels[1:] else ()))
 
 

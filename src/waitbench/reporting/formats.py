@@ -19,7 +19,6 @@ FARTHEST = 10.0
 """An end of an interval that is off its ratio by a larger factor is not printed."""
 
 _DIGITS = 3
-"""Of a value: more is noise."""
 _RATIO_DIGITS = 2
 _SHARES_BELOW = 1.5
 """Changes by less than this factor are in per cent."""
@@ -35,7 +34,6 @@ _LEAST = 1e-6
 
 
 def format_count(count: int, singular: str, plural: str) -> str:
-    """``1 round``, ``5 rounds``."""
     return f"{count} {singular if count == 1 else plural}"
 
 
@@ -101,7 +99,6 @@ def format_limit(value: float, metric: Metric) -> str:
 
 
 def format_of_limit(limit: Limit, share: float) -> str:
-    """A share of a limit, in the limit's unit."""
     unit = limit.unit if limit.unit.startswith("/") else f" {limit.unit}"
     return f"{format_digits(share * limit.most / limit.size)}{unit}".rstrip()
 

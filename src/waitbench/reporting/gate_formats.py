@@ -16,7 +16,6 @@ from waitbench.reporting.drawing import BROKEN
 from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 7
-"""Of ``verdict.json``."""
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
 """Kinds of notes that keep a gate from a pass without a question."""
@@ -68,7 +67,6 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
 
 
 def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
-    """The class, name and note of each test case."""
     known = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
     for judgement in findings.judgements:
         place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))

@@ -27,7 +27,6 @@ _FIGURES = (
     ("bytes/s\nservices", "service-bytes", ""),
     ("% core\nservices", "service-cpu", "core"),
 )
-"""Headings, metrics, and units."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,6 @@ def side_by_side(
 
 
 def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
-    """Figures counted in this unit."""
     gives_way = text == "calls/s" or "\n" in text
     cells = [NOTHING if it is None else TextCell(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells

@@ -64,7 +64,6 @@ _ODD = {
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
     SENT_AT_END: "lateness counts from the poke's start, as `sent` and its end came together",
 }
-"""The remedy for runs with a mark."""
 
 
 def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
@@ -277,7 +276,6 @@ def _is_costly_to_count(comparison: Comparison, label: str) -> bool:
 
 
 def machine_name(machine: Mapping[str, object]) -> str:
-    """The processor, the number of CPUs, and the fingerprint."""
     number = machine.get("cpus")
     cpus = "" if number is None else ", 1 CPU" if number == 1 else f", {number} CPUs"
     kind = machine.get("cpu") or machine.get("architecture") or "unknown processor"

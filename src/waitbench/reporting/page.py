@@ -25,11 +25,9 @@ COSTS = ("idle", "cpu", "system", "real")
 _SHOWN_DIGITS = 12
 
 Trends = Mapping[str, Sequence[Trend]]
-"""By the metric's name."""
 
 
 def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Report:
-    """A page of one comparison."""
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = costs(findings, findings.main, title)

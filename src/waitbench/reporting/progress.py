@@ -20,7 +20,6 @@ class Log:
         self._console, self._quiet = console, quiet
 
     def __call__(self, label: str, step: str) -> None:
-        """Prints a step of setting up."""
         self.about(f"{label}: {step}")
 
     def about(self, activity: str) -> None:
@@ -83,7 +82,6 @@ class RunProgress(Log):
         self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        """Adds runs; see ``execution.session.Observer``."""
         if at_most_s is not None:
             self._end = min(self._end, self._clock() + at_most_s)
         self._left += runs
