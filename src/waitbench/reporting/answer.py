@@ -14,7 +14,7 @@ from waitbench.analysis.scan import Scanned, scans
 from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.reporting import forest, matrix, notes, scan
+from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count
@@ -128,7 +128,7 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 
 def answer(findings: Findings) -> Report:
     """The deciding questions of a gate, then the figures of each scenario."""
-    tables = [*matrix.tables(findings.labels, findings.results)]
+    tables = [*forest.first_screen(findings.labels, findings.results)]
     if findings.verdict is not None:
         decides, _ = decisive(findings.judgements)
         tables.insert(0, gate_table(findings, decides, in_parts=True))
