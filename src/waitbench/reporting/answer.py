@@ -17,7 +17,7 @@ from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
-from waitbench.reporting.formats import format_count
+from waitbench.reporting.formats import format_count, format_span
 from waitbench.system.installation import called
 
 _MOST_NAMED = 2
@@ -108,10 +108,8 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
     topologies = {it.record.topology for it in comparisons}
     processes = topologies.pop() if len(topologies) == 1 else ""
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
-    counts = sorted({it.rounds for it in comparisons if it.rounds})
-    rounds = format_count(counts[-1], "round", "rounds") if counts else "no rounds"
-    if len(counts) > 1:
-        rounds = f"{counts[0]}–{rounds}"
+    counts = {it.rounds for it in comparisons if it.rounds}
+    rounds = f"{format_span(counts, '') or 'no'} {'round' if counts == {1} else 'rounds'}"
     has_seconds = any(it.headline and it.metric.name == "real" for it in results)
     parts = (processes, rounds, _windows(comparisons), "mean seconds" if has_seconds else "")
     return ", ".join(filter(None, parts))
@@ -121,9 +119,9 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
     """The windows of workers that run until they are stopped."""
     records = [it.record for it in comparisons if STOP in it.record.metrics]
     by_record = [[it.window_s(run) or 0.0 for run in it.measurements] for it in records]
-    medians = sorted(round(median(windows), 1) for windows in by_record if windows)
-    ends = dict.fromkeys(f"{end:g}" for end in medians[:1] + medians[-1:] if end)
-    return f"{'–'.join(ends)} s windows" if ends else ""
+    medians = (round(median(windows), 1) for windows in by_record if windows)
+    span = format_span(filter(None, medians), "g")
+    return f"{span} s windows" if span else ""
 
 
 def answer(findings: Findings) -> Report:

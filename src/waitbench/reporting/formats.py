@@ -37,6 +37,12 @@ def format_count(count: int, singular: str, plural: str) -> str:
     return f"{count} {singular if count == 1 else plural}"
 
 
+def format_span(values: Iterable[float], form: str) -> str:
+    """The least and the greatest value, in this format: "4–20"; empty without any."""
+    ordered = sorted(values)
+    return "–".join(dict.fromkeys(format(end, form) for end in ordered[:1] + ordered[-1:]))
+
+
 def format_digits(value: float, digits: int = _DIGITS, *, zeros: bool = False) -> str:
     """So many significant digits, or all before the point; ``zeros`` keeps those at the end."""
     if not math.isfinite(value):

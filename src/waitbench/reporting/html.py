@@ -1,18 +1,13 @@
 """A page as one HTML file that needs no network, and no script to be read."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from waitbench.reporting.document import Bar, Dot, Report
 from waitbench.reporting.drawing import MARK_STYLES, Axis
 from waitbench.reporting.notes import HEADLINES
 from waitbench.system.streams import printable
-
-if TYPE_CHECKING:
-    import jinja2
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PITCH = 1.2
@@ -22,29 +17,25 @@ _ARROWS = {-1: "M-5 0 5-5V5Z", 1: "M5 0-5-5V5Z"}
 
 def render(page: Report) -> str:
     """The page as HTML, with all content escaped."""
-    template = _environment().get_template("page.html")
-    number = itertools.count(1).__next__
-    return template.render(page=page, number=number, headlines=HEADLINES, styles=MARK_STYLES)
-
-
-@cache
-def _environment() -> "jinja2.Environment":
     # Imported here, as it takes a while and nothing else needs it.
     import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
-        finalize=_text,
+        finalize=_sanitize,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(dot=svg_of_dot, axis=svg_of_axis, bars=svg_of_bars)
-    return environment
+    number = itertools.count(1).__next__
+    return environment.get_template("page.html").render(
+        page=page, number=number, headlines=HEADLINES, styles=MARK_STYLES
+    )
 
 
-def _text(value: object) -> object:
+def _sanitize(value: object) -> object:
     """Removes characters that reorder letters or command a terminal."""
     # A ``Markup``, which the template declares safe, is not exactly a ``str``.
     return printable(value) if type(value) is str else value
@@ -76,22 +67,19 @@ def svg_of_bars(cell: Sequence[Bar], colours: Mapping[str, str], scale: float) -
 
 def svg_of_dot(dot: Dot, axis: Axis) -> str:
     """A value, interval and margin. Hidden from screen readers, as the row has the figures."""
-    return f'<svg class="dot" aria-hidden="true">{"".join(_parts(dot, axis))}</svg>'
-
-
-def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
-    mark = dot.on(axis)
+    mark, parts = dot.on(axis), list[str]()
     if mark.band is not None:
         left, right = map(axis.place, mark.band)
-        yield f'<rect x="{left:.1%}" width="{right - left:.1%}" height="100%"/>'
-        yield '<line x1="50%" x2="50%" y2="100%"/>'
-    yield f'<g class="{dot.style}">' if dot.style else f'<g color="{dot.colour or "inherit"}">'
+        parts.append(f'<rect x="{left:.1%}" width="{right - left:.1%}" height="100%"/>')
+        parts.append('<line x1="50%" x2="50%" y2="100%"/>')
+    attribute = f'class="{dot.style}"' if dot.style else f'color="{dot.colour or "inherit"}"'
+    parts.append(f"<g {attribute}>")
     if mark.interval is not None:
         left, right = map(axis.place, mark.interval)
-        yield f'<line x1="{left:.1%}" x2="{right:.1%}" y1="50%" y2="50%" class="i"/>'
+        parts.append(f'<line x1="{left:.1%}" x2="{right:.1%}" y1="50%" y2="50%" class="i"/>')
     x, fill = f"{axis.place(mark.value):.1%}", ' class="h"' if dot.is_open else ""
     if mark.beyond:
-        yield f'<svg x="{x}" y="50%"><path d="{_ARROWS[mark.beyond]}"{fill}/></svg>'
+        parts.append(f'<svg x="{x}" y="50%"><path d="{_ARROWS[mark.beyond]}"{fill}/></svg>')
     else:
-        yield f'<circle cx="{x}" cy="50%" r="4.5"{fill}/>'
-    yield "</g>"
+        parts.append(f'<circle cx="{x}" cy="50%" r="4.5"{fill}/>')
+    return f'<svg class="dot" aria-hidden="true">{"".join(parts)}</g></svg>'

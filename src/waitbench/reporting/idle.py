@@ -11,7 +11,13 @@ from waitbench.model.errors import UsageError
 from waitbench.model.estimate import Estimate
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.formats import NOTHING, format_count, format_digits, format_quantity
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_count,
+    format_digits,
+    format_quantity,
+    format_span,
+)
 
 _HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
@@ -72,15 +78,14 @@ def side_by_side(
     """The costliest first, failed workers last: a column for each figure that any has."""
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     known = [cost for *_, cost in rows]
-    windows = sorted(cost.window_s for cost in known if cost and cost.window_s)
-    ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
+    span = format_span((cost.window_s for cost in known if cost and cost.window_s), ".0f")
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
-    title += f"{'–'.join(ends)} s, {runs}" if ends else runs
-    cores = [cost.cores if cost else None for cost in known]
+    title += f"{span} s, {runs}" if span else runs
     names = [
         label if grouped or label == worker else f"{worker} {label}" for worker, label, _ in rows
     ]
+    cores = [cost.cores if cost else None for cost in known]
     columns: list[Column] = [
         (Heading("worker"), names),
         column("% core", [it.value if it else None for it in cores], "core"),

@@ -5,6 +5,7 @@ The level of a note is its mark. A view selects notes by kind and level, and wor
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,7 +16,6 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.estimate import Estimate
-from waitbench.model.record import Record
 from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import GateOutcome, Verdict
@@ -208,8 +208,7 @@ def cautions(
     records = [comparison.record for comparison in comparisons]
     labels = dict.fromkeys(label for it in comparisons for label in it.figures)
     rounds = sum(it.rounds for it in comparisons)
-    disturbed = sum(len(record.disturbed_rounds) for record in records)
-    if disturbed:
+    if disturbed := sum(len(record.disturbed_rounds) for record in records):
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note(DISTURBED, f"{text}: repeat on an idle machine", count=disturbed)
@@ -227,7 +226,14 @@ def cautions(
         if context.mixed_origins:
             text = "different compilers built these, and may explain a difference"
             yield _note("mixed-origins", f"{text}: leave out --origin mixed")
-    yield from _machines(records)
+    machines = grouped(records, lambda record: machine_name(record.measured_on))
+    if len(machines) > 1:
+        where = "; ".join(
+            f"{', '.join(record.scenario for record in on_it)} on {machine}"
+            for machine, on_it in machines.items()
+        )
+        text = f"measured on {len(machines)} machines, no scenario on two of them: {where}"
+        yield _note("machines", text, count=len(machines))
 
 
 def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note]:
@@ -243,28 +249,26 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
 
 def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -> Iterator[Note]:
     runs = [run for it in comparisons for run in it.record.of(label)]
-    counts = {remedy: sum(mark in run.marks for run in runs) for mark, remedy in _ODD.items()}
-    lines = [("odd", f": in {n} of {len(runs)} runs {it}", n) for it, n in counts.items() if n]
+    note = partial(_note, revision=label)
+    for mark, remedy in _ODD.items():
+        if count := sum(mark in run.marks for run in runs):
+            yield note("odd", f"{label}: in {count} of {len(runs)} runs {remedy}", count=count)
     if left := [run.left for run in runs if run.left]:
-        text = f": in {len(left)} of {len(runs)} runs its command ended and left {left[-1]}"
-        lines.append(("left", text, len(left)))
+        text = f"in {len(left)} of {len(runs)} runs its command ended and left {left[-1]}"
+        yield note("left", f"{label}: {text}", count=len(left))
     if any(_is_costly_to_count(it, label) for it in comparisons):
-        text = (
-            f" wakes up for less than {COSTLY_COUNTING_S * 1e6:.0f} µs at a time: being counted "
-            "may raise its CPU by a third"
-        )
-        lines.append(("costly-counting", text, 0))
+        often = f"wakes up for less than {COSTLY_COUNTING_S * 1e6:.0f} µs at a time"
+        text = f"{label} {often}: being counted may raise its CPU by a third"
+        yield note("costly-counting", text)
     twin = comparisons[0].record.identical_to(label)
     if twin is not None:
-        why = "any difference is chance"
         revisions = comparisons[0].record.context.revisions
         # Modules of a script are not known.
         is_program = any(it.label == label and it.origin is Origin.PROGRAM for it in revisions)
+        why = "any difference is chance"
         if differs or is_program:
             why = "what differs is chance, or a module, file or setting that it reads"
-        lines.append((SAME_BUILD, f" is the same build as {twin}: {why}", 0))
-    for kind, text, count in lines:
-        yield _note(kind, f"{label}{text}", revision=label, count=count)
+        yield note(SAME_BUILD, f"{label} is the same build as {twin}: {why}")
 
 
 def _is_costly_to_count(comparison: Comparison, label: str) -> bool:
@@ -282,17 +286,6 @@ def machine_name(machine: Mapping[str, object]) -> str:
     return f"{kind}{cpus} ({machine.get('fingerprint', 'unknown')})"
 
 
-def _machines(records: Iterable[Record]) -> Iterator[Note]:
-    machines = grouped(records, lambda record: machine_name(record.measured_on))
-    if len(machines) > 1:
-        where = "; ".join(
-            f"{', '.join(record.scenario for record in on_it)} on {machine}"
-            for machine, on_it in machines.items()
-        )
-        text = f"measured on {len(machines)} machines, no scenario on two of them: {where}"
-        yield _note("machines", text, count=len(machines))
-
-
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     """The outcome of a gate, its reasons, and remarks on single questions."""
     answers, total = verdict.judgements, len(verdict.judgements)
@@ -306,8 +299,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
         kind, level, text = _remark(answer)
         if alike := open_for.get((answer.revision, answer.scenario, why := _why_open(answer))):
             titles = ", ".join(map(forest.cost_of, alike))
-            text = f"{answer.revision}, {titles} in {answer.scenario}: {why}"
             kind, level = OPEN, "?"
+            text = f"{answer.revision}, {titles} in {answer.scenario}: {why}"
         if kind:
             yield _note(
                 kind, text, level, scenario=answer.scenario, revision=answer.revision,

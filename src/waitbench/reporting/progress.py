@@ -45,16 +45,14 @@ class RunProgress(Log):
         self, console: Console, *, quiet: bool, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(console, quiet=quiet)
+        self._clock = clock
         self._left: list[PlannedRun] = []
         self._total = 0
-        self._clock = clock
-        self._expected_s = self._seen_s = 0.0
-        self._end = math.inf
+        self._expected_s = self._seen_s = self._share = 0.0
+        self._end = self._budget_end = math.inf
         """The latest end of everything, by the clock; infinite if it is not known."""
-        self._budget_end = math.inf
         self._fewest_s: float | None = None
         self._started = self._begun = clock()
-        self._share = 0.0
         # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
         # so that no bar is left behind among the tables.
         self._bar = Progress(
@@ -99,10 +97,12 @@ class RunProgress(Log):
         left_s, spent_s = self._left_s, self._begun - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
         description = " · ".join(_described(planned))
-        self._bar.update(
-            self._task, description=description, completed=self._share, left=self._time_left,
-            refresh=True,
-        )  # fmt: skip
+        state: dict[str, Any] = {
+            "description": description,
+            "completed": self._share,
+            "left": self._time_left,
+        }
+        self._bar.update(self._task, refresh=True, **state)
 
     def end(self, planned: PlannedRun, result: Result) -> None:
         is_measured = isinstance(result, Measurement)
@@ -129,7 +129,7 @@ class RunProgress(Log):
         self.say(f"[{number}{of_all}] {run}{failure}{left}")
 
     def _forecast(self, expected_s: float, fewest_s: float) -> None:
-        pace, now = self._seen_s / self._expected_s, self._clock()
+        pace, now = self._pace, self._clock()
         self._end = min(self._budget_end, now + max(1.0, pace) * self._left_s)
         run = format_quantity(pace * expected_s, "second", 2)
         self.say(f"A run takes {run}, all that follow at most {_human(self._left_s)}.")
@@ -149,11 +149,14 @@ class RunProgress(Log):
         return f"{at_most}{_human(self._left_s)} left"
 
     @property
+    def _pace(self) -> float:
+        return self._seen_s / self._expected_s if self._expected_s else 1.0
+
+    @property
     def _left_s(self) -> float:
         if math.isfinite(self._end):
             return max(0.0, self._end - self._clock())
-        pace = self._seen_s / self._expected_s if self._expected_s else 1.0
-        return pace * sum(planned.scenario.expected_s for planned in self._left)
+        return self._pace * sum(planned.scenario.expected_s for planned in self._left)
 
 
 def _described(planned: PlannedRun) -> tuple[str, str, str]:
