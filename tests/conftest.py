@@ -36,7 +36,7 @@ Planned = tuple[Path, list[str]]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts files first that start what is real: where several run at a time, the last are short."""
     slow = {one.path for one in items if any(map(one.get_closest_marker, ("integration", "long")))}
-    real = {ROOT / "tests" / name for name in ("real", "faults", "cluster", "commands")}
+    real = {ROOT / "tests" / name for name in ("real", "faults", "cluster", "commands", "features")}
     items.sort(key=lambda one: (one.path not in slow, real.isdisjoint(one.path.parents)))
 
 

@@ -11,7 +11,6 @@ from tests import standin
 from tests.conftest import Compare, Said
 from waitbench import engines
 from waitbench.commands import options
-from waitbench.engines import selection
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.places import ROOT
@@ -183,9 +182,9 @@ def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from support import probe\nflow = 1\n")
-    assert BY_NAME["idle"] in selection.dataflow(f"{file}")[0].metrics
+    assert BY_NAME["idle"] in engines.user_dataflow(f"{file}").metrics
     file.write_text("flow = 1\n")
-    assert BY_NAME["idle"] not in selection.dataflow(f"{file}")[0].metrics
+    assert BY_NAME["idle"] not in engines.user_dataflow(f"{file}").metrics
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_told(

@@ -7,7 +7,6 @@ import pytest
 from waitbench.engines import SCENARIOS, selection, user_dataflow
 from waitbench.engines.bytewax.scenarios import OwnDataflow
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import Scan
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 
@@ -147,28 +146,3 @@ def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() ->
     # A silence is long enough for what begins late.
     assert float(silence.parameters["idle"]) >= 6
     assert silence.started_as(Topology("single")) == Topology("cluster", 2)
-
-
-@pytest.mark.parametrize("names", [[], ["partitioned-idle"], ["partitioned-idle", "dynamic-idle"]])
-def test_a_scan_makes_a_scenario_of_each_value_where_there_is_such_a_parameter(
-    names: list[str],
-) -> None:
-    """Without a name, of what waits for nothing."""
-    chosen = selection.scanned(names, ["idle=2"], Scan.parse("partitions=1:8"))
-    assert [it.name for it in chosen] == [
-        f"partitioned-idle@partitions={value}" for value in (1, 2, 4, 8)
-    ]
-    assert {it.parameters["idle"] for it in chosen} == {2.0}
-    assert [it.scan and it.scan.value for it in chosen] == [1, 2, 4, 8]
-    assert {it.scan and it.scan.scenario for it in chosen} == {"partitioned-idle"}
-    chosen = selection.scanned(names[:1], [], Scan.parse("processes=1:4"))
-    assert len(chosen) == 3
-    assert len({str(it.parameters) for it in chosen}) == 1, "processes are no parameter"
-
-
-def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
-    scan = Scan.parse("n=1:4")
-    chosen = selection.dataflow(f"{tmp_path}/mine.py:get_flow({{n}})", scan)
-    assert [it.parameters["call"] for it in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
-    assert [it.name for it in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from waitbench.model.scan import ScanPoint
 
 from waitbench.engines.selection import select
 from waitbench.execution import plan
-from waitbench.model.scan import ScanPoint
 from waitbench.model.scenario import Scenario
 
 ONE, TWO, THREE = (Scenario(name=name) for name in ("one", "two", "three"))

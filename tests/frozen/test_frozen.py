@@ -3,20 +3,15 @@
 A change of words shows up in review as a change of these files. ``UPDATE_FROZEN=1`` writes them.
 """
 
-import io
 import json
-import re
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import runner
 from tests import gate_runs
-from tests.analysis.scanned import scan_records
-from tests.frozen.checking import check
+from tests.frozen.checking import STYLES, check, page_text, said_by
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.records import outcome
 from tests.reporting.made_up import page_of
@@ -42,18 +37,8 @@ from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
-STYLES = re.compile(r"(<(style|script)>).*?(</\2>)", re.DOTALL)
 HISTORIES = {"table": (), "json": ("--json",)}
 BASE = rounds(1, 0.5)
-
-
-def said_by(*arguments: object, code: int = 0) -> str:
-    """What a command prints that ends with this exit code."""
-    output = io.StringIO()
-    with redirect_stdout(output):
-        ended = runner.make_app()([str(one) for one in arguments], standalone_mode=False)
-    assert (ended or 0) == code
-    return "\n".join(line.rstrip() for line in output.getvalue().splitlines()) + "\n"
 
 
 @pytest.fixture(autouse=True)
@@ -88,11 +73,7 @@ def test_a_page_but_for_its_styles_and_script() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_shows_above_its_runs(name: str) -> None:
-    shown = STYLES.sub("", html.render(PAGES[name]())).partition("<bdi>Every run<")[0]
-    shown = re.sub(r"<svg.*?</svg>", "", shown, flags=re.DOTALL)
-    rows = re.split(r"</(?:tr|p|h\d|li|pre|caption)>", " ".join(shown.split()))
-    texts = (" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows)
-    check(f"pages/{name}.txt", "\n".join([*filter(None, texts), ""]))
+    check(f"pages/{name}.txt", page_text(PAGES[name]()))
 
 
 def two_scenarios(to: Path) -> list[Path]:
@@ -102,19 +83,10 @@ def two_scenarios(to: Path) -> list[Path]:
     return part(to, 2)
 
 
-def scan(to: Path) -> list[Path]:
-    """Curves of two revisions, one of which costs twice as much for each input."""
-    finish(to, *scan_records({"a": lambda v: 0.001 * v, "b": lambda v: 0.002 * v}))
-    return [to]
-
-
-@pytest.mark.parametrize(("made", "code"), [(two_scenarios, 1), (scan, 0)])
-def test_what_merge_concludes_as_json(
-    made: Callable[[Path], list[Path]], code: int, tmp_path: Path
-) -> None:
+def test_what_merge_concludes_as_json(tmp_path: Path) -> None:
     options = ("--results", tmp_path / "merged", "--no-plot", "--json")
-    said = said_by("merge", *made(tmp_path / "whole"), *options, code=code)
-    check(f"merge/{made.__name__}.json", said)
+    said = said_by("merge", *two_scenarios(tmp_path / "whole"), *options, code=1)
+    check("merge/two_scenarios.json", said)
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.gate_runs import counted
-from tests.reasons import place, why
 from tests.records import make_record, times
 from tests.reporting.made_up import page_of
 from tests.reporting.test_page import PAGES, gate
-from tests.store.keeping import finish
 from waitbench.pipeline import paging
-from waitbench.reporting import html
-from waitbench.store import why as reasons
+from waitbench.reporting import document, html
+from waitbench.reporting.document import FlameBox
 from waitbench.system.places import ROOT
 
 CHROMIUM = next(
@@ -29,7 +28,7 @@ pytestmark = [
 ]
 SAMPLES = ROOT / "docs" / "samples"
 HOSTILE = "<img src=x onerror='document.title=1'>"
-NAMES = ("waiting", "input", "all", "gate", "failed", "scan", "why", "long")
+NAMES = ("waiting", "input", "all", "gate", "failed", "flames", "long")
 Open = Callable[..., Page]
 
 
@@ -51,17 +50,29 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = [f"partitioned-long-input-heavy-map-with-a-longer-name-{number}" for number in range(3)]
     long = [counted(name, idle=0.5, latency=[0.5, 2.0] * 10) for name in names]
     (folder / "long.html").write_text(html.render(page_of(*long)))
-    for name in ("failed", "scan"):
-        (folder / f"{name}.html").write_text(html.render(PAGES[name]()))
-    looked_at = make_record({"v1": [times(1, 1, 1)] * 3, HOSTILE: [times(1, 2, 1)] * 3})
-    finish(folder / "why", looked_at)
-    main = place("main", "lock", wakeups=2)
-    spun = why("v1", place("main", "spin", cpu=0.9, waits=False), main)
-    parked = place("main", "park", wakeups=900, cpu=0.07, call="futex")
-    needle = place(HOSTILE, thread="needle", wakeups=100)
-    reasons.write(folder / "why", "waiting", [spun, why(HOSTILE, parked, main, needle)])
-    paging.write(folder / "why.html", [folder / "why"])
+    (folder / "failed.html").write_text(html.render(PAGES["failed"]()))
+    (folder / "flames.html").write_text(html.render(with_flames()))
     return folder
+
+
+def with_flames() -> document.Report:
+    """Two revisions, of which the second wakes up more often, in a function and in a thread."""
+    two = make_record({"v1": [times(1, 1, 1)] * 3, HOSTILE: [times(1, 2, 1)] * 3})
+    page = page_of(two)
+    boxes = [
+        box(0, 0.0, 1.0, "all", "v1 2 wake-ups a second, v2 1,002 wake-ups a second"),
+        box(1, 0.0, 0.9, "main", "v1 2 wake-ups a second, v2 902 wake-ups a second"),
+        box(2, 0.0, 0.9, "park", "v1 0 wake-ups a second, v2 900 wake-ups a second"),
+        box(1, 0.9, 0.1, "needle", "v1 0 wake-ups a second, v2 100 wake-ups a second"),
+        box(2, 0.9, 0.1, HOSTILE, "v1 0 wake-ups a second, v2 100 wake-ups a second"),
+    ]
+    first, *others = page.sections
+    flames = [(f"{HOSTILE} against v1, by wake-ups", boxes)]
+    return replace(page, sections=[replace(first, flames=flames), *others])
+
+
+def box(depth: int, left: float, width: float, name: str, figures: str) -> FlameBox:
+    return FlameBox(depth, left, width, "more", name, figures)
 
 
 @pytest.fixture
@@ -176,7 +187,7 @@ def test_print_has_everything_with_the_names_of_columns(open_page: Open) -> None
 
 
 def test_without_scripts_there_are_all_tables_dots_and_flame_graphs(open_page: Open) -> None:
-    page = open_page("why", java_script_enabled=False)
+    page = open_page("flames", java_script_enabled=False)
     expect(page.locator("main > .table .dot circle").filter(visible=True)).to_have_count(2)
     page.locator("summary", has_text="waiting").click()
     expect(page.locator(".graph b", has_text="park").first).to_be_visible()
@@ -184,7 +195,7 @@ def test_without_scripts_there_are_all_tables_dots_and_flame_graphs(open_page: O
 
 
 def test_a_flame_graph_is_zoomed_into_and_searched(open_page: Open) -> None:
-    page = open_page("why")
+    page = open_page("flames")
     unfold(page)
     figure = page.locator(".flame", has_text="by wake-ups")
     told = figure.locator(".told")

@@ -20,13 +20,15 @@ from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, findings, next_step
 from waitbench.reporting.console import print_answer
-from waitbench.reporting.document import Report
+from waitbench.reporting.document import Contribution, Report
 
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
 
 def findings_of(*records: Record, verdict: GateVerdict | None = None) -> Findings:
-    return findings([statistics.compare(record) for record in records], verdict)
+    explains = Contribution(explains=("--explain", "which thread wakes up"))
+    compared = [statistics.compare(record) for record in records]
+    return findings(compared, verdict, contributions=[explains])
 
 
 def shown(summary: Report, width: int = 80) -> list[str]:
@@ -53,9 +55,9 @@ ONCE = waits(0.1)[:1]
     ("old", "new", "verdict", "argv", "option"),
     [
         (waits(2), waits(0.1), None, ARGV, "--gate"),
-        (waits(2), waits(4.0), None, ARGV, "--why"),
+        (waits(2), waits(4.0), None, ARGV, "--explain"),
         (waits(2)[:1], ONCE, None, ARGV, "--rounds 5"),
-        (waits(2), waits(4), failing(), ARGV, "--why"),
+        (waits(2), waits(4), failing(), ARGV, "--explain"),
         (waits(2), waits(4), unclear(), ARGV, "--full"),
         (waits(2), waits(4), None, ("workers", "rq.toml"), None),
         (waits(2), [], None, ARGV, None),

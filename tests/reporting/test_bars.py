@@ -3,7 +3,6 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.analysis.scanned import scan_records
 from tests.records import make_record, times
 from tests.reporting.test_idle import served
 from waitbench.analysis import statistics
@@ -68,13 +67,6 @@ def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None
     shown = bars_of(record)
     assert shown.headings == ["idle CPU, ms", "wake-ups", "memory, MiB"]
     assert texts(shown) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
-
-
-def test_one_revision_and_the_values_of_a_scan_have_bars() -> None:
-    shown = bars_of(*scan_records({"only": lambda n: 0.02 + 2e-4 * n}))
-    assert [row.name for row in shown.rows][:2] == ["partitions=1", "partitions=4"]
-    assert {row.family for row in shown.rows} == {"idle"}
-    assert texts(shown)[0] == ["2.20"]
 
 
 @pytest.mark.parametrize(

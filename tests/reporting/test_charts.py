@@ -14,21 +14,19 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from msgspec import structs
 
-from tests.analysis.scanned import VALUES, of_silence, scan_records
 from tests.gate_runs import failing
 from tests.records import Runs, make_record, times, waits
 from tests.reporting.made_up import many
 from waitbench.analysis import statistics
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
-from waitbench.reporting import bars, charts, scan
+from waitbench.reporting import bars, charts
 from waitbench.reporting.answer import findings, gate_table
 from waitbench.reporting.charts import draw_bars, draw_table
-from waitbench.reporting.document import Dot, Heading, Table, text_of
+from waitbench.reporting.document import Contribution, Dot, Heading, Table
 from waitbench.reporting.drawing import MARKS, TONES, Axis
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
 
@@ -162,14 +160,13 @@ LEAST_PIXELS = 9
 
 
 def drawn(labels: list[str]) -> list[Figure]:
-    """A chart of ratios and one of a scan, of revisions with these labels beside a baseline."""
+    """Charts of bars and of ratios, of revisions with these labels beside a baseline."""
     every = ["base", *labels]
     comparison = compared({label: waits(1 + n, count=2) for n, label in enumerate(every)})
     ratios = comparison.results
     rows = tabulate("", ratios, COLUMNS, axis=axis_of(ratios))
-    scanned = scans(scan_records(dict.fromkeys(every, lambda n: 0.02 + 2e-4 * n)))
     shown = bars.compose([comparison], "5 rounds")
-    return [draw_bars(shown), *map(draw_table, (rows, *scan.tables(scanned)))]
+    return [draw_bars(shown), draw_table(rows)]
 
 
 @pytest.mark.parametrize(
@@ -199,14 +196,14 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format_and_the_s
 ) -> None:
     runs = {"a": waits(1, count=2), "b": waits(1, count=3)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
-    all_findings = findings([waiting, other], failing())
-    scanned = scans(scan_records({"a": lambda n: 0.02 + 2e-4 * n, "b": lambda n: 1e-7 * n**2}))
-    all_findings = replace(all_findings, scanned=scanned)
+    rows = tabulate("", waiting.results, COLUMNS, axis=axis_of(waiting.results))
+    more = [Contribution(charts={"more": rows})]
+    all_findings = findings([waiting, other], failing(), contributions=more)
     drawn = []
     for folder in (tmp_path / "first", tmp_path / "second"):
         folder.mkdir()
         files = charts.draw_all(replace(all_findings, folder=folder), ["png", "svg"])
-        names = ("costs", "overview", "gate", "idle-partitions-scan")
+        names = ("costs", "overview", "gate", "more")
         assert files == [folder / f"{name}.{form}" for name in names for form in ("png", "svg")]
         drawn.append([path.read_bytes() for path in files])
     assert drawn[0] == drawn[1]
@@ -217,14 +214,3 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format_and_the_s
 def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"missing/chart\.svg cannot be written"):
         charts.save(Figure(), tmp_path / "missing", "chart", "svg")
-
-
-def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
-    scanned = scans(of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n}))
-    (table,) = scan.tables(scanned)
-    assert [heading.text for heading in table.headings][::5] == ["silence, s", "late"]
-    assert len(table.rows) == 2 * len(VALUES)
-    assert table.notes == [], "no line is fitted"
-    assert [text_of(row[-1]) for row in table.rows[:2]] == ["10 ms", "10 ms"]
-    texts = [text.get_text() for text in axes_of(draw_table(table)).texts]
-    assert texts.count("10 ms") == 2

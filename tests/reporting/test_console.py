@@ -15,10 +15,9 @@ from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
 from tests.reporting.test_history import LENGTHY, TRENDS
 from tests.reporting.test_idle import COSTS, PRICE, record
-from tests.reporting.test_why import AFTER, BEFORE, DEEP
 from waitbench.analysis import statistics
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting import history, idle, why
+from waitbench.reporting import history, idle
 from waitbench.reporting.answer import answer, details, findings, scenario
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
@@ -97,7 +96,6 @@ SHOWN: dict[str, Show] = {
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
-    "why": tables(*why.tables("idle", [BEFORE, AFTER]), DEEP),
     "history": tables(*(history.table(trend, "waiting", BY_NAME["idle"]) for trend in TRENDS)),
     "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
 }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.analysis.scanned import of_silence, scan_records
 from tests.frozen.checking import check
 from tests.gate_runs import failing, sides, unclear, verdict_of
 from tests.records import (
@@ -146,18 +145,6 @@ CASES: dict[str, Callable[[], Input]] = {
     "many wake-ups for little CPU": lambda: [waking(0.06)],
     "many wake-ups for much CPU": lambda: [waking(0.6)],
     "many wake-ups as /proc has them": lambda: [waking(0.06, BY_PROC)],
-    "a scan": lambda: scan_records(
-        {
-            "v0": lambda n: 0.02 + 0.0002 * n,
-            "triple": lambda n: 0.02 + 0.0006 * n,
-            "square": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
-        }
-    ),
-    "a scan of silences": lambda: of_silence({"v0": lambda n: 0.02 / n}),
-    "a scan of one round": lambda: scan_records(
-        {"v0": lambda n: 0.02 + 0.0002 * n, "v1": lambda n: 0.02 + 0.0004 * n}, rounds=1
-    ),
-    "a scan of one revision": lambda: scan_records({"v0": lambda n: 0.02 + 0.0002 * n}),
     "a gate that failed in many scenarios": failed_in_many,
     "a gate that failed with a question open": lambda: replace(
         failing(), judgements=(*failing().judgements, *unclear().judgements)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.analysis.scanned import scan_records
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import contestant, make_record, outcome, specify, times
 from tests.reporting.made_up import contents_of, page_of, stored, trends_of
@@ -72,7 +71,6 @@ PAGES: dict[str, Callable[[], Report]] = {
     "history": together,
     "waiting-for-money": lambda: page_of(served(), price=PRICE),
     "workers": side_by_side,
-    "scan": lambda: page_of(*scan_records({"a": lambda n: 0.02 + 2e-4 * n})),
 }
 """tests/frozen/expected/pages has what each shows."""
 

@@ -14,8 +14,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED
-from waitbench.model.scan import ScanPoint
-from waitbench.model.scenario import Topology
+from waitbench.model.scenario import CurvePoint, Topology
 from waitbench.store import comparisons
 from waitbench.system import files
 
@@ -52,7 +51,7 @@ def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
         odd,
         metrics=(*METRICS, Metric("own", "own_metric", "byte", "a worker's own")),
         parameters={"": "\t", "whole": 10**15, "fraction": 0.1, "is": True},
-        scan=ScanPoint(scenario="idle", parameter="processes", value=4),
+        scan=CurvePoint(scenario="idle", parameter="processes", value=4),
         topology=Topology("cluster", 4, 2),
         machine={"kernel": None},
     )

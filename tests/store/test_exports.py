@@ -7,12 +7,10 @@ import pytest
 
 import waitbench
 from tests.frozen.checking import check
-from tests.reasons import why
 from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish, recorded
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.store import frames
-from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
 
 SAMPLE = ROOT / "docs" / "samples" / "waiting"
@@ -59,15 +57,3 @@ def test_whole_numbers_stay_whole_where_a_run_has_none(tmp_path: Path) -> None:
     assert (runs["wakeups"].dtype, runs["time_wall_clock"].dtype) == ("Int64", "float64")
     assert runs["wakeups"].dropna().tolist() == [7]
     assert ",7," in (tmp_path / "runs.csv").read_text()
-
-
-def test_folded_stacks_are_a_line_each_with_a_whole_number(tmp_path: Path) -> None:
-    stacks = {"wakeups": {"a;b c": 1.25, "a": 0.0001}, "cpu": {"a;b c": 0.5}}
-    reasons.write(tmp_path, "idle", [why("x")])
-    reasons.write_folded(tmp_path, "idle", "my/branch", stacks)
-    assert (tmp_path / "idle.my-branch.wakeups.folded").read_text() == "a;b c 1250\n"
-    assert (tmp_path / "idle.my-branch.cpu.folded").read_text() == "a;b c 500000\n"
-    (tmp_path / "idle.json").touch()
-    assert [path.name for path in reasons.paths(tmp_path)] == [
-        "idle.my-branch.cpu.folded", "idle.my-branch.wakeups.folded", "idle.why.jsonl",
-    ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
-from waitbench.store import comparisons, why
+from waitbench.store import comparisons
 
 
 def change(folder: Path, was: str, now: str) -> None:
@@ -47,9 +47,3 @@ def test_another_format_is_refused_with_what_to_do(named: str, tmp_path: Path) -
     later = r"format 4, .* format 3: use the version that wrote it"
     with pytest.raises(UsageError, match=later if named == "4" else "format"):
         comparisons.read(tmp_path)
-
-
-def test_reasons_that_are_not_ours_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.why.jsonl").write_text('{"revision": 3}\n')
-    with pytest.raises(UsageError, match="is not a result file of waitbench"):
-        why.of(tmp_path, "x")

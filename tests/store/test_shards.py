@@ -32,9 +32,9 @@ def merged(*folders: Path) -> tuple[Context, Sequence[Record]]:
     return shards.merge([shards.read(folder) for folder in folders])
 
 
-def write_merged(to: Path, *folders: Path) -> None:
+def write_merged(to: Path, *folders: Path, more: Sequence[Path] = ()) -> None:
     to.mkdir()
-    shards.write(to, *merged(*folders), folders)
+    shards.write(to, *merged(*folders), more)
 
 
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
@@ -155,6 +155,6 @@ def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path:
     change(whole, lambda content: content["scenarios"][0].update(scan=None))
     secret = tmp_path / "secret"
     secret.write_text("secret")
-    (whole / "zzz.why.jsonl").symlink_to(secret)
+    (whole / "more.jsonl").symlink_to(secret)
     with pytest.raises(UsageError, match="it is a link"):
-        write_merged(tmp_path / "together", whole)
+        write_merged(tmp_path / "together", whole, more=[whole / "more.jsonl"])

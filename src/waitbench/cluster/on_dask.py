@@ -27,6 +27,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
+from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Output
@@ -52,7 +53,7 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
     Raises ``HarnessError``.
     """
-    if request.dataflow or request.scan or not request.shard.is_whole:
+    if request.dataflow or request.is_survey or not request.shard.is_whole:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
@@ -162,7 +163,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         ),
     )
     records = [structs.replace(record, context=whole) for record in records]
-    contents = shards.write(folder, whole, records, measured)
+    contents = shards.write(folder, whole, records, files_of(measured))
     files.remove(folder / SHARDS)
     return contents
 

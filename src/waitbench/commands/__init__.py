@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.exceptions import TyperException
 
+from waitbench import features
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import (
     crashes,
@@ -23,8 +24,11 @@ from waitbench.system import (
     variables,
 )
 
-_NAMES = "compare merge plot report history track bisect workers look scenarios doctor"
-COMMANDS: Mapping[str, str] = {name: f"waitbench.commands.{name}" for name in _NAMES.split()}
+_NAMES = "compare merge plot report history track bisect workers scenarios doctor"
+COMMANDS: Mapping[str, str] = {
+    **{name: f"waitbench.commands.{name}" for name in _NAMES.split()},
+    **features.COMMANDS,
+}
 """The module of each command, with a function of its name, and ``EXAMPLES`` for the end of help.
 
 A command starts without the modules of the others, which are imported by name.

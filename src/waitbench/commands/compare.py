@@ -1,6 +1,7 @@
 """``compare``: the main job."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Optional
 
@@ -9,11 +10,11 @@ import typer
 from waitbench.analysis.rule import INTERIM_LOOKS
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.model.scan import Scan
 from waitbench.model.shard import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
+from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.reporting.output import Output
@@ -28,16 +29,13 @@ Examples:
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2
-  ./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why   # who wakes up, and from where
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
   ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
   ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%   # one, against a budget
-  ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
   ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
-"""
-
+""" + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
 _NOT_OF_SHARDS = (
     "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
@@ -48,7 +46,7 @@ ROUNDS, GATE_ROUNDS = 5, INTERIM_LOOKS[-1]
 _EARLIER_LOOKS = ", ".join(map(str, INTERIM_LOOKS[:-1]))
 
 
-@with_request_options
+@partial(with_request_options, extensions=extensions())
 def compare(
     revisions: Annotated[
         Optional[list[str]],
@@ -61,7 +59,6 @@ def compare(
     *,
     context: typer.Context,
     request: Request,
-    scan: options.Scanned = None,
     rounds: Annotated[
         Optional[int],
         typer.Option(
@@ -98,14 +95,6 @@ def compare(
         ),
     ] = None,
     full: options.Full = False,
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why",
-            help="One extra run of each revision: which thread wakes up, and in which function."
-            "\n\nWorks on any worker; docs/why.md says what it takes.",
-        ),
-    ] = False,
     origin: options.Origin = "auto",
     results: options.NewResults = None,
     resume: Annotated[
@@ -144,7 +133,7 @@ def compare(
         limit,
         request.worker,
         with_defaults=gate,
-        with_limits_of_file=gate or (len(revisions or ()) == 1 and scan is None),
+        with_limits_of_file=gate or (len(revisions or ()) == 1 and not request.is_survey),
     )
     chosen_gate = Gate(
         criteria=criteria,
@@ -160,10 +149,8 @@ def compare(
         origin=origin,
         gate=chosen_gate,
         shard=Shard.parse(shard),
-        scan=None if scan is None else Scan.parse(scan),
         rounds=ROUNDS if rounds is None else rounds,
-        quick=(chosen_gate.is_on or scan is not None) and not full,
-        why=why,
+        quick=(chosen_gate.is_on or request.is_survey) and not full,
         results=results,
         resume=resume,
     )

@@ -90,7 +90,7 @@ def _kernel() -> Iterator[Finding]:
         "threads' CPU",
         "can be read" if tasks.is_possible() else None,
         "no /proc/<pid>/schedstat",
-        "--why does not work.",
+        "No thread's wake-ups and CPU can be observed.",
     )
 
 

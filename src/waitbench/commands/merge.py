@@ -7,6 +7,7 @@ import typer
 
 from waitbench.commands import options
 from waitbench.pipeline.concluding import conclude
+from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.gating import gate_of
 from waitbench.reporting.output import Output
 from waitbench.store import folders, shards
@@ -41,6 +42,6 @@ def merge(
     gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
-        contents = shards.write(folder, whole, records, shares)
+        contents = shards.write(folder, whole, records, files_of(shares))
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

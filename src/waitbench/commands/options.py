@@ -4,7 +4,8 @@ import errno
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -15,6 +16,7 @@ from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
+from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
 from waitbench.reporting.idle import Price
 from waitbench.system.places import RESULTS, Cache, shown
@@ -213,17 +215,6 @@ CorePrice = Annotated[
         help="The price of a core-hour, such as 0.04/core-hour, to show idle cost in money.",
     ),
 ]
-Scanned = Annotated[
-    Optional[str],
-    typer.Option(
-        "--scan",
-        metavar="NAME=LOW:HIGH",
-        help="Measure at several values of a parameter: LOW doubled up to HIGH, or a list A,B,C."
-        "\n\nThe parameter is a number that --set takes; processes; workers; a placeholder of a "
-        "worker file, with a default in its [parameters], or of the call of --dataflow; or "
-        "silence, the seconds before a worker file's poke.",
-    ),
-]
 
 
 def parsed_price(price: str | None) -> Price | None:
@@ -249,15 +240,25 @@ _LAST = "time_limit"
 """The option of a request that help lists at the end."""
 
 
-def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replaces the parameter ``request`` of a command by options, which make a ``Request``."""
-    options = inspect.signature(_request).parameters
+def with_request_options(
+    command: Callable[..., None], extensions: Sequence[type[Extension]] = ()
+) -> Callable[..., None]:
+    """Replaces the parameter ``request`` of a command by options, which make a ``Request``.
+
+    The options of extensions are among them.
+    """
+    makers: tuple[Callable[..., Any], ...] = (_request, *extensions)
+    by_maker = [inspect.signature(maker).parameters for maker in makers]
+    options = {name: it for parameters in by_maker for name, it in parameters.items()}
 
     @wraps(command)
     def called(**values: Any) -> None:
-        request = _request(**{name: values.pop(name) for name in options})
+        request, *parts = (
+            maker(**{name: values.pop(name) for name in parameters})
+            for maker, parameters in zip(makers, by_maker, strict=True)
+        )
         _make_cache(Cache().root)
-        command(request=request, **values)
+        command(request=replace(request, extensions=tuple(parts)), **values)
 
     parameters = inspect.signature(command).parameters
     names = [name for it in parameters for name in (options if it == "request" else [it])]

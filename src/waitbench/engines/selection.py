@@ -2,15 +2,10 @@
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from itertools import chain
 
-from msgspec.structs import replace
-
-from waitbench.engines import SCENARIOS, user_dataflow
-from waitbench.engines.worker.metrics import LATENESS
+from waitbench.engines import SCENARIOS
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import SILENCE, TOPOLOGY, Scan, ScanPoint
 from waitbench.model.scenario import Scenario, Value
 from waitbench.model.worker import WorkerFile
 
@@ -51,63 +46,6 @@ def select(
         text = setting.partition("=")[2]
         chosen = [_with_setting(scenario, name, text) for scenario in chosen]
     return tuple(chosen)
-
-
-def scanned(
-    patterns: Sequence[str],
-    settings: Sequence[str],
-    scan: Scan,
-    *,
-    worker: WorkerFile | None = None,
-    quick: bool = False,
-) -> tuple[Scenario, ...]:
-    """Selects scenarios with the parameter of a scan, and makes one for each of its values.
-
-    Without globs, the one without items. Only scenarios with lateness take silences. Raises as
-    ``select`` does.
-    """
-    if worker is None and not patterns:
-        patterns = ["partitioned-idle"]
-    is_silence = scan.parameter == SILENCE
-    if is_silence and (worker is None or worker.poke is None):
-        raise UsageError(
-            "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
-        )
-    # Windows are not found for each value of a worker's parameter.
-    is_quick = quick and worker is None
-    by_value = [
-        [
-            _at_value(scenario, scan, value)
-            for scenario in select(
-                patterns, [*settings, *scan.settings(value)], worker=worker, quick=is_quick
-            )
-            if scan.setting in (*scenario.settable, *TOPOLOGY)
-            and not (is_silence and LATENESS & scenario.lacks.keys())
-        ]
-        for value in scan.values
-    ]
-    return tuple(chain.from_iterable(zip(*by_value, strict=True)))
-
-
-def dataflow(text: str, scan: Scan | None = None) -> tuple[Scenario, ...]:
-    """Makes a user's scenarios, one for each value of a scan. Raises ``UsageError``."""
-    if scan is None:
-        return (user_dataflow(text),)
-    place = f"{{{scan.parameter}}}"
-    if scan.parameter not in TOPOLOGY and place not in text:
-        raise UsageError(
-            f"--scan {scan.parameter}: write {place} where it belongs into --dataflow, such as "
-            f"flow.py:get_flow({place})."
-        )
-    return tuple(
-        _at_value(user_dataflow(text.replace(place, str(value))), scan, value)
-        for value in scan.values
-    )
-
-
-def _at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
-    point = ScanPoint(scenario=scenario.name, parameter=scan.parameter, value=value)
-    return replace(scenario, name=f"{scenario.name}@{scan.parameter}={value}", scan=point)
 
 
 def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:

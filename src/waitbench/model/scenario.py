@@ -8,8 +8,7 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from waitbench.model.metrics import METRICS, FileName, Metric
-from waitbench.model.scan import ScanPoint
+from waitbench.model.metrics import METRICS, FileName, Metric, Quantity
 
 Value = int | float | bool | str
 Parameters = Mapping[str, Value]
@@ -51,6 +50,18 @@ class Topology(str):
         return cls(match[1], int(match[2] or 1), int(match[3] or 1))
 
 
+class CurvePoint(Struct, frozen=True, kw_only=True):
+    """The place of a scenario among those that differ in one parameter alone."""
+
+    scenario: FileName
+    parameter: FileName
+    value: Quantity
+
+    @property
+    def curve(self) -> tuple[str, str]:
+        return self.scenario, self.parameter
+
+
 class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     """A worker with fixed parameters: the fields are stored in result files.
 
@@ -66,7 +77,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     large_changes_only: bool = False
     """Whether few rounds suffice, as they are long or noisy, and defects multiply the cost."""
     topology: Topology | None = None
-    scan: ScanPoint | None = None
+    scan: CurvePoint | None = None
     machine: Mapping[str, object] | None = None
     """Overrides the machine of the comparison."""
     metrics: tuple[Metric, ...] = METRICS

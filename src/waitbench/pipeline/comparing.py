@@ -12,25 +12,20 @@ from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.rule import fewest_rounds
 from waitbench.execution import plan
-from waitbench.execution import why as looking
-from waitbench.execution.bench import Bench
 from waitbench.execution.concurrency import ROUNDS_AT_ONCE, Concurrency
 from waitbench.execution.session import Session
-from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.why import Why
 from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.reporting import why as reasons
 from waitbench.reporting.output import Output
 from waitbench.reporting.progress import RunProgress
-from waitbench.store import comparisons, folders, why
+from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
-from waitbench.system import endings, tasks
+from waitbench.system import endings
 
 MeasureInto = Callable[[Path], Contents]
 
@@ -53,8 +48,6 @@ def run(
     named is locked before that; a new one is made afterwards, so that a failure leaves none. Raises
     ``HarnessError``.
     """
-    if request.why and not tasks.is_possible():
-        raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
     valid = validate(request, output.log)
     claim = folders.claimed(
         request.results,
@@ -134,8 +127,8 @@ def measure(
     try:
         with progress:
             _carry_out(session, prepared, rule, progress)
-            for scenario in request.here if request.typed.why else ():
-                _explain(scenario, session.measurer.bench, folder, progress)
+            for extension in typed.extensions:
+                extension.after_runs(request, session.measurer.bench, folder, progress)
     except endings.Ended:
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
@@ -210,23 +203,6 @@ def _fewest_s(
         for runs in [rounds * len(labels)]
         if rounds > 0
     )
-
-
-def _explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgress) -> None:
-    """Writes who wakes up in one more run of each revision, of which no figure is taken."""
-    samples: list[Why] = []
-    for label in bench.environments:
-        if bench.what_is_missing(scenario, label) is not None:
-            continue
-        progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
-        try:
-            samples.append(looking.record(scenario, label, bench))
-        except HarnessError as error:
-            progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
-    if samples:
-        why.write(folder, scenario.name, samples)
-    for sample in samples:
-        why.write_folded(folder, scenario.name, sample.label, reasons.folded(sample))
 
 
 class OpenQuestions:

@@ -14,17 +14,17 @@ import msgspec
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
+from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import gate_of
 from waitbench.reporting import answer as answering
-from waitbench.reporting import gate_formats, idle, scan
-from waitbench.reporting import why as reasons
+from waitbench.reporting import gate_formats, idle
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
-from waitbench.store import formats, why
+from waitbench.store import formats
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -44,21 +44,18 @@ def findings_of(contents: Contents) -> Findings:
         [statistics.compare(record, scenarios=scenarios) for record in records],
         gate.conclude(records) if gate.is_on and comparison.share is None else None,
         contents.folder,
+        [kind().contribution(contents.folder, records) for kind in extensions()],
     )
 
 
 def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
-    """Stacks that wake up, idle costs in plain units, metrics of commands, and scans.
+    """Idle costs in plain units, metrics of commands, and what features found.
 
     Brief ones lack the idle costs, unless there is a price.
     """
-    stacks = [
-        table
-        for scenario in (it.record.scenario for it in known.comparisons)
-        for table in reasons.tables(scenario, why.of(known.folder, scenario))
-    ]
     in_units = idle.tables(known.comparisons, price) if price or not brief else []
-    return [*stacks, *in_units, *answering.of_commands(known), *scan.tables(known.scanned)]
+    contributed = (table for it in known.contributions for table in it.tables)
+    return [*in_units, *answering.of_commands(known), *contributed]
 
 
 def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
@@ -101,12 +98,13 @@ def _say_what_is_left(contents: Contents, output: Output) -> None:
 
 
 def as_json(known: Findings) -> dict[str, Any]:
-    """All results, notes and scans, and the verdict, for ``--json``."""
+    """All results and notes, what features found, and the verdict, for ``--json``."""
     data: dict[str, Any] = {
         "results": results.as_json(known.results),
         "notes": msgspec.to_builtins(known.notes),
-        "scans": scan.as_json(known.scanned),
     }
+    for contribution in known.contributions:
+        data |= contribution.json
     if known.verdict is not None:
         data["verdict"] = gate_formats.as_json(known, known.verdict)
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}

@@ -2,11 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-from msgspec import structs
 
 from waitbench import engines
 from waitbench.engines import METRICS, selection
@@ -18,10 +16,10 @@ from waitbench.environments.repository import Repository
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
-from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
+from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting.progress import Log
 from waitbench.system import variables
@@ -46,14 +44,12 @@ class Request:
     repo: str | None = None
     time_limit_s: float | None = None
     shard: Shard = WHOLE
-    scan: Scan | None = None
     gate: Gate = NO_GATE
     rounds: int = 5
     """Without a gate."""
     quick: bool = False
     """Whether scenarios are shortened."""
-    why: bool = False
-    """Whether to sample stacks in one more run of each revision."""
+    extensions: tuple[Extension, ...] = ()
     results: Path | None = None
     store: Path = RESULTS
     """The parent of a new folder."""
@@ -64,6 +60,10 @@ class Request:
     @property
     def engine(self) -> Engine:
         return engines.DEFAULT if self.worker is None else Command(self.worker)
+
+    @property
+    def is_survey(self) -> bool:
+        return any(extension.is_survey for extension in self.extensions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +104,12 @@ def validate(request: Request, say: Log) -> ValidRequest:
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     request.gate.require_possible(len(request.revisions))
+    for extension in request.extensions:
+        request = extension.applied_to(request)
     variables.require_passed()
     engine = request.engine
-    topology = _topology(request, engine)
-    if request.scan is not None and not request.shard.is_whole:
-        raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-    scenarios = _scenarios(request, engine)
+    topology = topology_of(request)
+    scenarios = _scenarios(request)
     shard = request.shard.dealt({scenario.name: scenario.expected_s for scenario in scenarios})
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
@@ -133,7 +133,9 @@ def validate(request: Request, say: Log) -> ValidRequest:
     )
 
 
-def _topology(request: Request, engine: Engine) -> Topology:
+def topology_of(request: Request) -> Topology:
+    """The topology of a request. Raises ``UsageError``."""
+    engine = request.engine
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:
         raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
@@ -166,42 +168,36 @@ def _require_metrics(
         )
 
 
-def _scenarios(request: Request, engine: Engine) -> tuple[Scenario, ...]:
-    """The scenarios of a request. Raises ``UsageError``."""
-    scan, quick, worker = request.scan, request.quick, request.worker
+def _scenarios(request: Request) -> tuple[Scenario, ...]:
+    """The scenarios of a request, by way of its extensions. Raises ``UsageError``."""
+    select: Select = _select
+    for extension in request.extensions:
+        select = partial(extension.scenarios, select=select)
+    return select(request)
+
+
+def _select(request: Request) -> tuple[Scenario, ...]:
     dataflow: tuple[Scenario, ...] = ()
     if request.dataflow is not None:
-        if worker is not None:
+        if request.worker is not None:
             raise UsageError("--dataflow does not go with --worker: the file says what is run.")
         if request.settings and not request.scenarios:
             raise UsageError(
                 "--set changes this project's scenarios; parameters of your own dataflow go into "
                 "its call."
             )
-        dataflow = selection.dataflow(request.dataflow, scan)
-    chosen: Sequence[Scenario] = ()
-    if request.scenarios or not dataflow:
-        names = request.scenarios, request.settings
-        chosen = (
-            selection.select(
-                *names, worker=worker, quick=quick, for_gate=request.gate.asks_defaults
-            )
-            if scan is None
-            else selection.scanned(*names, scan, worker=worker, quick=quick)
-        )
+        dataflow = (engines.user_dataflow(request.dataflow),)
+        if not request.scenarios:
+            return dataflow
+    chosen = selection.select(
+        request.scenarios,
+        request.settings,
+        worker=request.worker,
+        quick=request.quick,
+        for_gate=request.gate.asks_defaults,
+    )
     if not request.scenarios:
         # By default without scenarios that the engine cannot start.
-        kinds = (None, *engine.topologies)
-        chosen = [it for it in chosen if (it.topology and it.topology.kind) in kinds]
-    scenarios = (*chosen, *dataflow)
-    if scan is None or scan.parameter not in TOPOLOGY:
-        return scenarios
-    return tuple(_started(request, scenario, scan, engine) for scenario in scenarios)
-
-
-def _started(request: Request, scenario: Scenario, scan: Scan, engine: Engine) -> Scenario:
-    """The scenario with the number of processes or workers of its scan point."""
-    assert scenario.scan is not None, "it is one of a scan"
-    # The parameter has the name of an attribute.
-    count: dict[str, Any] = {scan.parameter: int(scenario.scan.value)}
-    return structs.replace(scenario, topology=_topology(replace(request, **count), engine))
+        kinds = (None, *request.engine.topologies)
+        chosen = tuple(it for it in chosen if (it.topology and it.topology.kind) in kinds)
+    return (*chosen, *dataflow)

@@ -10,12 +10,11 @@ from statistics import median
 from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
-from waitbench.analysis.scan import Scanned, scans
 from waitbench.analysis.statistics import FIRST, Comparison
 from waitbench.model.metrics import STOP
 from waitbench.model.verdicts import GateOutcome, Verdict
-from waitbench.reporting import forest, notes, scan
-from waitbench.reporting.document import Report, Table, grouped
+from waitbench.reporting import forest, notes
+from waitbench.reporting.document import Contribution, Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count, format_span
 from waitbench.system.installation import called
@@ -40,8 +39,8 @@ class Findings:
     comparisons: Sequence[Comparison] = ()
     results: Sequence[MetricResult] = ()
     verdict: GateVerdict | None = None
-    scanned: Sequence[Scanned] = ()
     notes: Sequence[Note] = ()
+    contributions: Sequence[Contribution] = ()
 
     @property
     def judgements(self) -> Sequence[Judgement]:
@@ -69,12 +68,18 @@ class Findings:
 
 
 def findings(
-    comparisons: Sequence[Comparison], verdict: GateVerdict | None = None, folder: Path = Path()
+    comparisons: Sequence[Comparison],
+    verdict: GateVerdict | None = None,
+    folder: Path = Path(),
+    contributions: Sequence[Contribution] = (),
 ) -> Findings:
     judgements = verdict.judgements if verdict else ()
     figures = [result for comparison in comparisons for result in comparison.results]
-    results, scanned = with_answers(figures, judgements), scans(it.record for it in comparisons)
-    changes = [*notes.changes([it for it in results if not it.is_point]), *scan.headlines(scanned)]
+    results = with_answers(figures, judgements)
+    changes = [
+        *notes.changes([it for it in results if not it.is_point]),
+        *(note for contribution in contributions for note in contribution.notes),
+    ]
     if verdict is None:
         failed = [run for it in comparisons for run in failed_runs(it.record)]
         first = [*changes, *notes.failures(failed)]
@@ -90,8 +95,8 @@ def findings(
         comparisons=comparisons,
         results=results,
         verdict=verdict,
-        scanned=scanned,
         notes=[*first, *notes.cautions(comparisons, different, is_gate=verdict is not None)],
+        contributions=contributions,
     )
 
 
@@ -220,8 +225,10 @@ def next_step(findings: Findings, rounds: int, argv: Sequence[str]) -> list[tupl
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
         more = ["--rounds", str(max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS))]
         purpose = "more rounds tell smaller changes apart"
-    if not is_open and is_slower:
-        more, purpose = ["--why"], "which thread wakes up, and in which function"
+    explains = [it.explains for it in findings.contributions if it.explains]
+    if not is_open and is_slower and explains:
+        option, purpose = explains[0]
+        more = [option]
     elif not is_open:
         more = ["--gate"] if verdicts and verdict is None else []
         purpose = "for CI: exit code 1 if it costs more"

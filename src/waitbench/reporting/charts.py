@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from waitbench.analysis.results import by_urgency
-from waitbench.reporting import bars, scan
+from waitbench.reporting import bars
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Bars, Cell, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import MARK_STYLES, TONES, Axis, shorten
@@ -53,8 +53,7 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
     ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
-    ``gate``: its questions; ``<scenario>-<parameter>-scan``: cost against the scanned number.
-    Raises ``HarnessError`` when the disk refuses.
+    ``gate``: its questions; and those of features. Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
     costs_of_runs = bars.compose(findings.comparisons, findings.basis)
@@ -66,10 +65,8 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
         title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
         judgements = by_urgency(findings.judgements)
         figures["gate"] = draw_table(gate_table(findings, judgements, title))
-    for each in findings.scanned:
-        if any(curve.costs for curve in each.curves):
-            (table,) = scan.tables([each])
-            figures[f"{each.scenario}-{each.parameter}-scan"] = draw_table(table)
+    for contribution in findings.contributions:
+        figures |= {name: draw_table(table) for name, table in contribution.charts.items()}
     return [
         save(figure, findings.folder, name, form)
         for name, figure in figures.items()

@@ -1,8 +1,8 @@
 """Reports and pages as data: builders make it of results, renderers show it."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
 
 from waitbench.analysis.results import Note
 from waitbench.model.estimate import Estimate
@@ -199,6 +199,28 @@ class Section:
     tables: Sequence[Table] = ()
     logs: Sequence[tuple[str, str]] = ()
     flames: Sequence[Flame] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contribution:
+    """What a feature adds to all views of a comparison."""
+
+    notes: Sequence[Note] = ()
+    """Changes, for the first lines of an answer."""
+    sections: Sequence[Section] = ()
+    """Sections of a page. Their tables, and those of ``of_scenarios``, are printed as well."""
+    of_scenarios: Mapping[str, Section] = field(default_factory=dict)
+    """Parts of the sections of scenarios, by their names."""
+    charts: Mapping[str, Table] = field(default_factory=dict)
+    """Tables that are drawn, by the names of the files."""
+    json: Mapping[str, Any] = field(default_factory=dict)
+    explains: tuple[str, str] | None = None
+    """An option of ``compare`` that explains a rise, and how."""
+
+    @property
+    def tables(self) -> list[Table]:
+        sections = (*self.of_scenarios.values(), *self.sections)
+        return [table for section in sections for table in section.tables]
 
 
 @dataclass(frozen=True, kw_only=True)

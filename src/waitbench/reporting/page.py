@@ -11,12 +11,11 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Revision
 from waitbench.model.run import HARMLESS
-from waitbench.reporting import bars, forest, history, idle, notes, scan, why
+from waitbench.reporting import bars, forest, history, idle, notes
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell, grouped
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
-from waitbench.store import why as stacks
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
@@ -31,8 +30,7 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = costs(findings, findings.main, title)
-    scanned = findings.scanned
-    sections = [Section(title=scan.title(it), tables=scan.tables([it])) for it in scanned]
+    sections = [section for it in findings.contributions for section in it.sections]
     if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
         first = gate_table(findings, decides, "What the gate asked", in_parts=True)
@@ -61,14 +59,15 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
 
 
 def _scenario(findings: Findings, record: Record) -> Section:
-    whys = stacks.of(findings.folder, record.scenario)
+    parts = [it.of_scenarios.get(record.scenario) for it in findings.contributions]
+    more = [part for part in parts if part is not None]
     results = [it for it in findings.results if it.scenario == record.scenario]
     tables = [costs(findings, results, "Every metric")] if results else []
     return Section(
         title=record.scenario,
         logs=tuple(_logs(record)),
-        tables=(*tables, *why.tables(record.scenario, whys), _runs(record)),
-        flames=why.flames(whys),
+        tables=(*tables, *(table for part in more for table in part.tables), _runs(record)),
+        flames=[flame for part in more for flame in part.flames],
     )
 
 

@@ -15,7 +15,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.revision import Revision
 from waitbench.model.shard import Shard
-from waitbench.store import comparisons, why
+from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
 from waitbench.store.formats import reading
 from waitbench.system import files
@@ -68,12 +68,12 @@ def merge(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
 
 
 def write(
-    folder: Path, whole: Context, records: Sequence[Record], shards: Iterable[Path]
+    folder: Path, whole: Context, records: Sequence[Record], more: Iterable[Path] = ()
 ) -> Contents:
-    """Writes a merged comparison, and copies the stacks of its shards. Raises ``HarnessError``."""
+    """Writes a merged comparison, with copies of more files. Raises ``HarnessError``."""
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
-    for path in (path for shard in shards for path in why.paths(shard)):
+    for path in more:
         with reading(path):
             text = files.read(path).decode("utf-8", "replace")
         files.write_text(folder / path.name, text)

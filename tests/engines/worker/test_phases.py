@@ -10,7 +10,6 @@ from waitbench.engines.worker import worker_config
 from waitbench.engines.worker.metrics import LATENESS
 from waitbench.engines.worker.scenarios import WorkerScenario, scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import Scan
 
 SHORTEST = "command = '{revision}'\n"
 TABLES = "[services.a]\ncommand = 'x'\n[services.b]\ncommand = 'x'\n[poke]\ncommand = 'true'\n"
@@ -56,10 +55,6 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
     }
     assert late == {"mine": True, "mine-work": True, "mine-gone": False, "mine-back": True}
     assert [name for name, it in by_name.items() if LATENESS & it.lacks.keys()] == ["mine-gone"]
-    silences = selection.scanned((), (), Scan.parse("silence=1:4"), worker=by_name["mine"].worker)
-    windows = {it.name: it.parameters["window"] for it in silences}
-    names = ("mine", "mine-work", "mine-back")
-    assert windows == {f"{name}@silence={n}": n for name in names for n in (1, 2, 4)}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from waitbench.engines.worker.own_metrics import declared_metrics
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.placeholders import PLACEHOLDER
-from waitbench.model.scan import SILENCE, TOPOLOGY
 from waitbench.model.worker import (
     UNTIL_EXIT,
     Answer,
@@ -44,8 +43,8 @@ PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _RESERVED = {
-    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, PHASE, SILENCE, "window", "file",
-    "sha256",
+    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, PHASE, "processes", "workers", "silence",
+    "window", "file", "sha256",
 }  # fmt: skip
 _KEYS = [
     key

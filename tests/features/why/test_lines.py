@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from tests.reasons import place, python, why
-from waitbench.analysis.why import Cost, Line, lines
-from waitbench.model.why import Frame, Thread, Why
+from tests.features.why.reasons import place, python, why
+from waitbench.features.why.lines import Cost, Line, lines
+from waitbench.features.why.samples import Frame, Thread, Why
 
 
 def names(line: Line) -> list[str]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from tests.records import make_record, specify, times
+from waitbench.features.scan.scan import SILENCE
 from waitbench.model.record import Record
-from waitbench.model.scan import SILENCE, ScanPoint
+from waitbench.model.scenario import CurvePoint
 
 VALUES = (1, 4, 16, 64, 256, 1024)
 WOBBLE = (0.0, 0.02, -0.02, 0.01, -0.01, 0.015)
@@ -26,7 +27,7 @@ def of_silence(costs: Costs) -> list[Record]:
     """A scan of silences, in which lateness grows by 10 ms for each second."""
     records = scan_records(costs)
     for value, record in zip(VALUES, records, strict=True):
-        specify(record, scan=ScanPoint(scenario="idle", parameter=SILENCE, value=value))
+        specify(record, scan=CurvePoint(scenario="idle", parameter=SILENCE, value=value))
         record.measurements = [
             replace(run, metrics={**run.metrics, "item_latency_p50": value / 100})
             for run in record.measurements
@@ -50,5 +51,5 @@ def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:
                 }
             )
     record = make_record(runs, scenario=f"idle@partitions={value}")
-    point = ScanPoint(scenario="idle", parameter="partitions", value=value)
+    point = CurvePoint(scenario="idle", parameter="partitions", value=value)
     return specify(record, scan=point, parameters={"partitions": value})

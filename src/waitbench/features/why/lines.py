@@ -16,7 +16,7 @@ from itertools import chain
 from operator import attrgetter
 from statistics import fmean
 
-from waitbench.model.why import KERNEL, WAKEUP_COST_S, Frame, Stack, Thread, Why
+from waitbench.features.why.samples import KERNEL, WAKEUP_COST_S, Frame, Stack, Thread, Why
 
 _MUCH_OF_WORK = 0.4
 """A line of work ends in the innermost function that has this share of it."""

@@ -16,8 +16,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from waitbench.features.why.samples import WAKEUP_COST_S
 from waitbench.model.errors import UsageError
-from waitbench.model.why import WAKEUP_COST_S
 from waitbench.system import files, tasks, trees
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.instruments import find_instruments

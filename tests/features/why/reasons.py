@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from waitbench.model.why import KERNEL, PYTHON, Frame, Stack, Thread, Why
+from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Stack, Thread, Why
 
 
 def python(name: str, file: str = "app/own.py", line: int = 1) -> Frame:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
-from waitbench.execution.stack_sampler import StackSampler, ThreadSamples, without_numbers
+from waitbench.features.why.sampler import StackSampler, ThreadSamples, without_numbers
+from waitbench.features.why.samples import KERNEL, Frame, Stack, Thread, Why
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
-from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
 from waitbench.system import trees
 from waitbench.system.processes import tail
 

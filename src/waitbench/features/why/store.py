@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from waitbench.model.why import Why
+from waitbench.features.why.samples import Why
 from waitbench.store.formats import reading
 from waitbench.system import files
 from waitbench.system.streams import printable

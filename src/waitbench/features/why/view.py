@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 
-from waitbench.analysis.why import Cost, Line, lines, places, total
-from waitbench.model.why import KERNEL, PYTHON, Frame, Why
+from waitbench.features.why.lines import Cost, Line, lines, places, total
+from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Why
 from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING, format_digits

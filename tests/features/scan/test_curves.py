@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.analysis.scanned import VALUES, of_silence, scan_records
+from tests.features.scan.scanned import VALUES, of_silence, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
-from waitbench.analysis.scan import off_line, scans
+from waitbench.features.scan.curves import off_line, scans
 from waitbench.model.metrics import METRICS
 from waitbench.model.run import TIMED_OUT
 from waitbench.model.verdicts import Verdict

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
 
-from waitbench.model.why import KERNEL, Frame
-from waitbench.system import stacks, tasks, trees
-from waitbench.system.stacks import NotSeen
+from waitbench.features.why import stacks
+from waitbench.features.why.samples import KERNEL, Frame
+from waitbench.features.why.stacks import NotSeen
+from waitbench.system import tasks, trees
 from waitbench.system.tasks import Thread
 
 PARTS = 4

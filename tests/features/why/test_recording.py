@@ -16,17 +16,16 @@ import pytest
 from tests.running import python
 from tests.waiting import until
 from waitbench import engines
-from waitbench.analysis.why import Line, lines
-from waitbench.execution import why
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
+from waitbench.features.why import recording, stacks
+from waitbench.features.why.lines import Line, lines
+from waitbench.features.why.samples import KERNEL, Why
+from waitbench.features.why.stacks import NotSeen
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import DataflowConfig, LaunchConfig
 from waitbench.model.scenario import Scenario
-from waitbench.model.why import KERNEL, Why
-from waitbench.system import stacks
-from waitbench.system.stacks import NotSeen
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {!r}]))"
 """As our launchers are: what they start is the worker."""
@@ -72,7 +71,7 @@ def record(folder: Path, program: str, *, says_when: bool = True) -> Why:
     )
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
-    return why.record(cast(Scenario, scenario), "a", cast(Bench, bench))
+    return recording.record(cast(Scenario, scenario), "a", cast(Bench, bench))
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +146,7 @@ def test_who_wakes_up_in_what_runs_already_is_seen_and_nobody_hears_of_it(tmp_pa
     env = {**os.environ, WAITING: str(waiting)}
     with python(f"{IDLE}\nbegin('needle')", env=env) as process:
         until(waiting.exists)
-        why_recorded = why.look(lambda: [process.pid], 1.0)
+        why_recorded = recording.look(lambda: [process.pid], 1.0)
         # A shell that has started it would take it for suspended.
         heard = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
         assert os.waitid(os.P_PID, process.pid, heard) is None

@@ -13,8 +13,9 @@ import pytest
 
 from tests.running import python
 from tests.waiting import until
-from waitbench.system import stacks, tasks
-from waitbench.system.stacks import NotSeen
+from waitbench.features.why import stacks
+from waitbench.features.why.stacks import NotSeen
+from waitbench.system import tasks
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import typer
 from msgspec import to_builtins
 
 from waitbench.commands import options
-from waitbench.execution import why as whys
+from waitbench.features.why import observe, recording, view
+from waitbench.features.why.observe import Cost, total
 from waitbench.model.errors import UsageError, masked
-from waitbench.reporting import why as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
@@ -22,9 +22,8 @@ from waitbench.reporting.formats import (
     format_quantity,
 )
 from waitbench.reporting.idle import column
-from waitbench.system import running, tasks
+from waitbench.system import tasks
 from waitbench.system.installation import called
-from waitbench.system.running import Cost, total
 
 EXAMPLES = """
 \b
@@ -66,13 +65,13 @@ def look(
     ] = False,
 ) -> None:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
-    lasted_s, cost, notes = running.observe(running.find(target), seconds)
-    samples = [whys.look(partial(_still_there, target), lasted_s)] if why else []
+    lasted_s, cost, notes = observe.observe(observe.find(target), seconds)
+    samples = [recording.look(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
         data = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(samples)}
         print(json.dumps(data, indent=2))
         return
-    places = [replace(table, title=_PLACES) for table in reporting.tables("", samples)]
+    places = [replace(table, title=_PLACES) for table in view.tables("", samples)]
     console = make_console()
     print_tables([_table(lasted_s, cost, notes), *places], console)
     pid = int(target) if target.isdecimal() else min(process.id for process in cost.parts)
@@ -81,7 +80,7 @@ def look(
 
 def _still_there(target: str) -> Sequence[int]:
     try:
-        return sorted(running.find(target))
+        return sorted(observe.find(target))
     except UsageError:
         return ()
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.model.why import PYTHON, Frame
-from waitbench.system import native_stacks
+from waitbench.features.why import native_stacks
+from waitbench.features.why.samples import PYTHON, Frame
 
 if TYPE_CHECKING:
     from pystack.types import NativeFrame, PyThread

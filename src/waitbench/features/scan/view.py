@@ -1,13 +1,11 @@
 """Scans -> tables, headlines and JSON: the cost of a worker, and of each further input."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 from waitbench.analysis.results import Note
-from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
+from waitbench.features.scan.curves import TOLERANCE, Curve, Scanned
+from waitbench.features.scan.scan import SILENCE
 from waitbench.model.estimate import Estimate
-from waitbench.model.scan import SILENCE
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import MARKS, WARNING, colours_of
@@ -30,12 +28,8 @@ def title(scanned: Scanned) -> str:
     return f"{scanned.scenario} by {scanned.parameter} · {rounds}"
 
 
-def tables(scanned: Sequence[Scanned]) -> list[Table]:
+def table(scanned: Scanned) -> Table:
     """The cost at each value of each scan, and C and R of the line through the costs."""
-    return [_table(each) for each in scanned]
-
-
-def _table(scanned: Scanned) -> Table:
     curves = scanned.curves
     rows = [(value, curve) for value in scanned.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
@@ -117,11 +111,6 @@ def _after(curve: Curve) -> str:
         f"core, {format_quantity(curve.lateness[value].value, 'second')} late"
         for value in dict.fromkeys((*values[:1], *values[-1:]))
     )
-
-
-def as_json(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
-    """Scans ready for JSON, with costs in cores."""
-    return [asdict(each) for each in scanned]
 
 
 def format_value(value: float) -> str:

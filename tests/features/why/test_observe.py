@@ -13,8 +13,9 @@ import pytest
 from tests.counting import needs_events
 from tests.running import python
 from tests.waiting import until
+from waitbench.features.why import observe
 from waitbench.model.errors import UsageError
-from waitbench.system import running, trees
+from waitbench.system import trees
 
 COUNTING = """
 import os, subprocess, sys, threading, time
@@ -98,14 +99,14 @@ def target(program: str, folder: Path) -> Iterator[Target]:
             trees.kill(lambda: [process.pid, *trees.below(process.pid)])
 
 
-def observed(sleeper: Target, seconds: float = 0.5) -> tuple[running.Cost, int, list[str]]:
+def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Cost, int, list[str]]:
     """Its cost, how often it has slept at the least, and what is said."""
     before = sleeper.count
-    _, cost, notes = running.observe(running.find(str(sleeper.process.pid)), seconds)
+    _, cost, notes = observe.observe(observe.find(str(sleeper.process.pid)), seconds)
     return cost, sleeper.count - before, [*notes]
 
 
-def wakeups(cost: running.Cost, seconds: float = 0.5) -> float:
+def wakeups(cost: observe.Cost, seconds: float = 0.5) -> float:
     return cost.wakeups_per_s * seconds
 
 
@@ -140,7 +141,7 @@ def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
 ) -> None:
     with target(UNWAITED, tmp_path) as sleeper:
         count, clock_s = sleeper.count, trees.clock_s(sleeper.process.pid)
-        seconds, cost, _ = running.observe({sleeper.process.pid}, 2.0)
+        seconds, cost, _ = observe.observe({sleeper.process.pid}, 2.0)
         used_s = trees.clock_s(sleeper.process.pid) - clock_s + 0.003 * (sleeper.count - count)
     assert cost.cores * seconds > 0.93 * used_s
 
@@ -149,7 +150,7 @@ def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
 def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlast = running._outlast
+    outlast = observe._outlast
 
     def begin_and_outlast(*given: Any) -> None:
         assert sleeper.process.stdin is not None
@@ -158,11 +159,11 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
         until(lambda: sleeper.count == 2)
         outlast(*given)
 
-    monkeypatch.setattr(running, "_outlast", begin_and_outlast)
+    monkeypatch.setattr(observe, "_outlast", begin_and_outlast)
     with target(DAEMON, tmp_path) as sleeper:
         pids = {sleeper.process.pid, *trees.below(sleeper.process.pid)}
         assert len(pids) == 2
-        seconds, cost, _ = running.observe(pids, 0.1)
+        seconds, cost, _ = observe.observe(pids, 0.1)
     assert 0.27 < cost.cores * seconds < 0.5
 
 
@@ -170,15 +171,15 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
 def test_one_that_ends_is_counted_until_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlast = running._outlast
+    outlast = observe._outlast
 
     def end_and_outlast(*given: Any) -> None:
         sleeper.process.communicate()
         outlast(*given)
 
-    monkeypatch.setattr(running, "_outlast", end_and_outlast)
+    monkeypatch.setattr(observe, "_outlast", end_and_outlast)
     with target(ENDS, tmp_path) as sleeper:
-        seconds, cost, notes = running.observe({sleeper.process.pid}, 600.0)
+        seconds, cost, notes = observe.observe({sleeper.process.pid}, 600.0)
     assert seconds < 600
     assert cost.cores > 0, "it ends its interpreter"
     assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
@@ -191,7 +192,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(running, "TreeCounters", refuse)
+    monkeypatch.setattr(observe, "TreeCounters", refuse)
     monkeypatch.setattr(trees, "memory", lambda _: None)
     with target(ALONE, tmp_path) as sleeper:
         cost, slept, notes = observed(sleeper)
@@ -211,15 +212,15 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
         for folder, each in ((tmp_path, sleeper), (below, other)):
             # 0 is a process outside of the namespace.
             (folder / "cgroup.procs").write_text(f"{each.process.pid}\n0\n{os.getpid()}\n")
-        assert running.find(str(tmp_path)) == pids
-        _, cost, _ = running.observe(running.find(str(tmp_path)), 0.2)
+        assert observe.find(str(tmp_path)) == pids
+        _, cost, _ = observe.observe(observe.find(str(tmp_path)), 0.2)
         assert {part.id for part in cost.parts} == pids
 
 
 def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
     with target(PARENT, tmp_path) as sleeper:
         until(lambda: trees.below(sleeper.process.pid))
-        _, cost, _ = running.observe({sleeper.process.pid}, 0.3)
+        _, cost, _ = observe.observe({sleeper.process.pid}, 0.3)
         assert [part.id for part in cost.parts] == [sleeper.process.pid]
         (process,) = cost.parts
         of_both = trees.memory([sleeper.process.pid, *trees.below(sleeper.process.pid)])
@@ -231,19 +232,19 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match="no process 999999999 that"):
-        running.find("999999999")
+        observe.find("999999999")
     for target_name in (str(tmp_path), "9" * 5000):
         with pytest.raises(UsageError, match=r"neither a PID nor a cgroup's folder"):
-            running.find(target_name)
+            observe.find(target_name)
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
-        running.find(str(tmp_path))
+        observe.find(str(tmp_path))
     with target(ALONE, tmp_path) as sleeper:
         pid = str(sleeper.process.pid)
         with monkeypatch.context() as patch:
             patch.setattr(trees, "is_kernel_thread", lambda _: True)
             with pytest.raises(UsageError, match="but threads of the kernel"):
-                running.find(pid)
+                observe.find(pid)
 
         def refuse(*_: object) -> None:
             raise PermissionError
@@ -251,4 +252,4 @@ def test_what_cannot_be_looked_at_is_a_sentence(
         with monkeypatch.context() as patch:
             patch.setattr(os, "kill", refuse)
             with pytest.raises(UsageError, match=f"Process {pid} is another user's"):
-                running.find(pid)
+                observe.find(pid)

@@ -1,0 +1,66 @@
+"""What a feature adds to comparisons: the classes that ``features.EXTENSIONS`` names."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from waitbench.features import EXTENSIONS
+from waitbench.reporting.document import Contribution
+
+if TYPE_CHECKING:
+    from waitbench.execution.bench import Bench
+    from waitbench.model.record import Record
+    from waitbench.model.scenario import Scenario
+    from waitbench.pipeline.request import Request, ValidRequest
+    from waitbench.reporting.progress import RunProgress
+
+Select = Callable[["Request"], tuple["Scenario", ...]]
+
+
+class Extension:
+    """A feature's part in comparisons; by default it has none.
+
+    The parameters of a subclass's constructor are its options of ``compare``, as typer reads them.
+    Their defaults leave it off, but every report has its contribution.
+    """
+
+    EXAMPLE: ClassVar[str] = ""
+    """A line for the end of the help of ``compare``."""
+
+    @property
+    def is_survey(self) -> bool:
+        """Whether figures are wanted, not a verdict: of shortened scenarios, without limits."""
+        return False
+
+    def applied_to(self, request: "Request") -> "Request":
+        """Changes a request before it is resolved. Raises ``UsageError``."""
+        return request
+
+    def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
+        """Selects the scenarios of a request, with ``select`` for this or other requests."""
+        return select(request)
+
+    def after_runs(
+        self, request: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"
+    ) -> None:
+        """Makes more runs, when all that are measured are over, and saves their results."""
+
+    def contribution(self, folder: Path, records: Sequence["Record"]) -> Contribution:
+        """Analyses a folder of results. Raises ``UsageError`` if its files cannot be read."""
+        return Contribution()
+
+    def files(self, folder: Path) -> Sequence[Path]:
+        """The files of a shard that a merged comparison has, too."""
+        return ()
+
+
+@cache
+def extensions() -> tuple[type[Extension], ...]:
+    modules = (name.partition(":") for name in EXTENSIONS)
+    return tuple(getattr(import_module(module), name) for module, _, name in modules)
+
+
+def files_of(folders: Sequence[Path]) -> list[Path]:
+    return [path for kind in extensions() for folder in folders for path in kind().files(folder)]
