@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Stack, Thread, Why
+from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Samples, Stack, Thread
 
 
 def python(name: str, file: str = "app/own.py", line: int = 1) -> Frame:
@@ -21,8 +21,8 @@ def place(
     """A thread with one place, seen as often as it costs; what is only named is Python's."""
     frames = [python(one) if isinstance(one, str) else one for one in stack]
     frames += [Frame(call, KERNEL)] if call else []
-    looks = round(100 * wakeups if waits else 10_000 * cpu)
-    seen = (Stack(tuple(frames), looks or 1),)
+    samples = round(100 * wakeups if waits else 10_000 * cpu)
+    seen = (Stack(tuple(frames), samples or 1),)
     return Thread(
         process=process,
         name=thread,
@@ -33,13 +33,13 @@ def place(
     )
 
 
-def why(label: str, *places: Thread, remarks: tuple[str, ...] = ()) -> Why:
-    """A look at a revision, in which places of one thread are those of one."""
+def samples(label: str, *places: Thread, remarks: tuple[str, ...] = ()) -> Samples:
+    """Samples of a revision, in which places of one thread are those of one."""
     threads: dict[tuple[str, str], Thread] = {}
     for one in places:
         who = (one.process, one.name)
         threads[who] = _together(threads[who], one) if who in threads else one
-    return Why(label=label, counted_s=3.0, threads=tuple(threads.values()), remarks=remarks)
+    return Samples(label=label, counted_s=3.0, threads=tuple(threads.values()), remarks=remarks)
 
 
 def _together(one: Thread, other: Thread) -> Thread:

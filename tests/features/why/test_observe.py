@@ -99,14 +99,14 @@ def target(program: str, folder: Path) -> Iterator[Target]:
             trees.kill(lambda: [process.pid, *trees.below(process.pid)])
 
 
-def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Cost, int, list[str]]:
+def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Observed, int, list[str]]:
     """Its cost, how often it has slept at the least, and what is said."""
     before = sleeper.count
     _, cost, notes = observe.observe(observe.find(str(sleeper.process.pid)), seconds)
     return cost, sleeper.count - before, [*notes]
 
 
-def wakeups(cost: observe.Cost, seconds: float = 0.5) -> float:
+def wakeups(cost: observe.Observed, seconds: float = 0.5) -> float:
     return cost.wakeups_per_s * seconds
 
 

@@ -21,7 +21,8 @@ from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
 from waitbench.features.why import recording, stacks
 from waitbench.features.why.lines import Line, lines
-from waitbench.features.why.samples import KERNEL, Why
+from waitbench.features.why.sampler import sample_running
+from waitbench.features.why.samples import KERNEL, Samples
 from waitbench.features.why.stacks import NotSeen
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import DataflowConfig, LaunchConfig
@@ -64,7 +65,7 @@ class OneRun:
         )  # fmt: skip
 
 
-def record(folder: Path, program: str, *, says_when: bool = True) -> Why:
+def record(folder: Path, program: str, *, says_when: bool = True) -> Samples:
     folder.mkdir(exist_ok=True)
     scenario = SimpleNamespace(
         window_s=1.0 if says_when else 0.0, is_own=says_when, expected_s=60.0
@@ -75,7 +76,7 @@ def record(folder: Path, program: str, *, says_when: bool = True) -> Why:
 
 
 @pytest.fixture(scope="module")
-def idle(tmp_path_factory: pytest.TempPathFactory) -> Why:
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Samples:
     return record(tmp_path_factory.mktemp("idle"), f"{IDLE}\nbegin()")
 
 
@@ -85,7 +86,7 @@ def functions(line: Line) -> list[str]:
 
 @pytest.mark.integration
 def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_once(
-    idle: Why, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    idle: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = count()
 
@@ -146,7 +147,7 @@ def test_who_wakes_up_in_what_runs_already_is_seen_and_nobody_hears_of_it(tmp_pa
     env = {**os.environ, WAITING: str(waiting)}
     with python(f"{IDLE}\nbegin('needle')", env=env) as process:
         until(waiting.exists)
-        why_recorded = recording.look(lambda: [process.pid], 1.0)
+        why_recorded = sample_running(lambda: [process.pid], 1.0)
         # A shell that has started it would take it for suspended.
         heard = os.WSTOPPED | os.WCONTINUED | os.WNOHANG
         assert os.waitid(os.P_PID, process.pid, heard) is None

@@ -10,7 +10,8 @@ from tests import standin
 from tests.conftest import Compare
 from tests.execution.made_runs import scenario
 from waitbench.execution.bench import Bench
-from waitbench.features.why import extension, store
+from waitbench.features.why import extension
+from waitbench.features.why.extension import WhyExtension
 from waitbench.model.errors import HarnessError
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import RunProgress
@@ -39,7 +40,7 @@ def test_it_adds_a_run_a_revision_behind_all_that_are_measured_and_files_of_its_
     assert waiting == [*(False for _ in waiting[2:]), True, True]
     assert len(waiting) >= 2 * 2 + 2, "rounds and these"
     results = tmp_path / "results"
-    own = {path.name for path in store.paths(results)}
+    own = {path.name for path in WhyExtension().files(results)}
     assert {path.name for path in results.iterdir() if path.is_file()} - own == {
         "comparison.json", "runs.jsonl", "dynamic.json", "runs.csv",
     }  # fmt: skip
@@ -55,5 +56,5 @@ def test_a_revision_that_could_not_be_looked_at_is_named_with_the_reason(
     monkeypatch.setattr("waitbench.features.why.recording.record", fail)
     bench = SimpleNamespace(environments=["v3"], what_is_missing=lambda *_: None)
     log = RunProgress(make_console(), quiet=False)
-    assert extension._samples(scenario("idle"), cast(Bench, bench), log) == []
+    assert extension._sampled(scenario("idle"), cast(Bench, bench), log) == []
     assert "v3: not looked at: it hung\n" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """``compare --why``: one more run of each revision, of which stacks are sampled."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import Annotated
 import typer
 
 from waitbench.execution.bench import Bench
-from waitbench.features.why import recording, store, view
-from waitbench.features.why.samples import Why
+from waitbench.features.why import recording, samples, view
+from waitbench.features.why.samples import SUFFIX, Samples
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
@@ -18,6 +19,10 @@ from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.progress import RunProgress
 from waitbench.system import tasks
+from waitbench.system.files import write_text
+
+_TITLE = "who wakes up while it waits, and from where · one extra run each"
+_FOLDED = ".folded"
 
 
 @dataclass(frozen=True)
@@ -47,35 +52,43 @@ class WhyExtension(Extension):
         self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
         for scenario in request.here if self.why else ():
-            if samples := _samples(scenario, bench, progress):
-                store.write(folder, scenario.name, samples)
-            for sample in samples:
-                store.write_folded(folder, scenario.name, sample.label, view.folded(sample))
+            if revisions := _sampled(scenario, bench, progress):
+                samples.write(folder, scenario.name, revisions)
+            for revision in revisions:
+                label = re.sub(r"[^\w.+-]+", "-", revision.label)
+                for unit, text in view.folded(revision).items():
+                    path = folder / f"{scenario.name}.{label}.{unit}{_FOLDED}"
+                    if text:
+                        write_text(path, text)
 
     def contribution(self, folder: Path, records: Sequence[Record]) -> Contribution:
-        by_scenario = {it.scenario: store.of(folder, it.scenario) for it in records}
+        by_scenario = {it.scenario: samples.read(folder, it.scenario) for it in records}
         return Contribution(
             of_scenarios={
-                name: Section(title=name, tables=view.tables(name, whys), flames=view.flames(whys))
-                for name, whys in by_scenario.items()
-                if whys
+                name: Section(
+                    title=name,
+                    tables=view.tables(f"{name} · {_TITLE}", revisions),
+                    flames=view.flames(revisions),
+                )
+                for name, revisions in by_scenario.items()
+                if revisions
             },
             explains=("--why", "which thread wakes up, and in which function"),
         )
 
     def files(self, folder: Path) -> Sequence[Path]:
-        return store.paths(folder)
+        return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{_FOLDED}")))
 
 
-def _samples(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Why]:
+def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Samples]:
     """Samples one more run of each revision that can run the scenario."""
-    samples = []
+    revisions = []
     for label in bench.environments:
         if bench.what_is_missing(scenario, label) is not None:
             continue
         progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
         try:
-            samples.append(recording.record(scenario, label, bench))
+            revisions.append(recording.record(scenario, label, bench))
         except HarnessError as error:
             progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
-    return samples
+    return revisions

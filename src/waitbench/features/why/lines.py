@@ -13,10 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from operator import attrgetter
-from statistics import fmean
 
-from waitbench.features.why.samples import KERNEL, WAKEUP_COST_S, Frame, Stack, Thread, Why
+from waitbench.features.why.samples import (
+    KERNEL,
+    WAKEUP_COST_S,
+    Cost,
+    Frame,
+    Samples,
+    Stack,
+    Thread,
+)
 
 _MUCH_OF_WORK = 0.4
 """A line of work ends in the innermost function that has this share of it."""
@@ -26,19 +32,6 @@ _LEAST_FREE = 0.1
 """The least share of time without waiting for a CPU that is assumed."""
 _ENDS = 2
 """Functions at either end of a stack that identify a place."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The cost of a line in one revision."""
-
-    wakeups_per_s: float = 0.0
-    cpu_share: float = 0.0
-
-    @property
-    def price(self) -> float:
-        """CPU seconds per second."""
-        return max(self.cpu_share, self.wakeups_per_s * WAKEUP_COST_S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,33 +62,28 @@ class Line:
         return abs(prices[0] - prices[-1]), max(prices)
 
 
-def lines(whys: Sequence[Why]) -> list[Line]:
+def lines(revisions: Sequence[Samples]) -> list[Line]:
     """The lines of one or two revisions, those of the most changed thread first."""
-    by_name = [{(it.process, it.name): it for it in why.threads} for why in whys]
+    by_name = [{(it.process, it.name): it for it in samples.threads} for samples in revisions]
     names = dict.fromkeys(name for threads in reversed(by_name) for name in threads)
     pairs = [[threads.get(name, _missing(*name)) for threads in by_name] for name in names]
-    pairs.sort(key=lambda pair: (_change(pair), max(_whole(it).price for it in pair)), reverse=True)
+    pairs.sort(key=lambda pair: (_change(pair), max(it.cost.price for it in pair)), reverse=True)
     return [
         line
         for pair in pairs
-        for line in sorted(_lines_of(pair), key=attrgetter("size"), reverse=True)
+        for line in sorted(_lines_of(pair), key=lambda line: line.size, reverse=True)
     ]
 
 
-def total(costs: Iterable[Cost]) -> Cost:
-    costs = list(costs)
-    return Cost(sum(it.wakeups_per_s for it in costs), sum(it.cpu_share for it in costs))
-
-
 def places(thread: Thread) -> list[Place]:
-    """The places of a thread; each has its share of the counted costs by the number of looks."""
-    whole, result = _whole(thread), []
+    """The places of a thread; each has its share of the counted costs by the number of samples."""
+    whole, result = thread.cost, []
     for waits, stacks in ((True, thread.asleep or (Stack((), 1),)), (False, thread.at_work)):
-        cpu = 0.0 if waits and thread.at_work else whole.cpu_share
-        looks = sum(stack.looks for stack in stacks)
+        cores = 0.0 if waits and thread.at_work else whole.cores
+        samples = sum(stack.samples for stack in stacks)
         for stack in stacks:
-            share = stack.looks / looks
-            cost = Cost(whole.wakeups_per_s * waits * share, cpu * share)
+            share = stack.samples / samples
+            cost = Cost(wakeups_per_s=whole.wakeups_per_s * waits * share, cores=cores * share)
             if cost.price:
                 result.append(Place(waits=waits, stack=stack.frames, cost=cost))
     return result
@@ -106,31 +94,29 @@ def _missing(process: str, name: str) -> Thread:
     return Thread(process=process, name=name, wakeups_per_s=(), cpu_share=())
 
 
-def _whole(thread: Thread) -> Cost:
-    return Cost(fmean(thread.wakeups_per_s or [0.0]), fmean(thread.cpu_share or [0.0]))
-
-
 def _change(threads: Sequence[Thread]) -> float:
+    """The cost by which a thread certainly differs between revisions; of one alone, all of it."""
     before, after = threads[0], threads[-1]
     if len(threads) == 1 or _missing(after.process, after.name) in threads:
-        return max(_whole(thread).price for thread in threads)
-    certain = [0.0]
-    for unit, price in (
-        (attrgetter("wakeups_per_s"), WAKEUP_COST_S),
-        (attrgetter("cpu_share"), 1.0),
-    ):
-        low, high = _range(unit(before), before.delayed)
-        other_low, other_high = _range(unit(after), after.delayed)
-        certain += [(low - other_high) * price, (other_low - high) * price]
-    return max(certain)
+        return max(thread.cost.price for thread in threads)
+    wakeups = _gap(*((it.wakeups_per_s, it.delayed) for it in (before, after)))
+    return max(
+        wakeups * WAKEUP_COST_S, _gap(*((it.cpu_share, it.delayed) for it in (before, after)))
+    )
 
 
-def _range(parts: Sequence[float], delayed: float) -> tuple[float, float]:
-    """The range of a thread's figure, by its variation and delays."""
-    # A thread that sleeps for a fixed time after each piece of work wakes less often if delayed.
-    held_up = 1 / max(1 - delayed, _LEAST_FREE)
-    low, high = min(parts, default=0.0), max(parts, default=0.0)
-    return low * (1 - _VARIES), high * held_up / (1 - _VARIES)
+def _gap(*figures: tuple[Sequence[float], float]) -> float:
+    """The gap between the ranges of two figures, each by its variation and its delays."""
+    (low, high), (other_low, other_high) = (
+        # A thread that sleeps for a fixed time after each piece of work wakes less often if
+        # delayed.
+        (
+            min(parts, default=0.0) * (1 - _VARIES),
+            max(parts, default=0.0) / max(1 - delayed, _LEAST_FREE) / (1 - _VARIES),
+        )
+        for parts, delayed in figures
+    )
+    return max(0.0, low - other_high, other_low - high)
 
 
 def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
@@ -143,30 +129,30 @@ def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
             same = waiting.setdefault(_ends(place.stack), [[] for _ in threads])
             same[index].append(place)
     for same in waiting.values():
-        costs = [total(place.cost for place in group) for group in same]
+        costs = [Cost.total(place.cost for place in group) for group in same]
         if any(working):
             # If only one revision was seen at work, the CPU of both is attributed there.
-            costs = [Cost(cost.wakeups_per_s) for cost in costs]
+            costs = [Cost(wakeups_per_s=cost.wakeups_per_s) for cost in costs]
         if any(cost.price for cost in costs):
             *_, last = chain(*same)
             yield line(waits=True, frames=last.stack, costs=tuple(costs))
     if any(working):
-        most = max(working, key=lambda group: total(place.cost for place in group).cpu_share)
-        costs = [Cost(0.0, _whole(thread).cpu_share) for thread in threads]
+        most = max(working, key=lambda group: Cost.total(place.cost for place in group).cores)
+        costs = [Cost(cores=thread.cost.cores) for thread in threads]
         yield line(waits=False, frames=_innermost(most), costs=tuple(costs))
 
 
 def _innermost(working: Sequence[Place]) -> tuple[Frame, ...]:
     """The functions down to the innermost one with much of the work."""
-    cpu: defaultdict[_Names, float] = defaultdict(float)
+    cores: defaultdict[_Names, float] = defaultdict(float)
     frames: dict[_Names, tuple[Frame, ...]] = {}
     for place in working:
         functions = tuple(frame for frame in place.stack if frame.kind != KERNEL)
         for depth in range(len(functions) + 1):
             names = _names(functions[:depth])
-            cpu[names] += place.cost.cpu_share
+            cores[names] += place.cost.cores
             frames[names] = functions[:depth]
-    return max((frames[key] for key in cpu if cpu[key] >= cpu[()] * _MUCH_OF_WORK), key=len)
+    return max((frames[key] for key in cores if cores[key] >= cores[()] * _MUCH_OF_WORK), key=len)
 
 
 _Names = tuple[tuple[str, str], ...]

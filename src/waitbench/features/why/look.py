@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,16 +11,14 @@ import typer
 from msgspec import to_builtins
 
 from waitbench.commands import options
-from waitbench.features.why import observe, recording, view
-from waitbench.features.why.observe import Cost, total
+from waitbench.features.why import observe, view
+from waitbench.features.why.observe import Observed, sum_of
+from waitbench.features.why.sampler import sample_running
 from waitbench.model.errors import UsageError, masked
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import (
-    format_count,
-    format_quantity,
-)
+from waitbench.reporting.formats import format_count, format_quantity
 from waitbench.reporting.idle import column
 from waitbench.system import tasks
 from waitbench.system.installation import called
@@ -31,7 +29,6 @@ Examples:
   ./waitbench look 4711
   ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
 """
-_PLACES = "who wakes up, and from where"
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
 """Rows; one more has the rest."""
 _WIDTH = 38
@@ -66,12 +63,12 @@ def look(
 ) -> None:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
     lasted_s, cost, notes = observe.observe(observe.find(target), seconds)
-    samples = [recording.look(partial(_still_there, target), lasted_s)] if why else []
+    samples = [sample_running(partial(_still_there, target), lasted_s)] if why else []
     if as_json:
         data = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(samples)}
         print(json.dumps(data, indent=2))
         return
-    places = [replace(table, title=_PLACES) for table in view.tables("", samples)]
+    places = view.tables("who wakes up, and from where", samples)
     console = make_console()
     print_tables([_table(lasted_s, cost, notes), *places], console)
     pid = int(target) if target.isdecimal() else min(process.id for process in cost.parts)
@@ -103,7 +100,7 @@ def _worker_file(pid: int) -> str:
     return masked("".join(f"{line}\n" for line in lines))
 
 
-def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:
+def _table(seconds: float, cost: Observed, notes: Sequence[str]) -> Table:
     rows = [("in all", cost), *_rows(cost)]
     costs = [row for _, row in rows]
     count = format_count(len(cost.parts), "process", "processes")
@@ -120,7 +117,7 @@ def _table(seconds: float, cost: Cost, notes: Sequence[str]) -> Table:
     )
 
 
-def _rows(cost: Cost) -> Iterator[tuple[str, Cost]]:
+def _rows(cost: Observed) -> Iterator[tuple[str, Observed]]:
     for process in _shown(cost, _MOST_PROCESSES, "processes"):
         # An argument may be a program of many lines.
         yield shorten(" ".join(f"{process.id or ''} {process.name}".split()), _WIDTH), process
@@ -129,9 +126,9 @@ def _rows(cost: Cost) -> Iterator[tuple[str, Cost]]:
                 yield f"  {' '.join(thread.name.split())}", thread
 
 
-def _shown(cost: Cost, most: int, plural: str) -> Iterator[Cost]:
+def _shown(cost: Observed, most: int, plural: str) -> Iterator[Observed]:
     """The busiest parts, then the others together."""
     most += len(cost.parts) == most + 1
     yield from cost.parts[:most]
     if rest := cost.parts[most:]:
-        yield replace(total(rest), name=f"{len(rest)} other {plural}")
+        yield sum_of(rest, f"{len(rest)} other {plural}")

@@ -15,8 +15,9 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from waitbench.features.why.samples import WAKEUP_COST_S
+from waitbench.features.why.samples import Cost
 from waitbench.model.errors import UsageError
 from waitbench.system import files, tasks, trees
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
@@ -30,38 +31,35 @@ _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class Observed(Cost):
     """Cost of a thread, of a process with the children it started meanwhile, or of all."""
 
-    id: int
+    id: int = 0
     name: str
     """A process's command line."""
-    cores: float
-    wakeups_per_s: float
     syscalls_per_s: float | None = None
     """Including children that the thread started; ``None`` where not counted."""
     memory_bytes: int | None = None
     """PSS; ``None`` for threads and ended processes, and where it may not be read."""
-    parts: Sequence["Cost"] = ()
+    parts: Sequence["Observed"] = ()
     """Processes or threads, the busiest first."""
 
 
-def total(parts: Collection[Cost]) -> Cost:
+def sum_of(parts: Collection[Observed], name: str = "in all") -> Observed:
     calls = [part.syscalls_per_s for part in parts if part.syscalls_per_s is not None]
     memory = [part.memory_bytes for part in parts if part.memory_bytes is not None]
-    return Cost(
-        id=0,
-        name="in all",
-        cores=sum(part.cores for part in parts),
+    return Observed(
+        name=name,
         wakeups_per_s=sum(part.wakeups_per_s for part in parts),
+        cores=sum(part.cores for part in parts),
         syscalls_per_s=sum(calls) if calls else None,
         memory_bytes=sum(memory) if len(memory) == len(parts) else None,
         parts=_busiest_first(parts),
     )
 
 
-def _busiest_first(costs: Collection[Cost]) -> list[Cost]:
-    return sorted(costs, key=lambda cost: -max(cost.cores, cost.wakeups_per_s * WAKEUP_COST_S))
+def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
+    return sorted(costs, key=lambda cost: -cost.price)
 
 
 def find(target: str) -> set[int]:
@@ -95,33 +93,33 @@ def find(target: str) -> set[int]:
     return pids
 
 
-def observe(pids: set[int], seconds: float) -> tuple[float, Cost, Sequence[str]]:
+def observe(pids: set[int], seconds: float) -> tuple[float, Observed, Sequence[str]]:
     """Observes processes for a time or until all have ended: seconds, total cost, notes."""
     with ExitStack() as stack:
         counters, notes = _count(pids, stack)
         running = trees.identities(pids)
         # Children in another cgroup are not ours.
         others = pids.union(trees.below(*pids))
-        before = _Reading(pids, counters)
         names = {pid: _name(pid) for pid in pids}
+        before = _read(pids, counters)
         _outlast(pids, seconds)
-        after = _Reading((), counters)
         alive = {pid for pid, _ in running & trees.identities(pids)}
         begun = {*trees.below(*pids, without=others)}
-        after.add(alive | begun)
-        costs, living = [], []
-        for pid in pids:
-            children = begun and begun.intersection(trees.below(pid, without=others))
-            tree = children | ({pid} & alive)
-            costs.append(_cost(pid, names[pid], tree, before, after))
-            living += costs[-1:] if tree else []
+        after = _read(alive | begun, counters)
+        trees_of = {
+            pid: (begun and begun.intersection(trees.below(pid, without=others))) | ({pid} & alive)
+            for pid in pids
+        }
+        costs = {pid: _cost(pid, names[pid], trees_of[pid], before, after) for pid in pids}
+    living = [costs[pid] for pid in pids if trees_of[pid]]
     if len(alive) < len(pids):
         until = ", counted until then" if counters else ""
         notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
     if any(cost.memory_bytes is None for cost in living):
         notes.append("The memory of some of these may not be read.")
-    memory = total(living).memory_bytes if living else None
-    return after.time_s - before.time_s, replace(total(costs), memory_bytes=memory), notes
+    memory = sum_of(living).memory_bytes if living else None
+    total = replace(sum_of(costs.values()), memory_bytes=memory)
+    return after.time_s - before.time_s, total, notes
 
 
 def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
@@ -149,22 +147,23 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
     return counters, notes
 
 
-class _Reading:
-    def __init__(self, pids: Collection[int], counters: _Counters) -> None:
-        self.time_s = time.monotonic()
-        self.counted = {
-            key: Counter({**whole.reading(), **alone.reading()})
-            for key, (whole, alone) in counters.items()
-        }
-        self.cpu_s: dict[int, float] = {}
-        self.used: dict[Thread, tasks.Used] = {}
-        self.add(pids)
+class _Reading(NamedTuple):
+    time_s: float
+    counted: dict[Thread, Counter[str]]
+    cpu_s: dict[int, float]
+    used: dict[Thread, tasks.Used]
 
-    def add(self, pids: Collection[int]) -> None:
-        for pid in pids:
-            with suppress(OSError):
-                self.cpu_s[pid] = trees.clock_s(pid)
-        self.used |= trees.threads(pids)
+
+def _read(pids: Collection[int], counters: _Counters) -> _Reading:
+    now_s, cpu_s = time.monotonic(), {}
+    counted = {
+        key: Counter({**whole.reading(), **alone.reading()})
+        for key, (whole, alone) in counters.items()
+    }
+    for pid in pids:
+        with suppress(OSError):
+            cpu_s[pid] = trees.clock_s(pid)
+    return _Reading(now_s, counted, cpu_s, trees.threads(pids))
 
 
 def _outlast(pids: Collection[int], seconds: float) -> None:
@@ -181,7 +180,7 @@ def _name(pid: int) -> str:
     return shlex.join(words) if any(words) else tasks.name(pid, pid)
 
 
-def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading) -> Cost:
+def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading) -> Observed:
     """The cost of a process with its new children; ``tree`` are those of them that still run."""
     seconds = after.time_s - before.time_s
     counted = {
@@ -203,26 +202,27 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
     lag_ns = sum(
         max(0, used[key].cpu_ns - counts["alone"]) for key, counts in counted.items() if key in used
     )
-    threads = [
-        Cost(
-            id=key[1],
-            name="main thread" if key == (pid, pid) else tasks.name(*key),
-            cores=thread.cpu_ns / 1e9 / seconds,
-            wakeups_per_s=thread.wakeups / seconds,
-            syscalls_per_s=counted[key]["calls"] / seconds
-            if has_calls and key in counted
-            else None,
-        )
-        for key, thread in used.items()
-        if key[0] == pid
-    ]
     memory = trees.memory(tree)
-    return Cost(
+    return Observed(
         id=pid,
         name=name,
         cores=max(cpu_s, (sums["cpu"] + lag_ns) / 1e9) / seconds,
         wakeups_per_s=wakeups / seconds,
         syscalls_per_s=sums["calls"] / seconds if has_calls else None,
         memory_bytes=None if memory is None else memory.proportional,
-        parts=_busiest_first(threads),
+        parts=_busiest_first(
+            [
+                Observed(
+                    id=key[1],
+                    name="main thread" if key == (pid, pid) else tasks.name(*key),
+                    cores=thread.cpu_ns / 1e9 / seconds,
+                    wakeups_per_s=thread.wakeups / seconds,
+                    syscalls_per_s=counted[key]["calls"] / seconds
+                    if has_calls and key in counted
+                    else None,
+                )
+                for key, thread in used.items()
+                if key[0] == pid
+            ]
+        ),
     )

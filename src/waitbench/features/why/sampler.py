@@ -1,4 +1,11 @@
-"""Samples threads: counts what each does, and reads stacks in turns with that."""
+"""Samples threads: which wake up or use CPU, and in which functions.
+
+Counting and sampling alternate, so that a run that ends early has both. Sleeps and CPU time of each
+thread are read from ``/proc``, which wakes no thread. Stacks are weighted by wake-ups, not by time:
+a thread is watched until it goes to sleep, then its process is stopped and its stack read, so that
+each sleep is as likely to be seen as any other, however short. Threads at work are sampled at
+random moments. The effects of stops are in no count.
+"""
 
 import os
 import random
@@ -6,20 +13,21 @@ import re
 import signal
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
 
 from waitbench.features.why import stacks
-from waitbench.features.why.samples import KERNEL, Frame
+from waitbench.features.why.samples import KERNEL, Frame, Samples, Stack, Thread
 from waitbench.features.why.stacks import NotSeen
 from waitbench.system import tasks, trees
-from waitbench.system.tasks import Thread
 
-PARTS = 4
+SAMPLED_S = 40.0
+"""The most, in all parts together; so is the counted time."""
+_PARTS = 4
 """Threads are counted in so many parts, which show how much a thread varies."""
 _SLICE_S = 0.25
 """A process that lives for less may be missed."""
@@ -37,18 +45,26 @@ _RESTARTED_SLEEP = "restart_syscall"
 
 
 @dataclass
-class ThreadSamples:
-    """A thread's counts, and its stacks."""
+class _Thread:
+    """A thread's counts and stacks."""
 
     process: str
     name: str
     """Empty if neither its program nor the kernel has one."""
-    wakeups: list[int] = field(default_factory=lambda: [0] * PARTS)
-    cpu_ns: list[int] = field(default_factory=lambda: [0] * PARTS)
+    wakeups: list[int] = field(default_factory=lambda: [0] * _PARTS)
+    cpu_ns: list[int] = field(default_factory=lambda: [0] * _PARTS)
     delayed_ns: int = 0
     asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     sleeps_in: set[int] = field(default_factory=set)
+
+    @property
+    def shown_name(self) -> str:
+        if self.name:
+            return _without_numbers(self.name)
+        functions = (frames[0] for frames in (*self.asleep, *self.at_work))
+        names = (f"{first.name}()" for first in functions if first.kind != KERNEL)
+        return next(names, "unnamed thread")
 
 
 @contextmanager
@@ -79,7 +95,7 @@ class StackSampler:
         still: Callable[[int], AbstractContextManager[bool]] = stopped,
     ) -> None:
         """``over`` is set when the run is; ``role`` names, ``still`` stops a process."""
-        self.threads: dict[Thread, ThreadSamples] = {}
+        self.threads: dict[tasks.Thread, _Thread] = {}
         self.parts_s: list[float] = []
         self.unread: dict[int, str] = {}
         """Why the stacks of a process could not be read at the last try."""
@@ -87,13 +103,48 @@ class StackSampler:
         self._find, self._role_by, self._still = find, role, still
         self._roles: dict[int, str] = {}
 
-    def alternate(self, counted_s: float, sampled_s: float, settles_s: float = 0.0) -> None:
+    def alternate(self, counted_s: float, settles_s: float = 0.0) -> None:
         """Counts and samples in turns, part by part; waits before each."""
-        for _ in range(PARTS):
+        for _ in range(_PARTS):
             if self.over.wait(settles_s):
                 return
-            self.count(counted_s / PARTS)
-            self.sample(sampled_s / PARTS)
+            self.count(counted_s / _PARTS)
+            self.sample(SAMPLED_S / _PARTS)
+
+    def samples(self, label: str) -> Samples:
+        """Summarises counts and stacks; threads of one name in one process are added."""
+        alike: defaultdict[tuple[str, str], list[_Thread]] = defaultdict(list)
+        for thread in self.threads.values():
+            if any(thread.wakeups) or any(thread.cpu_ns):
+                alike[thread.process, thread.shown_name].append(thread)
+        processes: defaultdict[str, list[str]] = defaultdict(list)
+        for pid, reason in self.unread.items():
+            processes[reason].append(self._roles[pid])
+        return Samples(
+            label=label,
+            counted_s=sum(self.parts_s),
+            threads=tuple(self._together(*key, threads) for key, threads in alike.items()),
+            remarks=tuple(f"{', '.join(names)}: {why}." for why, names in processes.items()),
+        )
+
+    def _together(self, process: str, name: str, threads: Sequence[_Thread]) -> Thread:
+        def by_part(amounts: Iterator[Sequence[int]], unit: float) -> tuple[float, ...]:
+            sums = map(sum, zip(*amounts, strict=True))
+            parts = zip(sums, self.parts_s, strict=False)
+            return tuple(amount / unit / part_s for amount, part_s in parts)
+
+        delayed_s = max(thread.delayed_ns for thread in threads) / 1e9
+        asleep = sum((thread.asleep for thread in threads), Counter[tuple[Frame, ...]]())
+        at_work = sum((thread.at_work for thread in threads), Counter[tuple[Frame, ...]]())
+        return Thread(
+            process=process,
+            name=name,
+            wakeups_per_s=by_part((thread.wakeups for thread in threads), 1),
+            cpu_share=by_part((thread.cpu_ns for thread in threads), 1e9),
+            delayed=min(delayed_s / sum(self.parts_s), 1.0),
+            asleep=tuple(Stack(*stack) for stack in asleep.most_common()),
+            at_work=tuple(Stack(*stack) for stack in at_work.most_common()),
+        )
 
     def count(self, seconds: float) -> None:
         """Counts one more part, for ``seconds`` or until the run is over."""
@@ -116,18 +167,18 @@ class StackSampler:
         if lasted_s:
             self.parts_s.append(lasted_s)
 
-    def _named(self, key: Thread) -> ThreadSamples:
+    def _named(self, key: tasks.Thread) -> _Thread:
         pid, tid = key
         name = tasks.name(pid, tid)
         # A thread without a name of its own has that of its process.
         if name == tasks.name(pid, pid):
             name = "main thread" if tid == pid else ""
-        return ThreadSamples(self._role(pid), name)
+        return _Thread(self._role(pid), name)
 
     def _role(self, pid: int) -> str:
         """Such as ``worker``, ``worker 1`` or ``child celery``."""
         if pid not in self._roles:
-            child = f"child {without_numbers(tasks.name(pid, pid))}".rstrip()
+            child = f"child {_without_numbers(tasks.name(pid, pid))}".rstrip()
             is_first = "worker" not in self._roles.values()
             role = self._role_by(tasks.arguments(pid)) or ("worker" if is_first else child)
             taken = sum(name.partition(" #")[0] == role for name in self._roles.values())
@@ -152,7 +203,7 @@ class StackSampler:
                 if seen:
                     break
 
-    def _attempt(self, key: Thread, works: bool, end: float) -> bool:
+    def _attempt(self, key: tasks.Thread, works: bool, end: float) -> bool:
         """Tries one sample; returns whether it succeeded, or another try is not worth it."""
         self.over.wait(random.random() * 0.02)
         before = tasks.switches(*key)
@@ -172,7 +223,7 @@ class StackSampler:
         # hardly another place to sleep.
         return works or before is None or self._read_stack(key, before)
 
-    def _calls(self, key: Thread, end: float) -> Iterator[int | None]:
+    def _calls(self, key: tasks.Thread, end: float) -> Iterator[int | None]:
         """Yields the system call that a thread is in, at random moments."""
         while not self.over.is_set() and time.monotonic() < end:
             time.sleep(_NAP_S * (0.5 + random.random()))
@@ -181,7 +232,7 @@ class StackSampler:
                 self.threads[key].sleeps_in.add(call)
             yield call
 
-    def _read_stack(self, key: Thread, asleep_since: int | None = None) -> bool:
+    def _read_stack(self, key: tasks.Thread, asleep_since: int | None = None) -> bool:
         """Reads a thread's stack if it is at work, or in its ``asleep_since``-th sleep."""
         pid, tid = key
         thread, works = self.threads[key], asleep_since is None
@@ -215,6 +266,17 @@ class StackSampler:
         return stacks_by_thread.get(tid, ())
 
 
+def sample_running(find: Callable[[], Sequence[int]], seconds: float) -> Samples:
+    """Counts and samples processes that run already, for ``seconds``.
+
+    No signal stops them: their parents would notice. A stack is read such that the process goes on
+    at once if this one dies.
+    """
+    sampler = StackSampler(find, lambda _: None, threading.Event(), lambda _: nullcontext(True))
+    sampler.alternate(seconds)
+    return sampler.samples("now")
+
+
 def _call_name(call: int) -> str:
     try:
         return str(_SYSTEM_CALLS.get_name(call))
@@ -222,10 +284,10 @@ def _call_name(call: int) -> str:
         return f"call {call}"
 
 
-def without_numbers(name: str) -> str:
+def _without_numbers(name: str) -> str:
     """Removes numbers from the name of a program or thread, so that its like have one name."""
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 
-def _most_first(amounts: Mapping[Thread, int], least: float) -> list[Thread]:
+def _most_first(amounts: Mapping[tasks.Thread, int], least: float) -> list[tasks.Thread]:
     return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])

@@ -1,12 +1,43 @@
-"""Stacks and wake-ups of threads, sampled in an extra, unmeasured run."""
+"""Threads of a run: how often each wakes up, its CPU, and the stacks in which it was seen.
+
+A file has a line for each revision.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
 from waitbench.model.metrics import Count, Finite
+from waitbench.store.formats import reading
+from waitbench.system import files
 
 PYTHON, NATIVE, KERNEL = "python", "native", "kernel"
+SUFFIX = ".why.jsonl"
 WAKEUP_COST_S = 5e-5
-"""The weight of a wake-up relative to CPU time in the order of threads and processes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """The cost of a place, a thread or a process."""
+
+    wakeups_per_s: float = 0.0
+    cores: float = 0.0
+
+    @property
+    def price(self) -> float:
+        """CPU seconds per second, by which costs are ordered."""
+        return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
+
+    @staticmethod
+    def total(costs: Iterable["Cost"]) -> "Cost":
+        costs = list(costs)
+        return Cost(
+            wakeups_per_s=sum(cost.wakeups_per_s for cost in costs),
+            cores=sum(cost.cores for cost in costs),
+        )
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -19,11 +50,11 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     line: Count = 0
 
 
-class Stack(msgspec.Struct, frozen=True):
-    """A place where a thread was seen."""
+class Stack(msgspec.Struct, frozen=True, rename={"samples": "looks"}):
+    """A place where a thread was seen: functions, the outermost first, and a system call."""
 
     frames: tuple[Frame, ...]
-    looks: Count
+    samples: Count
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,15 +64,22 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
     """The role of the process, such as ``worker 0`` or ``child celery``."""
     name: str
     wakeups_per_s: tuple[Finite, ...]
-    """Both for equal parts of the counted time; CPU as a share of one CPU."""
+    """For equal parts of the counted time, as the CPU is."""
     cpu_share: tuple[Finite, ...]
+    """In cores."""
     delayed: Finite = 0.0
     """The share of the time spent waiting for a CPU."""
     asleep: tuple[Stack, ...] = ()
     at_work: tuple[Stack, ...] = ()
 
+    @property
+    def cost(self) -> Cost:
+        return Cost(
+            wakeups_per_s=fmean(self.wakeups_per_s or [0.0]), cores=fmean(self.cpu_share or [0.0])
+        )
 
-class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"}):
+
+class Samples(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"}):
     """The threads of one revision."""
 
     label: str
@@ -49,3 +87,17 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"
     """The time for which wake-ups and CPU were counted, undisturbed."""
     threads: tuple[Thread, ...]
     remarks: tuple[str, ...] = ()
+
+
+def write(folder: Path, scenario: str, samples: Sequence[Samples]) -> None:
+    text = msgspec.json.Encoder().encode_lines(samples).decode()
+    files.write_text(folder / f"{scenario}{SUFFIX}", text)
+
+
+def read(folder: Path, scenario: str) -> list[Samples]:
+    """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
+    path = folder / f"{scenario}{SUFFIX}"
+    if not files.is_there(path):
+        return []
+    with reading(path):
+        return msgspec.json.Decoder(Samples).decode_lines(files.read(path))

@@ -1,13 +1,13 @@
-"""Stacks of a process, of Python and compiled functions, merged by pystack."""
+"""Stacks of a process: functions of Python and compiled ones, as pystack reads them."""
 
+import ctypes
 import logging
 import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from waitbench.features.why import native_stacks
 from waitbench.features.why.samples import PYTHON, Frame
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
 
 def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
     try:
-        threads = native_stacks.read(pid)
+        threads = _calls_of_program(pid)
     except (OSError, AttributeError) as error:  # pystack may be linked differently
         raise NotSeen(f"its functions cannot be read ({error})") from error
     return {
@@ -79,7 +79,7 @@ _RUNTIME = re.compile(
 """Libraries whose functions add nothing to the system call and the Python frames."""
 
 
-def _of_compiled(frame: "NativeFrame | native_stacks.Call") -> Iterator[Frame]:
+def _of_compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
     if _RUNTIME.search(frame.library):
         return
     if frame.symbol.startswith("?"):  # the library has no symbols
@@ -94,10 +94,12 @@ _BEGINS = {
     "threading.py": ("_bootstrap", "_bootstrap_inner", "run"),
 }  # fmt: skip
 """Start-up functions by file of the standard library; ``None`` for all of a file."""
-_RUST = re.compile(
-    r"^(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
-    r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|^(__)?rust_|^_?Py[A-Z_]|FnOnce|^_start$"
+_PLUMBING = re.compile(
+    r"(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
+    r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|(__)?rust_"
+    r"|_R\w*_(3std|4core|5alloc)|_?Py[A-Z_]|FnOnce|_start$"
 )
+"""Names of functions, most of them of Rust; those with ``_R`` are still mangled."""
 
 
 def _telling(frames: Iterator[Frame]) -> tuple[Frame, ...]:
@@ -110,12 +112,9 @@ def _is_plumbing(frame: Frame) -> bool:
     if frame.kind == PYTHON:
         names = _BEGINS.get(frame.file.rpartition("/")[2], ())
         return names is None or frame.name in names
-    return bool(_RUST.match(frame.name))
+    return bool(_PLUMBING.match(frame.name))
 
 
-_MANGLED = re.compile(r"_(ZN|R)(?=.*\d)(.*?)(?:\.llvm\.\d+)?")
-_TOKEN = re.compile(r"(C)?[sB][0-9A-Za-z]*?_|(\d+)")
-"""In a mangled name: a back reference, to a crate if it begins with ``C``, or a length."""
 _ESCAPED = re.compile(r"\$(?:u([0-9a-f]{2})|([A-Z]{1,2}))\$")
 _ESCAPES = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ",", "LP": "(", "RP": ")"}
 _ADDED = re.compile(
@@ -128,9 +127,7 @@ _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 
 
 def _readable(name: str) -> str:
-    """Demangles a function's name and removes compiler suffixes and type arguments."""
-    if mangled := _MANGLED.fullmatch(name):  # by Rust; pystack demangles only C++
-        name = "::".join(_names(*mangled.groups()))
+    """Removes escapes, suffixes and type arguments that compilers add to a function's name."""
     if "$" in name:
         name = _ESCAPED.sub(lambda hit: _ESCAPES.get(hit[2]) or chr(int(hit[1] or "20", 16)), name)
         name = re.sub(r"(^|::)_(?=[<{])", r"\1", name.replace("..", "::"))
@@ -141,19 +138,97 @@ def _readable(name: str) -> str:
     return short.replace("::::", "::").strip(": ") or name
 
 
-def _names(form: str, mangled: str) -> Iterator[str]:
-    """Yields the identifiers of a mangled name, except the instantiating crate at its end."""
-    end, is_crate = 0, False
-    while token := _TOKEN.search(mangled, end):
-        end = token.end()
-        if token[2]:
-            # In the v0 form, a _ separates the length from a leading digit or _.
-            begin = end + (form == "R" and mangled.startswith("_", end))
-            end = begin + int(token[2])
-            if not is_crate or end < len(mangled):
-                yield mangled[begin:end]
-        is_crate = bool(token[1])
-
-
 def _short(path: str) -> str:
     return "/".join(Path(path).parts[-2:]) if not path.startswith("<") else path
+
+
+_POINTER, _INT, _BOOL, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.c_char_p
+_ADDRESS = ctypes.c_uint64
+_Each = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER)
+"""A callback for each thread or frame; a return value other than 0 ends the iteration."""
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "dwfl_begin": (_POINTER, _POINTER),
+    "dwfl_end": (None, _POINTER),
+    "dwfl_errmsg": (_TEXT, _INT),
+    "dwfl_linux_proc_report": (_INT, _POINTER, _INT),
+    "dwfl_report_end": (_INT, _POINTER, _POINTER, _POINTER),
+    "dwfl_linux_proc_attach": (_INT, _POINTER, _INT, _BOOL),
+    "dwfl_getthreads": (_INT, _POINTER, _Each, _POINTER),
+    "dwfl_thread_tid": (_INT, _POINTER),
+    "dwfl_thread_getframes": (_INT, _POINTER, _Each, _POINTER),
+    "dwfl_frame_pc": (_BOOL, _POINTER, ctypes.POINTER(_ADDRESS), ctypes.POINTER(_BOOL)),
+    "dwfl_addrmodule": (_POINTER, _POINTER, _ADDRESS),
+    "dwfl_module_info": (_TEXT, *[_POINTER] * 8),
+    "dwfl_module_addrname": (_TEXT, _POINTER, _ADDRESS),
+    "__cxa_demangle": (_POINTER, _TEXT, *[_POINTER] * 3),
+    "free": (None, _POINTER),
+}
+"""Types of the result and of the arguments."""
+
+
+class _Call(NamedTuple):
+    """A frame like pystack's: unknown values begin with ``?``."""
+
+    symbol: str
+    library: str
+    path: str = "?"
+    linenumber: int = 0
+
+
+def _calls_of_program(pid: int) -> dict[int, list[_Call]]:
+    """The frames of each thread, the innermost first, as elfutils reads them (libdwfl.h).
+
+    pystack brings a copy. Raises ``OSError``.
+    """
+    from pystack import _pystack
+
+    library = ctypes.CDLL(_pystack.__file__)
+    dw: dict[str, Any] = {}
+    for name, kinds in _FUNCTIONS.items():
+        dw[name] = ctypes.CFUNCTYPE(*kinds)((name, library))
+    finders = (library.dwfl_linux_proc_find_elf, library.dwfl_standard_find_debuginfo)
+    # struct Dwfl_Callbacks: these, section_address, debuginfo_path.
+    callbacks = (_POINTER * 4)(*(ctypes.cast(finder, _POINTER).value for finder in finders))
+    session = dw["dwfl_begin"](ctypes.cast(callbacks, _POINTER))
+    threads: dict[int, list[_Call]] = {}
+
+    def add_thread(thread: int, _argument: object) -> int:
+        calls = threads[dw["dwfl_thread_tid"](thread)] = []
+
+        def add_frame(state: int, _argument: object) -> int:
+            address, is_exact = _ADDRESS(), _BOOL()
+            if not dw["dwfl_frame_pc"](state, address, is_exact):
+                return 1
+            # The return address of a function's last call is after the function.
+            call_address = address.value - (not is_exact.value)
+            if module := dw["dwfl_addrmodule"](session, call_address):
+                calls.append(_call(dw, module, call_address))
+            return 0
+
+        dw["dwfl_thread_getframes"](thread, _Each(add_frame), None)
+        return 0
+
+    try:
+        if (
+            dw["dwfl_linux_proc_report"](session, pid)
+            or dw["dwfl_report_end"](session, None, None)
+            or dw["dwfl_linux_proc_attach"](session, pid, False)
+            or dw["dwfl_getthreads"](session, _Each(add_thread), None)
+            or not any(threads.values())
+        ):
+            raise OSError(_text(dw["dwfl_errmsg"](-1)))
+    finally:
+        dw["dwfl_end"](session)
+    return threads
+
+
+def _call(dw: dict[str, Any], module: int, address: int) -> _Call:
+    symbol = dw["dwfl_module_addrname"](module, address)
+    if readable := dw["__cxa_demangle"](symbol, None, None, None):
+        symbol = ctypes.string_at(readable)
+        dw["free"](readable)
+    return _Call(_text(symbol), _text(dw["dwfl_module_info"](module, *[None] * 7)))
+
+
+def _text(text: bytes | None) -> str:
+    return (text or b"?").decode("utf-8", "replace")

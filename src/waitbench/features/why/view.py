@@ -1,16 +1,17 @@
-"""Places where revisions wait and work -> a table of wake-ups and CPU, and a flame graph."""
+"""Places where revisions wait and work -> a table of wake-ups and CPU, and flame graphs."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 
-from waitbench.features.why.lines import Cost, Line, lines, places, total
-from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Why
+from waitbench.features.why.lines import Line, lines, places
+from waitbench.features.why.samples import KERNEL, PYTHON, Cost, Frame, Samples
 from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING, format_digits
+from waitbench.system.streams import printable
 
 _MOST_ROWS = 10
-_LEAST_WAKEUPS, _LEAST_CPU = 0.05, 0.0005
+_LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
 """Per second, and as a share of a CPU: a line with less in each revision has no row."""
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
@@ -19,36 +20,38 @@ _NARROWEST = 0.0005
 """A function narrower than this share of its flame graph is left out."""
 _ALIKE = 0.1
 """A function whose share in the two revisions differs by less than this is the same."""
+_Path = tuple[str, ...]
+"""Process, thread, and functions, the outermost first."""
 
 
-def tables(scenario: str, several: Sequence[Why]) -> list[Table]:
+def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
     """A table for each candidate beside the baseline, which comes first; or for it alone."""
-    return [_table(scenario, shown) for shown in _pairs(several)]
+    return [_table(title, shown) for shown in _pairs(revisions)]
 
 
-def _table(scenario: str, shown: Sequence[Why]) -> Table:
+def _table(title: str, shown: Sequence[Samples]) -> Table:
     worth = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
-    rows = [(who(line), where(line), line.costs) for line in worth[:_MOST_ROWS]]
+    rows = [(_who(line), _where(line), line.costs) for line in worth[:_MOST_ROWS]]
     rest = [line.costs for line in worth[_MOST_ROWS:]]
     if rest:
-        rows.append((f"{len(rest)} others", "", tuple(map(total, zip(*rest, strict=True)))))
+        rows.append((f"{len(rest)} others", "", tuple(map(Cost.total, zip(*rest, strict=True)))))
     columns: list[Column] = [
         (Heading("who"), [name for name, *_ in rows]),
         (Heading("from where"), [place for _, place, _ in rows]),
     ]
-    for why, costs in zip(shown, zip(*(costs for *_, costs in rows), strict=True), strict=False):
+    by_revision = zip(*(costs for *_, costs in rows), strict=True)
+    for samples, costs in zip(shown, by_revision, strict=False):
         cells = [TextCell(text=_text(cost), sort=cost.wakeups_per_s) for cost in costs]
-        columns.append((shorten(why.label, _LABEL_WIDTH), cells))
-    title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
-    return Table(title, columns, [f"{why.label}: {it}" for why in shown for it in why.remarks])
+        columns.append((shorten(samples.label, _LABEL_WIDTH), cells))
+    return Table(title, columns, [f"{it.label}: {text}" for it in shown for text in it.remarks])
 
 
-def who(line: Line) -> str:
+def _who(line: Line) -> str:
     """The thread, and its process if there are several."""
     return line.thread if line.process == "worker" else f"{line.process}, {line.thread}"
 
 
-def where(line: Line) -> str:
+def _where(line: Line) -> str:
     """The functions, the innermost last; of a deep stack both ends."""
     frames = [_frame(frame) for frame in line.frames if frame.kind != KERNEL]
     if len(frames) > _DEEP:
@@ -71,44 +74,46 @@ def _text(cost: Cost) -> str:
     rate, figures = cost.wakeups_per_s, []
     if rate >= _LEAST_WAKEUPS:
         figures.append(f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s")
-    if cost.cpu_share >= _LEAST_CPU:
-        figures.append(f"{cost.cpu_share * 100:.1f} %")
+    if cost.cores >= _LEAST_CORES:
+        figures.append(f"{cost.cores * 100:.1f} %")
     return ", ".join(figures) or NOTHING
 
 
-def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
+def flames(revisions: Sequence[Samples]) -> tuple[Flame, ...]:
     """The graphs of each candidate against the baseline, or of one revision alone."""
     return tuple(
-        (f"{' against '.join(why.label for why in shown[::-1])}, {by}", boxes)
-        for shown in _pairs(several)
-        for by, cost_of, unit in (
-            ("by wake-ups", attrgetter("wakeups_per_s"), " wake-ups a second"),
-            ("by CPU", lambda cost: cost.cpu_share * 100, " % of a CPU"),
+        (f"{' against '.join(samples.label for samples in shown[::-1])}, {by}", boxes)
+        for shown in _pairs(revisions)
+        for by, amount_of, unit in (
+            ("by wake-ups", lambda cost: cost.wakeups_per_s, " wake-ups a second"),
+            ("by CPU", lambda cost: cost.cores * 100, " % of a CPU"),
         )
-        if (boxes := list(_boxes(shown, cost_of, unit)))
+        if (boxes := list(_boxes(shown, amount_of, unit)))
     )
 
 
-def _boxes(shown: Sequence[Why], cost_of: Callable[[Cost], float], unit: str) -> Iterator[FlameBox]:
+def _boxes(
+    shown: Sequence[Samples], amount_of: Callable[[Cost], float], unit: str
+) -> Iterator[FlameBox]:
     """Each function before its callees, as wide as its share of all costs; none without costs."""
     sums: dict[_Path, list[float]] = {(): [0.0] * len(shown)}
-    for number, why in enumerate(shown):
-        for steps, cost in _stacks(why):
-            for depth in range(len(steps) + 1):
-                sums.setdefault(steps[:depth], [0.0] * len(shown))[number] += cost_of(cost)
+    for number, samples in enumerate(shown):
+        for path, cost in _stacks(samples):
+            for depth in range(len(path) + 1):
+                sums.setdefault(path[:depth], [0.0] * len(shown))[number] += amount_of(cost)
     lefts: list[float] = []
     whole = sum(sums[()])
-    for steps, values in sorted(sums.items()) if whole else ():
-        depth, width = len(steps), sum(values) / whole
+    for path, values in sorted(sums.items()) if whole else ():
+        depth, width = len(path), sum(values) / whole
         left = lefts[depth] if depth < len(lefts) else 0.0
         # The next function of this depth stands beside it; its callees begin where it does.
         lefts[depth:] = [left + width, left]
         if width >= _NARROWEST:
             texts = (
-                f"{why.label} {format_digits(value)}{unit}"
-                for why, value in zip(shown, values, strict=True)
+                f"{samples.label} {format_digits(value)}{unit}"
+                for samples, value in zip(shown, values, strict=True)
             )
-            yield FlameBox(depth, left, width, _tone(values), ("all", *steps)[-1], ", ".join(texts))
+            yield FlameBox(depth, left, width, _tone(values), ("all", *path)[-1], ", ".join(texts))
 
 
 def _tone(values: Sequence[float]) -> str:
@@ -118,28 +123,30 @@ def _tone(values: Sequence[float]) -> str:
     return "less" if after < before else "more"
 
 
-_Path = tuple[str, ...]
-"""Process, thread, and functions, the outermost first."""
-
-
-def _stacks(why: Why) -> Iterator[tuple[_Path, Cost]]:
-    for thread in why.threads:
+def _stacks(samples: Samples) -> Iterator[tuple[_Path, Cost]]:
+    for thread in samples.threads:
         for place in places(thread):
             frames = (f"{it.name} ({it.file})" if it.file else it.name for it in place.stack)
             yield (thread.process, thread.name, *frames), place.cost
 
 
-def folded(why: Why) -> dict[str, dict[str, float]]:
-    """Wake-ups and CPU by stack, which is ``outer;…;inner`` as flame graphs take it."""
-    sums: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
-    for steps, cost in _stacks(why):
-        stack = ";".join(name.replace(";", ",") for name in steps)
-        for unit, amount in (("wakeups", cost.wakeups_per_s), ("cpu", cost.cpu_share)):
-            if amount:
-                sums[unit][stack] = sums[unit].get(stack, 0.0) + amount
-    return sums
+def folded(samples: Samples) -> dict[str, str]:
+    """Files for flame graphs, by unit: a line for each stack, ``outer;…;inner`` and a number.
+
+    They take integers, so wake-ups are those of 1,000 s, and CPU is in µs/s.
+    """
+    wakeups, cpu = Counter[str](), Counter[str]()
+    for path, cost in _stacks(samples):
+        # The number follows the last space of a line.
+        stack = " ".join(printable(";".join(it.replace(";", ",") for it in path)).split())
+        wakeups[stack] += round(cost.wakeups_per_s * 1_000)
+        cpu[stack] += round(cost.cores * 1_000_000)
+    return {
+        unit: "".join(f"{stack} {number}\n" for stack, number in sorted((+amounts).items()))
+        for unit, amounts in (("wakeups", wakeups), ("cpu", cpu))
+    }
 
 
-def _pairs(several: Sequence[Why]) -> list[Sequence[Why]]:
+def _pairs(revisions: Sequence[Samples]) -> list[Sequence[Samples]]:
     """Each candidate behind the baseline; or the baseline alone."""
-    return [(several[0], candidate) for candidate in several[1:]] or [several[:1]] * bool(several)
+    return [(revisions[0], other) for other in revisions[1:]] or [revisions[:1]] * bool(revisions)
