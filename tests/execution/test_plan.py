@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from waitbench.model.scan import ScanPoint
 
 from waitbench.engines.selection import select
 from waitbench.execution import plan
-from waitbench.model.scenario import Scenario
+from waitbench.model.scenario import CurvePoint, Scenario
 
 ONE, TWO, THREE = (Scenario(name=name) for name in ("one", "two", "three"))
 
@@ -84,7 +83,7 @@ def test_the_values_of_a_scan_take_turns_within_each_round() -> None:
         replace(
             ONE,
             name=f"one@n={value}",
-            scan=ScanPoint(scenario="one", parameter="n", value=value),
+            scan=CurvePoint(scenario="one", parameter="n", value=value),
         )
         for value in (1, 2, 4)
     ]

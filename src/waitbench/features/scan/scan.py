@@ -77,7 +77,8 @@ class Scan:
         if not (request.scenarios or request.worker or request.dataflow):
             changes["scenarios"] = ("partitioned-idle",)
         if self.parameter in TOPOLOGY:
-            return replace(request, **changes, **{self.parameter: value})
+            changes[self.parameter] = value
+            return replace(request, **changes)
         if self.parameter == SILENCE and (request.worker is None or request.worker.poke is None):
             raise UsageError(
                 "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
