@@ -26,7 +26,9 @@ _VARIABLES = {"COLUMNS": "100", "NO_COLOR": "1"}
 _ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
 _GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
 _BISECT = "tests/commands/test_bisecting.py::test_a_culprit_is_named_and_a_search_that_goes_on"
-_SCAN = "tests/commands/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
+_SCAN = (
+    "tests/features/scan/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
+)
 _SHARE = "tests/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
 _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
@@ -88,7 +90,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
     "./compare.sh --worker celery.toml 5.6.3 --scan concurrency=1:32": _SCAN,
     "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
-        "tests/commands/test_scanning.py::test_copies_of_a_worker_are_scanned"
+        "tests/features/scan/test_scanning.py::test_copies_of_a_worker_are_scanned"
     ),
     "./waitbench merge share-1 share-2 share-3 --results whole": _SHARE,
     "dask scheduler --host 10.0.0.1": _ON_DASK,
@@ -112,7 +114,7 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
     (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
     (r"\./waitbench look ", "a worker that runs",
-     "tests/commands/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
+     "tests/features/why/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
     (r"echo \$\?", "it prints the exit code of the command before it",
