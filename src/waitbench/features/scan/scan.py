@@ -70,7 +70,6 @@ class Scan:
 
     def _with_value(self, value: int | float, request: Request) -> Request:
         changes: dict[str, Any] = {
-            "by_defaults": False,
             # Windows are not found for each value of a worker's parameter.
             "quick": request.quick and request.worker is None,
         }
