@@ -148,15 +148,6 @@ def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
     assert says in refused("v0.16.0", "--dataflow", f"{tmp_path / name}{call}")
 
 
-def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
-    said: Said, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("waitbench.pipeline.comparing.validate", None)  # it is not reached
-    monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
-    code, _, err = said("compare", "v0.16.0", "--why")
-    assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err
-
-
 def test_system_calls_that_cannot_be_counted_are_not_promised(
     refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:

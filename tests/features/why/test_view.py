@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Said
 from tests.features.why.reasons import place, python, samples
 from tests.frozen.checking import check
 from tests.records import make_record, times
@@ -92,3 +93,12 @@ def test_a_page_has_the_places_and_flames_of_a_scenario(tmp_path: Path) -> None:
     (section,) = (it for it in page.sections if it.title == record.scenario)
     assert any("who wakes up while it waits" in table.title for table in section.tables)
     assert len(section.flames) == 2
+
+
+def test_samples_are_refused_where_threads_cannot_be_observed(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("waitbench.pipeline.request._scenarios", None)  # it is not reached
+    monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
+    code, _, err = said("compare", "v0.16.0", "--why")
+    assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err
