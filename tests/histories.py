@@ -5,8 +5,14 @@ from pathlib import Path
 from tests import standin
 from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
-from waitbench.model.environment import EnvironmentSpec, Interpreter
-from waitbench.model.revision import Origin, Revision, SearchRange, Source
+from waitbench.model.revision import (
+    EnvironmentSpec,
+    Interpreter,
+    Origin,
+    Revision,
+    SearchRange,
+    Source,
+)
 from waitbench.system.places import Cache
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Context, Record
-from waitbench.model.revision import Facts, Origin, Revision
+from waitbench.model.revision import BuildInfo, Origin, Revision
 from waitbench.model.run import DISTURBED, Measurement, Outcome
 from waitbench.model.scenario import Scenario, Topology
 
@@ -15,15 +15,15 @@ Runs = Sequence[Mapping[str, float]]
 AT = "2026-01-01T00:00:00+00:00"
 
 
-def facts(**changes: Any) -> Facts:
+def facts(**changes: Any) -> BuildInfo:
     """What is known of an environment that never was."""
-    return replace(Facts(python="3.10.1", package_version="0.0.1"), **changes)
+    return replace(BuildInfo(python="3.10.1", package_version="0.0.1"), **changes)
 
 
 def contestant(label: str, **changes: Any) -> Revision:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
-    made = Revision(label=label, text=label, engine="standin", origin=Origin.WHEEL, facts=known)
+    made = Revision(label=label, text=label, engine="standin", origin=Origin.WHEEL, build=known)
     return replace(made, **changes)
 
 
@@ -86,7 +86,7 @@ def released(
     }
     known = {"python": python, "compiler": compiler}
     revisions = tuple(
-        contestant(label, facts=facts(package_version=label.removeprefix("v"), **known))
+        contestant(label, build=facts(package_version=label.removeprefix("v"), **known))
         for label in costs
     )
     record = make_record(runs, revisions=revisions, **changes)

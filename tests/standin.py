@@ -10,8 +10,8 @@ from pathlib import Path
 
 from waitbench.engines.base import Engine
 from waitbench.engines.bytewax.scenarios import Dataflow
-from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 
 
@@ -41,7 +41,7 @@ class StandIn(Engine):
         self, environment: Environment, scenario: Scenario, _topology: Topology
     ) -> DataflowConfig:
         assert isinstance(scenario, Dataflow)
-        (greeting,) = environment.facts.capabilities
+        (greeting,) = environment.build.capabilities
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
         return DataflowConfig(arguments=arguments, processes=1)
 

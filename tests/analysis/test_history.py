@@ -57,12 +57,12 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     built = [
         contestant(
             f"{number}", text="main", origin=Origin.SOURCE, commit=f"{number}" * 40,
-            commit_date=date, facts=facts(package_version="0.2.0"),
+            commit_date=date, build=facts(package_version="0.2.0"),
         )
         for number, date in enumerate(dates)
     ]  # fmt: skip
     released = [
-        contestant(version, facts=facts(package_version=version)) for version in ("0.10", "0.2.0")
+        contestant(version, build=facts(package_version=version)) for version in ("0.10", "0.2.0")
     ]
     entries = [entry_of(revision) for revision in (*built, *released)]
     known = sorted((entry for entry in entries if entry), key=lambda entry: entry.order)
@@ -72,7 +72,7 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
 def test_one_revision_under_two_names_is_no_comparison() -> None:
     # As every trial of a revision with itself.
     revisions = tuple(
-        contestant(label, text=f"{label}=v0.2.0", facts=facts(package_version="0.2.0"))
+        contestant(label, text=f"{label}=v0.2.0", build=facts(package_version="0.2.0"))
         for label in "ab"
     )
     record = make_record({"a": [{STEADY: 1.0}] * 3, "b": [{STEADY: 1.0}] * 3}, revisions=revisions)

@@ -149,7 +149,7 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     anew: Record, tmp_path: Path
 ) -> None:
     now = asked()
-    before = replace(now, revisions=tuple(replace(one, facts=None) for one in now.revisions))
+    before = replace(now, revisions=tuple(replace(one, build=None) for one in now.revisions))
     require_same(tmp_path, before, now)
     require_same(tmp_path, now, before)
     earlier = make_record({"a": SAME, "b": []})

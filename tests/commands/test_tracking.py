@@ -73,7 +73,7 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
 
 def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     revisions = tuple(
-        contestant(name, facts=facts(package_version=name.removeprefix("v")))
+        contestant(name, build=facts(package_version=name.removeprefix("v")))
         for name in ("v1", "v2", "v3", "v4")
     )
     runs = {"v1": [{STEADY: 1.0}] * 3, "v2": [], "v3": [{STEADY: 1.0}], "v4": []}

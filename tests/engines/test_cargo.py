@@ -6,8 +6,8 @@ import pytest
 
 from waitbench.engines import cargo
 from waitbench.engines.cargo import supports_python
-from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Interpreter, Toolchain
 
 RUST = Toolchain("rustc 1.86.0 (05f9846f8 2025-03-31)", "", "stable")
 

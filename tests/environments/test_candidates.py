@@ -13,9 +13,8 @@ from tests import standin
 from tests.histories import Upstream, at, release
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Origin, SearchRange, Source
+from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, SearchRange, Source
 
 PYTHON = Interpreter("/python", "3.11.7")
 RELEASES = ("0.11.0", "0.10.0", "0.2.1", "0.2.0", "0.2.0rc1", "0.1.0")

@@ -11,8 +11,8 @@ from tests import histories, standin
 from tests.environments.serving import Serving, served
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Interpreter
 
 pytestmark = pytest.mark.integration
 

@@ -11,13 +11,20 @@ import pytest
 
 from tests.environments.serving import ServingJson, served
 from tests.standin import write_wheel_of as wheel
-from waitbench.engines.worker import Command
+from waitbench.engines.worker import WorkerFileEngine
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import installed
-from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment, EnvironmentSpec, Interpreter
+from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Facts, Origin, Revision, Source
+from waitbench.model.revision import (
+    BuildInfo,
+    Environment,
+    EnvironmentSpec,
+    Interpreter,
+    Origin,
+    Revision,
+    Source,
+)
 from waitbench.system.places import Cache
 
 HERE = Interpreter(sys.executable, platform.python_version())
@@ -27,7 +34,7 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
     """What becomes of a wheel that is a revision of a worker file's package."""
     path = cache.root.with_name("mine.toml")
     path.write_text(f"package = '{package}'\ncommand = 'true'\n{more}")
-    engine = Command(worker_file.read(path))
+    engine = WorkerFileEngine(worker_file.read(path))
     source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
         revision=Revision(label="a", text="a", engine=engine.name, origin=Origin.FILE),
@@ -35,14 +42,14 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
         python=HERE,
         wheel=wheel,
     )
-    maker = Maker(engine=engine, cache=cache)
-    return maker.make_all([spec])["a"]
+    builder = EnvironmentBuilder(engine=engine, cache=cache)
+    return builder.build_all([spec])["a"]
 
 
-def facts(package: str, wheel: Path, cache: Cache, more: str = "") -> Facts:
+def facts(package: str, wheel: Path, cache: Cache, more: str = "") -> BuildInfo:
     environment = made(package, wheel, cache, more)
     assert isinstance(environment, Environment), environment
-    return environment.facts
+    return environment.build
 
 
 @pytest.fixture
@@ -93,7 +100,7 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
 ) -> None:
     path = cache.root.with_name("mine.toml")
     path.write_text(f"variants = ['1', '2']\n{more}\n")
-    engine = Command(worker_file.read(path))
+    engine = WorkerFileEngine(worker_file.read(path))
     specs = [
         EnvironmentSpec(
             revision=Revision(label=word, text=word, engine=engine.name, origin=Origin.VARIANT),
@@ -102,12 +109,12 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
         )
         for word in engine.variants
     ]
-    made = [*Maker(engine=engine, cache=cache).make_all(specs).values()]
+    made = [*EnvironmentBuilder(engine=engine, cache=cache).build_all(specs).values()]
     environments = [env for env in made if isinstance(env, Environment)]
-    assert [(env.facts.program, env.python.exists()) for env in environments] == [
+    assert [(env.build.program, env.python.exists()) for env in environments] == [
         ("1", is_made), ("2", is_made),
     ]  # fmt: skip
-    assert len({env.facts.package_sha256 for env in environments}) == 2
+    assert len({env.build.package_sha256 for env in environments}) == 2
 
 
 @pytest.mark.parametrize(("day", "version"), [("2025-06-30", "1.0"), ("2026-06-30", "2.0")])
@@ -206,9 +213,9 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
     assert isinstance(first, Environment), first
     assert isinstance(second, Environment), second
     assert isinstance(changed, Environment), changed
-    assert first.facts.package_sha256 == second.facts.package_sha256
-    assert first.facts.extensions == second.facts.extensions != changed.facts.extensions
-    names = {Path(name).name for name in first.facts.extensions}
+    assert first.build.package_sha256 == second.build.package_sha256
+    assert first.build.extensions == second.build.extensions != changed.build.extensions
+    names = {Path(name).name for name in first.build.extensions}
     assert names == {"tool", "tool.so", "liba.so.1"}
     # All modules are compiled before the first run, as far as they can be.
     compiled = first.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from waitbench.environments import interpreters, uv
-from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
+from waitbench.model.revision import Interpreter
 from waitbench.system.places import Cache
 
 VERSION = platform.python_version()

@@ -10,12 +10,11 @@ from tests import standin
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, origins
-from waitbench.environments.origins import Chooser
+from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
-from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Origin
+from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.system.places import Cache
 
 PYTHONS = tuple(
@@ -89,8 +88,8 @@ def chosen(repository: Repository, cache: Cache) -> Choose:
         *texts: str, choice: OriginChoice = "auto", python: str | None = None
     ) -> tuple[EnvironmentSpec, ...]:
         engine = engines.DEFAULT if texts[0].startswith("v") else standin.StandIn()
-        chooser = Chooser(engine, repository, cache)
-        return chooser.choose(resolve(texts, engine, repository), choice, python)
+        resolver = OriginResolver(engine, repository, cache)
+        return resolver.choose(resolve(texts, engine, repository), choice, python)
 
     return choose
 
@@ -155,7 +154,7 @@ def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
     engine: Engine, cache: Cache
 ) -> None:
     texts = ["slow", "fast"] if engine.variants else ["r0.5.0"]
-    chooser = Chooser(engine, None, cache)
+    resolver = OriginResolver(engine, None, cache)
     revisions = resolve(texts, engine, None)
     for beside, python, only_wheels in (
         ((), "3.13" if engine.variants else "3.11", True),
@@ -163,7 +162,7 @@ def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
         (("beside==0.16.0", "other==0.21.1"), "3.13", False),
     ):
         engine.requirements = beside
-        chosen = chooser.choose(revisions, "auto", None)
+        chosen = resolver.choose(revisions, "auto", None)
         assert {(spec.python.minor_text, spec.only_wheels) for spec in chosen} == {
             (python, only_wheels)
         }

@@ -8,8 +8,8 @@ from tests import standin
 from tests.histories import Upstream
 from tests.standin import git
 from waitbench.environments.repository import Repository, checkouts, export, read_file, snapshot
-from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.revision import SourceTree
 from waitbench.system.places import Cache
 
 

@@ -7,8 +7,8 @@ import pytest
 from tests.records import facts
 from waitbench.engines.worker import worker_config
 from waitbench.execution.identity import why_foreign
-from waitbench.model.environment import Environment
 from waitbench.model.launch import WorkerConfig
+from waitbench.model.revision import Environment
 from waitbench.model.worker import Condition, Words, WorkerFile
 
 NAMES = ["tool/__init__.py", "tool_helper.py", "tests/__init__.py"]

@@ -71,8 +71,8 @@ def test_a_round_is_whole_when_every_revision_that_can_be_was_measured_in_it() -
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
-    known = [contestant(label, facts=facts(package_sha256=sha)) for label, sha in digests.items()]
-    revisions = (*known, contestant("g", facts=None))
+    known = [contestant(label, build=facts(package_sha256=sha)) for label, sha in digests.items()]
+    revisions = (*known, contestant("g", build=None))
     record = make_record({it.label: [] for it in revisions}, revisions=revisions)
     twins = [record.identical_to(it.label) for it in revisions]
     assert twins == [None, None, "a", "a", None, None, None]
@@ -88,7 +88,7 @@ def test_a_program_is_identical_only_to_one_that_loads_the_same_and_is_called_th
         "unknown": ("/d/run", {}),
     }
     revisions = [
-        contestant(label, origin=Origin.PROGRAM, facts=facts(program=path, package_sha256="2"))
+        contestant(label, origin=Origin.PROGRAM, build=facts(program=path, package_sha256="2"))
         for label, (path, _) in programs.items()
     ]
     record = make_record({label: [] for label in programs}, revisions=tuple(revisions))

@@ -8,12 +8,12 @@ import pytest
 
 from tests import standin
 from tests.running import run
-from waitbench.environments.origins import Chooser
+from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
-from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment
+from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Environment
 from waitbench.system.places import Cache
 
 pytestmark = pytest.mark.integration
@@ -34,9 +34,9 @@ def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> 
 
 def make(*texts: str, repository: Repository) -> Mapping[str, Environment | HarnessError]:
     engine = standin.StandIn()
-    chooser = Chooser(engine, repository, repository.cache)
-    specs = chooser.choose(resolve(texts, engine, repository), "auto", None)
-    return Maker(engine=engine, cache=repository.cache).make_all(specs)
+    resolver = OriginResolver(engine, repository, repository.cache)
+    specs = resolver.choose(resolve(texts, engine, repository), "auto", None)
+    return EnvironmentBuilder(engine=engine, cache=repository.cache).build_all(specs)
 
 
 def program(environment: Environment | HarnessError) -> Path:
@@ -54,7 +54,7 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     assert [run(path).stdout for path in (one, two)] == ["one\n", "two\n"]
     assert one.read_bytes() != two.read_bytes()
     kept = [made[label] for label in ("one", "two")]
-    recorded = [env.facts.extensions for env in kept if isinstance(env, Environment)]
+    recorded = [env.build.extensions for env in kept if isinstance(env, Environment)]
     assert recorded[0] != recorded[1], "their digests are in the results"
     again = make("again=r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"

@@ -61,14 +61,14 @@ def failed_runs() -> Iterator[Record]:
 
 def same_builds() -> Iterator[Record]:
     same = facts(extensions={"x.so": "same"}, package_sha256="same")
-    revisions = (contestant("a", facts=same), contestant("b", facts=same))
+    revisions = (contestant("a", build=same), contestant("b", build=same))
     for name in "xy":
         yield pair(revisions=revisions, mixed_origins=True, scenario=name)
 
 
 def different_twins() -> Record:
     same = facts(package_sha256="same")
-    revisions = tuple(contestant(label, facts=same) for label in ("old", "new"))
+    revisions = tuple(contestant(label, build=same) for label in ("old", "new"))
     return make_record({"old": waits(1.0), "new": waits(9.0)}, revisions=revisions)
 
 
@@ -87,7 +87,7 @@ def two_machines() -> Iterator[Record]:
 
 def other_packages() -> Record:
     revisions = (
-        contestant(label, facts=facts(requirements=(f"json=={version}", "same==1")))
+        contestant(label, build=facts(requirements=(f"json=={version}", "same==1")))
         for label, version in (("a", "3"), ("b", "4"))
     )
     return pair(revisions=tuple(revisions))

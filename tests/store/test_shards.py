@@ -71,7 +71,7 @@ def test_what_the_first_share_does_not_know_is_known_from_the_others_if_they_agr
     first, second, third = part(whole, 3)
     change(first, lambda content: content["revisions"][1].update(environment=None))
     revisions = merged(first, second, third)[0].revisions
-    assert all(revision.facts is not None for revision in revisions)
+    assert all(revision.build is not None for revision in revisions)
     change(third, _environment(package_sha256="feed"))
     with pytest.raises(UsageError, match=r"3-of-3. are not .*: builds of b differ"):
         merged(first, second, third)

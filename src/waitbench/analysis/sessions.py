@@ -114,8 +114,8 @@ def machine_of(record: Record, revisions: Iterable[Revision]) -> str:
     Not its identity: CI runners of a kind come and go, and their differences are part of the
     variance between sessions.
     """
-    pythons = {it.facts.python for it in revisions if it.facts}
-    builds = {it.facts.compiler or it.origin.value for it in revisions if it.facts}
+    pythons = {it.build.python for it in revisions if it.build}
+    builds = {it.build.compiler or it.origin.value for it in revisions if it.build}
     machine = (record.measured_on.get(name, "unknown") for name in ("cpu", "cpus", "kernel"))
     return " · ".join(map(str, [*machine, *sorted(pythons), *sorted(builds)]))
 
@@ -127,10 +127,10 @@ def name_of(source: Source) -> str:
 
 
 def entry_of(revision: Revision) -> Entry | None:
-    if revision.facts is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
+    if revision.build is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
         return None
     # The package's version: the revision v0.21 is release 0.21.0.
-    version, commit = revision.facts.package_version, None
+    version, commit = revision.build.package_version, None
     if revision.origin is Origin.SOURCE:
         named = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
         version, commit = (named[1], None) if named else (version, revision.commit)

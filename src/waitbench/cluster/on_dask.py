@@ -21,10 +21,9 @@ from msgspec import structs
 from waitbench.cluster.on_worker import START, Task, identity, require_same, run_shard
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
-from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import EnvironmentSpec
+from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Origin
+from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.extension import files_of
@@ -95,8 +94,8 @@ def _command(
     if accepted is not None:
         sent["accepted.toml"] = files.read(accepted, named=True)
         options += ["--accepted", "accepted.toml"]
-    maker = Maker(engine=valid.engine, cache=valid.cache, say=say)
-    specs = maker.build_wheels(valid.specs)
+    builder = EnvironmentBuilder(engine=valid.engine, cache=valid.cache, say=say)
+    specs = builder.build_wheels(valid.specs)
     texts = []
     for spec in specs:
         path = None
@@ -151,7 +150,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
     whole, records = shards.merge([shards.read(path) for path in measured])
     # As a comparison on this machine would record them: a worker gets a build as a file.
     facts = [
-        it.facts and structs.replace(it.facts, compiler=spec.compiler or it.facts.compiler)
+        it.build and structs.replace(it.build, compiler=spec.compiler or it.build.compiler)
         for it, spec in zip(whole.revisions, specs, strict=True)
     ]
     whole = structs.replace(
@@ -159,7 +158,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         argv=valid.typed.argv,
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(
-            structs.replace(spec.revision, facts=it) for spec, it in zip(specs, facts, strict=True)
+            structs.replace(spec.revision, build=it) for spec, it in zip(specs, facts, strict=True)
         ),
     )
     records = [structs.replace(record, context=whole) for record in records]

@@ -14,8 +14,8 @@ from waitbench import engines
 from waitbench.engines import cargo
 from waitbench.environments import index, interpreters
 from waitbench.execution import hyperfine
-from waitbench.model.environment import Interpreter
 from waitbench.model.errors import ExitCode, HarnessError, masked
+from waitbench.model.revision import Interpreter
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, tasks, variables
 from waitbench.system.instruments import find_instruments

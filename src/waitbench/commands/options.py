@@ -14,8 +14,8 @@ import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.engines.worker import file as worker_file
-from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
+from waitbench.model.revision import OriginChoice
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
 from waitbench.reporting.idle import Price

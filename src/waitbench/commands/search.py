@@ -9,11 +9,16 @@ from waitbench.analysis.bisection import RELEASES, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rounds import by_round
 from waitbench.environments import candidates
-from waitbench.environments.origins import Chooser
-from waitbench.model.environment import EnvironmentSpec, OriginChoice
+from waitbench.environments.origins import OriginResolver
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.revision import SHOWN_DIGITS, Origin, SearchRange
+from waitbench.model.revision import (
+    SHOWN_DIGITS,
+    EnvironmentSpec,
+    Origin,
+    OriginChoice,
+    SearchRange,
+)
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 
@@ -64,10 +69,10 @@ class History:
         self, search: Search, points: Sequence[int], python: str | None
     ) -> tuple[EnvironmentSpec, ...]:
         """The environments of some points. Raises ``UsageError``."""
-        chooser = Chooser(self.request.engine, self.request.repository, self.request.cache)
+        resolver = OriginResolver(self.request.engine, self.request.repository, self.request.cache)
         specs = [search.spec(point, self.request.engine.name) for point in points]
         origin: OriginChoice = "wheel" if search.grain == RELEASES else "source"
-        return chooser.choose(specs, origin, python) if specs else ()
+        return resolver.choose(specs, origin, python) if specs else ()
 
     def _commits(self, good: EnvironmentSpec, bad: EnvironmentSpec) -> SearchRange:
         return candidates.commits(self.request.engine, self.request.repository, good, bad)

@@ -15,10 +15,9 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, index
-from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Series
-from waitbench.model.revision import Origin, Source
+from waitbench.model.revision import EnvironmentSpec, Origin, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude

@@ -8,8 +8,8 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from waitbench.engines.services import Service
-from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig, WorkerConfig
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 
 

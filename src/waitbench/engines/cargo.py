@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Interpreter, Toolchain
 from waitbench.system import files
 
 VARIABLE = "RUSTUP_TOOLCHAIN"

@@ -9,9 +9,17 @@ from waitbench.engines.base import Engine
 from waitbench.environments import index
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import tree_of
-from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import SHOWN_DIGITS, LoggedCommit, Origin, Point, SearchRange, Source
+from waitbench.model.revision import (
+    SHOWN_DIGITS,
+    EnvironmentSpec,
+    Interpreter,
+    LoggedCommit,
+    Origin,
+    Point,
+    SearchRange,
+    Source,
+)
 from waitbench.system.streams import printable
 
 _FIELDS = ("%H", "%P", "%cI", "%an", "%s")

@@ -9,9 +9,8 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
 from waitbench.environments import uv
-from waitbench.model.environment import EnvironmentSpec, Interpreter
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Origin
+from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin
 from waitbench.system.locks import temporary_folder
 from waitbench.system.processes import CommandOutput
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from packaging.version import Version
 
 from waitbench.environments import uv
-from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.revision import Interpreter
 from waitbench.system.places import Cache
 
 OLDEST, NEWEST = (3, 9), (3, 14)

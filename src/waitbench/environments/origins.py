@@ -20,14 +20,13 @@ from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, wheels
 from waitbench.environments.repository import Repository, checkouts, git, read_file
 from waitbench.environments.revisions import tree_of
-from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice, SourceTree
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Origin
+from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice, SourceTree
 from waitbench.system.places import Cache
 
 
 @dataclass(frozen=True)
-class Chooser:
+class OriginResolver:
     """Chooses the interpreter and the origins of a comparison."""
 
     engine: Engine

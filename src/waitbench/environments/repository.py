@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError, masked
+from waitbench.model.revision import SourceTree
 from waitbench.system import files, variables
 from waitbench.system.locks import locked, temporary_folder
 from waitbench.system.places import Cache

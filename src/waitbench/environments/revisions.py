@@ -13,9 +13,8 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.environments.wheels import is_whole
-from waitbench.model.environment import EnvironmentSpec, SourceTree
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Origin, Revision, Source
+from waitbench.model.revision import EnvironmentSpec, Origin, Revision, Source, SourceTree
 from waitbench.system import files
 from waitbench.system.installation import called
 

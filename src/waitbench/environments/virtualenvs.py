@@ -15,9 +15,8 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import index, installed, uv, wheels
 from waitbench.environments.repository import export
-from waitbench.model.environment import Environment, EnvironmentSpec, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Facts, Origin
+from waitbench.model.revision import BuildInfo, Environment, EnvironmentSpec, Origin, Toolchain
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -26,7 +25,7 @@ from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 _LAYOUT = "8"
 """The version of the layout: a change invalidates all environments."""
 
-_FACTS = "environment.json"
+_RECORD = "environment.json"
 """Written last: marks a complete environment."""
 
 Made = Mapping[str, Environment | HarnessError]
@@ -34,14 +33,14 @@ Made = Mapping[str, Environment | HarnessError]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Maker:
+class EnvironmentBuilder:
     """Makes the environments of an engine's revisions, and builds wheels for them if necessary."""
 
     engine: Engine
     cache: Cache
     say: Callable[[str, str], None] = lambda _label, _step: None
 
-    def make_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
+    def build_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
         """Makes missing environments; installs concurrently, and compiles one by one."""
         toolchain = self._chosen_toolchain(specs)
 
@@ -116,29 +115,29 @@ class Maker:
         source = spec.source
         if not self.engine.has_environment:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
-            facts = Facts(python="", package_sha256=source.identity, program=str(source.path))
+            build = BuildInfo(python="", package_sha256=source.identity, program=str(source.path))
         else:
-            folder, facts = self._whole(spec)
+            folder, build = self._whole(spec)
         if spec.origin is Origin.VARIANT:
             # Variants share an environment, and their digests must differ.
-            sha256 = _digest(source.identity, *facts.requirements)
-            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
-        return Environment(folder, facts)
+            sha256 = _digest(source.identity, *build.requirements)
+            build = msgspec.structs.replace(build, package_sha256=sha256, program=source.identity)
+        return Environment(folder, build)
 
-    def _whole(self, spec: EnvironmentSpec) -> tuple[Path, Facts]:
-        """The folder and facts of a virtualenv, made again unless it is complete."""
+    def _whole(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
+        """The folder and build of a virtualenv, made again unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.label)
         with locked(self.cache.lock_file(f"environment-{key}"), say):
-            facts = self._valid_facts(spec, folder)
-            if facts is None:
+            build = self._valid_build(spec, folder)
+            if build is None:
                 files.remove(folder)
                 say("installing")
                 self._install(spec, folder, self._new_log(key))
-                facts = self._facts(spec, folder)
-                files.write_text(folder / _FACTS, _as_text(facts))
-        return folder, facts
+                build = self._build_info(spec, folder)
+                files.write_text(folder / _RECORD, _as_text(build))
+        return folder, build
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
         """Makes a virtualenv, installs the requirements, and runs the smoke test."""
@@ -173,39 +172,41 @@ class Maker:
         parts += index.options(self.engine, spec)
         return f"{spec.python.tag}-{_digest(*parts)[:16]}"
 
-    def _facts(self, spec: EnvironmentSpec, folder: Path) -> Facts:
+    def _build_info(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo:
         """Raises ``HarnessError`` where the package is not installed."""
         packages = installed.find_all(folder)
         requirements = tuple(f"{name}=={dist.version}" for name, dist in sorted(packages.items()))
-        facts = Facts(python=spec.python.version, requirements=requirements, compiler=spec.compiler)
+        build = BuildInfo(
+            python=spec.python.version, requirements=requirements, compiler=spec.compiler
+        )
         if spec.origin is Origin.VARIANT:
-            return facts
+            return build
         package = packages.get(canonicalize_name(self.engine.package))
         if package is None:
             raise HarnessError(f"{spec.label} did not install a package {self.engine.package}.")
         sha256, compiled = installed.read_contents(package)
         module = Path(str(package.locate_file(self.engine.module)))
         return msgspec.structs.replace(
-            facts,
+            build,
             package_version=package.version,
             extensions=compiled,
             package_sha256=sha256,
             capabilities=self.engine.capabilities(module),
         )
 
-    def _valid_facts(self, spec: EnvironmentSpec, folder: Path) -> Facts | None:
-        """The facts of a complete environment; ``None`` if it is missing, incomplete or damaged."""
+    def _valid_build(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo | None:
+        """The build of a complete environment; ``None`` if it is missing, incomplete or damaged."""
         try:
-            facts = self._facts(spec, folder)
-            is_whole = (folder / _FACTS).read_text("utf-8") == _as_text(facts)
+            build = self._build_info(spec, folder)
+            is_whole = (folder / _RECORD).read_text("utf-8") == _as_text(build)
         except (HarnessError, OSError, ValueError, TypeError):
             return None
         # Its interpreter is a link, which may be dangling.
-        return facts if is_whole and (folder / "bin" / "python").exists() else None
+        return build if is_whole and (folder / "bin" / "python").exists() else None
 
 
-def _as_text(facts: Facts) -> str:
-    return json.dumps(msgspec.to_builtins(facts, order="deterministic"), indent=1)
+def _as_text(build: BuildInfo) -> str:
+    return json.dumps(msgspec.to_builtins(build, order="deterministic"), indent=1)
 
 
 def _digest(*texts: str) -> str:

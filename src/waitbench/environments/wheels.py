@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
-from waitbench.model.environment import Interpreter
+from waitbench.model.revision import Interpreter
 
 
 def find(folder: Path) -> Path | None:

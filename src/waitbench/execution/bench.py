@@ -9,9 +9,9 @@ from waitbench.engines.base import Engine
 from waitbench.execution.identity import modules_of
 from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
 from waitbench.execution.services import LAUNCHER, Running, running
-from waitbench.model.environment import Environment
 from waitbench.model.launch import ALONE, BatchSlot, LaunchConfig, WorkerConfig, encode
 from waitbench.model.metrics import Instruments
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
 from waitbench.system.places import DATAFLOWS, Cache
@@ -67,7 +67,7 @@ class Bench:
         if kind not in self.engine.topologies:
             return f"it cannot be started as a {kind}"
         environment = self.environments[label]
-        missing = sorted({*scenario.needs} - environment.facts.capabilities)
+        missing = sorted({*scenario.needs} - environment.build.capabilities)
         if missing:
             return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
         return None

@@ -7,8 +7,8 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
 from waitbench.environments import installed
-from waitbench.model.environment import Environment
 from waitbench.model.launch import WorkerConfig
+from waitbench.model.revision import Environment
 
 
 def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None:

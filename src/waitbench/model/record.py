@@ -98,7 +98,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     @property
     def other_packages(self) -> tuple[str, ...]:
         """Packages besides the engine whose versions differ, such as ``json 3.0.1, 3.0.2``."""
-        installed = [revision.facts for revision in self.revisions if revision.facts]
+        installed = [revision.build for revision in self.revisions if revision.build]
         versions: dict[str, list[str]] = {}
         for facts in installed:
             for name, _, version in (text.partition("==") for text in facts.requirements):
@@ -116,7 +116,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
 
         The facts of a revision without an environment come from ``others``.
         """
-        facts = {it.label: it.facts for it in (*others, *self.revisions) if it.facts}
+        facts = {it.label: it.build for it in (*others, *self.revisions) if it.build}
         return {
             "topologies": self.topology,
             "revisions": self.labels,
@@ -202,7 +202,7 @@ class Record(msgspec.Struct, kw_only=True):
         """
         known: dict[object, str] = {}
         for revision in self.context.revisions:
-            facts = revision.facts
+            facts = revision.build
             identity: object = facts and facts.package_sha256
             if facts and revision.origin is Origin.PROGRAM:
                 loaded = frozenset(self.loaded(revision.label).values())

@@ -1,14 +1,16 @@
-"""Revisions, their sources and builds; and ranges of them to search for a change."""
+"""Revisions, their sources, builds and environments; and ranges of them to search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
 SHOWN_DIGITS = 10
 """The digits of a commit that outputs show."""
+OriginChoice = Literal["auto", "wheel", "source", "mixed"]
 
 
 class Origin(str, Enum):
@@ -37,8 +39,8 @@ class Source:
     path: Path | None = None
 
 
-class Facts(Struct, frozen=True, kw_only=True):
-    """Facts about an environment, stored in ``environment.json`` and in result files."""
+class BuildInfo(Struct, frozen=True, kw_only=True):
+    """BuildInfo about an environment, stored in ``environment.json`` and in result files."""
 
     python: str
     package_version: str = ""
@@ -53,7 +55,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     program: str = ""
 
 
-class Revision(Struct, frozen=True, kw_only=True, rename={"facts": "environment"}):
+class Revision(Struct, frozen=True, kw_only=True, rename={"build": "environment"}):
     """A state of an engine's code that the user named; as stored in result files."""
 
     label: str
@@ -63,8 +65,83 @@ class Revision(Struct, frozen=True, kw_only=True, rename={"facts": "environment"
     engine: str
     commit: str | None = None
     commit_date: str | None = None
-    facts: Facts | None = None
+    build: BuildInfo | None = None
     """``None`` before it is built, and where that failed."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A CPython."""
+
+    executable: str
+    version: str
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        major, minor = self.version.split(".")[:2]
+        return int(major), int(minor)
+
+    @property
+    def minor_text(self) -> str:
+        return "{}.{}".format(*self.minor)
+
+    @property
+    def tag(self) -> str:
+        return "cp{}{}".format(*self.minor)
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The compiler of source builds."""
+
+    compiler: str
+    flags: str
+    name: str | None = None
+    """The value that selects it where several are installed."""
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """A tree of files in a git repository."""
+
+    repository: Path
+    tree: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSpec:
+    """Everything that determines the environment of a revision."""
+
+    revision: Revision
+    source: Source
+    python: Interpreter = Interpreter("", "")
+    """Without an executable until one is chosen, and until it is fetched."""
+    wheel: Path | None = None
+    sources: SourceTree | None = None
+    compiler: str | None = None
+    """The compiler of a wheel that was built elsewhere for this comparison."""
+    only_wheels: bool = True
+    """Whether the package and all requirements have wheels for the Python."""
+
+    @property
+    def label(self) -> str:
+        return self.revision.label
+
+    @property
+    def origin(self) -> Origin:
+        return self.revision.origin
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtualenv."""
+
+    folder: Path
+    build: BuildInfo
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,7 +112,7 @@ class MetricFile(_Table, frozen=True, kw_only=True):
 
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
-    "beside": "with", "exclude_newer": "exclude-newer", "window_s": "window",
+    "extra_requirements": "with", "exclude_newer": "exclude-newer", "window_s": "window",
     "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip
     """The content of a worker file."""
@@ -124,7 +124,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     repository: str | None = None
     variants: tuple[Variant, ...] = ()
     versions: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    extra_requirements: tuple[str, ...] = ()
     exclude_newer: date | None = None
     python: str = ""
     files: tuple[str, ...] = ()

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.environments import origins
-from waitbench.environments.virtualenvs import Maker
+from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
-from waitbench.model.environment import Environment
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import Context, Record
+from waitbench.model.revision import Environment
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, set_aside
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.gating import gate_of
@@ -106,8 +106,8 @@ def _is_known_by_end_of_window(metric: Metric) -> bool:
 def prepare(request: ValidRequest, output: Output) -> Prepared:
     """Locates or makes everything; prints errors of environments as soon as they occur."""
     hyperfine = locate(request.cache, output.log.about)
-    maker = Maker(engine=request.engine, cache=request.cache, say=output.log)
-    made = maker.make_all(request.specs)
+    builder = EnvironmentBuilder(engine=request.engine, cache=request.cache, say=output.log)
+    made = builder.build_all(request.specs)
     usable = {label: it for label, it in made.items() if isinstance(it, Environment)}
     errors = {label: it for label, it in made.items() if isinstance(it, HarnessError)}
     for label in request.labels:
@@ -115,7 +115,7 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
             output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
-            replace(spec.revision, facts=usable[spec.label].facts)
+            replace(spec.revision, build=usable[spec.label].build)
             if spec.label in usable
             else spec.revision
             for spec in request.specs

@@ -9,13 +9,13 @@ from pathlib import Path
 from waitbench import engines
 from waitbench.engines import METRICS, selection
 from waitbench.engines.base import Engine
-from waitbench.engines.worker import Command
+from waitbench.engines.worker import WorkerFileEngine
 from waitbench.environments import revisions
-from waitbench.environments.origins import Chooser
+from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
-from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
+from waitbench.model.revision import EnvironmentSpec, OriginChoice
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
@@ -59,7 +59,7 @@ class Request:
 
     @property
     def engine(self) -> Engine:
-        return engines.DEFAULT if self.worker is None else Command(self.worker)
+        return engines.DEFAULT if self.worker is None else WorkerFileEngine(self.worker)
 
     @property
     def is_survey(self) -> bool:
@@ -117,8 +117,8 @@ def validate(request: Request, say: Log) -> ValidRequest:
     home = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
     repository = Repository(home, cache, say.about) if home else None
     resolved = revisions.resolve(request.revisions, engine, repository)
-    chooser = Chooser(engine, repository, cache, say.about)
-    specs = chooser.choose(resolved, request.origin, request.python)
+    resolver = OriginResolver(engine, repository, cache, say.about)
+    specs = resolver.choose(resolved, request.origin, request.python)
     return ValidRequest(
         typed=request,
         engine=engine,

@@ -191,7 +191,7 @@ def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _facts(revision: Revision) -> dict[str, str]:
-    facts = revision.facts
+    facts = revision.build
     commit = (revision.commit or "")[:_SHOWN_DIGITS]
     return {
         "revision": revision.label,

@@ -43,7 +43,7 @@ def merge(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
     contexts = [shard.comparison for shard in in_order]
     # Taken from a shard that has an environment for the revision, if there is one.
     revisions = tuple(
-        next((revision for revision in versions if revision.facts is not None), versions[0])
+        next((revision for revision in versions if revision.build is not None), versions[0])
         for versions in zip(*(context.revisions for context in contexts), strict=False)
     )
     for shard in in_order[1:]:

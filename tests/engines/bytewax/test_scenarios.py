@@ -12,8 +12,8 @@ from waitbench.engines import METRICS, SCENARIOS, selection
 from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model import metrics
-from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 
 

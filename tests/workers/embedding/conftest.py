@@ -25,7 +25,7 @@ Before = tuple[str, Upstream]
 @pytest.fixture(scope="session")
 def services_python() -> Path:
     """The Python of a virtualenv with the packages of the worker file, made once."""
-    packages = worker_file.read(WORKERS / "embedding" / "load.toml").beside
+    packages = worker_file.read(WORKERS / "embedding" / "load.toml").extra_requirements
     key = hashlib.sha256(repr((sys.version, packages)).encode()).hexdigest()[:16]
     cache = Cache()
     folder = cache.folder("services") / key

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from waitbench.engines.base import Engine
 from waitbench.engines.bytewax.scenarios import Dataflow
-from waitbench.model.environment import Environment
 from waitbench.model.launch import DataflowConfig
 from waitbench.model.placeholders import ADDRESSES, INDEX
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Scenario, Topology
 
 _NOT_BUILT_FROM = (
@@ -62,7 +62,7 @@ class Bytewax(Engine):
     ) -> DataflowConfig:
         assert isinstance(scenario, Dataflow), "worker files have engines of their own"
         launched = topology.kind == "launcher"
-        run_launches = _RUN_LAUNCHES in environment.facts.capabilities
+        run_launches = _RUN_LAUNCHES in environment.build.capabilities
         module = "bytewax.testing" if launched and not run_launches else "bytewax.run"
         # -w always: 0.18's launcher raises TypeError without it.
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]

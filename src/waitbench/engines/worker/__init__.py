@@ -10,13 +10,13 @@ from waitbench.engines.services import Service, condition_of, services_of, value
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model import launch
-from waitbench.model.environment import Environment
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
 
-class Command(Engine):
+class WorkerFileEngine(Engine):
     """The engine of a worker file; revisions are releases of a package, variants or programs."""
 
     takes_archives = True
@@ -31,7 +31,7 @@ class Command(Engine):
         self.extras = worker.extras
         self.module = worker.module
         self.repository = worker.repository
-        self.requirements = worker.beside
+        self.requirements = worker.extra_requirements
         self.exclude_newer = str(worker.exclude_newer or "")
         self.variants = worker.variants
         self.pythons = worker.python
@@ -46,7 +46,7 @@ class Command(Engine):
     def program(
         self, environment: Environment, scenario: Scenario, topology: Topology
     ) -> launch.WorkerConfig:
-        python, revision = environment.python, environment.facts.program
+        python, revision = environment.python, environment.build.program
         return worker_config(self.worker, scenario.parameters, python, revision, topology.processes)
 
     def variables(self, environment: Environment) -> Mapping[str, str]:

@@ -102,7 +102,9 @@ def portable_files(worker: WorkerFile) -> dict[str, bytes]:
 
 def needs_python(worker: WorkerFile) -> bool:
     """Whether it installs packages, or a command line names a Python."""
-    is_installed = bool(worker.package or worker.beside or worker.python or worker.module)
+    is_installed = bool(
+        worker.package or worker.extra_requirements or worker.python or worker.module
+    )
     return is_installed or any("python" in text for _, text, _ in _texts(worker, set()))
 
 
@@ -312,10 +314,10 @@ def _require_pins(table: WorkerTable) -> None:
         SpecifierSet(table.python)
     except InvalidSpecifier:
         _wrong("python", f'{table.python!r} is not understood: write it as in ">=3.9,<3.13"')
-    for key, value in (("with", table.beside), ("exclude-newer", table.exclude_newer)):
+    for key, value in (("with", table.extra_requirements), ("exclude-newer", table.exclude_newer)):
         if value and table.package is None and not table.variants:
             _wrong(key, "is for a package or variants, and there are none")
-    for text in table.beside:
+    for text in table.extra_requirements:
         try:
             pin = Requirement(text)
         except InvalidRequirement as error:
