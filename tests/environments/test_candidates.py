@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from tests import standin
 from tests.histories import Upstream, at, release
 from waitbench.engines.base import Engine
-from waitbench.environments import index
+from waitbench.environments import uv
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, SearchRange, Source
 
@@ -30,7 +30,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert python == PYTHON
         return iter(SpecifierSet(within, prereleases=prereleases).filter(RELEASES))
 
-    monkeypatch.setattr(index, "releases", releases)
+    monkeypatch.setattr(uv, "releases", releases)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from tests import histories, standin
 from tests.environments.serving import Serving, served
 from waitbench.engines.base import Engine
-from waitbench.environments import index
+from waitbench.environments import uv
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Interpreter
 
@@ -36,7 +36,7 @@ def obstacle(
 ) -> str:
     """Why a release cannot be installed."""
     spec = replace(histories.release(version), python=python, only_wheels=only_wheels)
-    return index.obstacle(engine, spec, offline=offline)
+    return uv.obstacle(engine, spec, offline=offline)
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def test_releases_are_those_for_a_python_the_newest_first(links: Path) -> None:
     for version in ("0.10.0", "0.2.0", "0.3.0rc1", "0.11.0.post1"):
         release(links, version)
     release(links, "0.4.0", "cp38-none-any")
-    listed = functools.partial(index.releases, ENGINE, PYTHONS[1])
+    listed = functools.partial(uv.releases, ENGINE, PYTHONS[1])
     assert [*listed()] == ["0.11.0.post1", "0.10.0", "0.2.0"]
     assert [*listed(">=0.2.0,!=0.2.0,<=0.10.0,!=0.10.0", prereleases=True)] == ["0.3.0rc1"]
 
@@ -111,7 +111,7 @@ def test_an_index_that_does_not_answer_is_not_one_without_the_release(
         with pytest.raises(HarnessError, match="The package index does not answer for stand-in"):
             obstacle("0.1.0")
         with pytest.raises(HarnessError, match="does not answer"):
-            next(index.releases(ENGINE, PYTHONS[0]))
+            next(uv.releases(ENGINE, PYTHONS[0]))
         server.shutdown()
 
 
@@ -123,7 +123,7 @@ def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
     (folder / "index.html").write_text(f'<a href="{name}">{name}</a>')
     handler = functools.partial(Serving, directory=str(tmp_path / "pages"))
     with served(handler, monkeypatch) as server:
-        assert [*index.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
+        assert [*uv.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
         server.shutdown()
     with pytest.raises(HarnessError, match="does not answer"):
         obstacle("0.1.0", only_wheels=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from waitbench.environments import interpreters, uv
+from waitbench.environments import uv
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Interpreter
 from waitbench.system.places import Cache
@@ -19,7 +19,7 @@ VERSION = platform.python_version()
 
 def find(request: str, cache: Cache, say: Callable[[str], None] = pytest.fail) -> Interpreter:
     """What is found, or else fetched."""
-    return interpreters.find(request, cache, say)
+    return uv.find_python(request, cache, say)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def put(folder: Path) -> None:
 def test_one_of_a_version_manager_is_found_though_it_is_not_on_path(
     bare: Path, cache: Cache
 ) -> None:
-    assert interpreters.installed(cache) == ()
+    assert uv.installed_pythons(cache) == ()
     put(bare / "versions")
-    assert [python.version for python in interpreters.installed(cache)] == [VERSION]
+    assert [python.version for python in uv.installed_pythons(cache)] == [VERSION]
 
 
 def test_python_is_named_by_version_or_by_path(cache: Cache) -> None:

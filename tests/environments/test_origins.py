@@ -9,7 +9,7 @@ import pytest
 from tests import standin
 from waitbench import engines
 from waitbench.engines.base import Engine
-from waitbench.environments import index, interpreters, origins
+from waitbench.environments import origins, uv
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
@@ -70,10 +70,10 @@ class Machine:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
-    monkeypatch.setattr(interpreters, "_listed", made.listed)
-    monkeypatch.setattr(interpreters, "fetch", made.fetch)
-    monkeypatch.setattr(index, "obstacle", made.obstacle)
-    monkeypatch.setattr(index, "releases", made.releases)
+    monkeypatch.setattr(uv, "_pythons", made.listed)
+    monkeypatch.setattr(uv, "fetch_python", made.fetch)
+    monkeypatch.setattr(uv, "obstacle", made.obstacle)
+    monkeypatch.setattr(uv, "releases", made.releases)
     return made
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests import standin
 from waitbench import engines
-from waitbench.environments import wheels
+from waitbench.environments import packages
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
@@ -119,7 +119,7 @@ def test_a_wheel_is_known_by_its_content_and_refused_if_it_is_misnamed_or_damage
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("stand_in-0.0.1.dist-info/METADATA", "Name: stand-in\n" * 9)
     whole = path.read_bytes()
-    assert wheels.find(tmp_path / "kept") == path
+    assert packages.find_wheel(tmp_path / "kept") == path
     (revision,) = resolve([f"L={path}"], STANDIN, repository)
     assert (revision.label, revision.revision.engine) == ("L", "standin")
     assert revision.source == Source(Origin.FILE, hashlib.sha256(whole).hexdigest(), path)
@@ -127,7 +127,7 @@ def test_a_wheel_is_known_by_its_content_and_refused_if_it_is_misnamed_or_damage
         path.write_bytes(damaged)
         with pytest.raises(UsageError, match="wheel"):
             resolve([str(path)], STANDIN, repository)
-        assert wheels.find(tmp_path / "kept") is None
+        assert packages.find_wheel(tmp_path / "kept") is None
 
 
 @pytest.mark.parametrize("name", ["new\nline", "\udcff", "\x1b[31m", "\u202e"])

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from waitbench import engines
 from waitbench.engines import cargo
-from waitbench.environments import index, interpreters
+from waitbench.environments import uv
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, HarnessError, masked
 from waitbench.model.revision import Interpreter
@@ -119,7 +119,7 @@ def _programs(cache: Cache) -> Iterator[Finding]:
     else:
         version = program.version if program else None
         yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")
-    pythons = ", ".join(python.minor_text for python in interpreters.installed(cache))
+    pythons = ", ".join(python.minor_text for python in uv.installed_pythons(cache))
     yield _check("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
     compiler = cargo.choose().compiler
     yield _check(
@@ -157,7 +157,7 @@ def _repository() -> Finding:
 def _index() -> Finding:
     here = Interpreter(sys.executable, platform.python_version())
     try:
-        newest = next(index.releases(engines.DEFAULT, here), "no release for this Python")
+        newest = next(uv.releases(engines.DEFAULT, here), "no release for this Python")
     except HarnessError as error:
         costs = "Releases that are not in the cache yet cannot be installed."
         return Finding("package index", str(error), costs, "pip config debug")

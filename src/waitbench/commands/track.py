@@ -14,7 +14,7 @@ from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
-from waitbench.environments import candidates, index
+from waitbench.environments import candidates, uv
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Series
 from waitbench.model.revision import EnvironmentSpec, Origin, Source
@@ -148,7 +148,7 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     """Maps revisions, oldest first, from the name in the history to the text of the user."""
     anchor = valid.specs[0]
     if branch is None:
-        versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
+        versions = [*islice(uv.releases(valid.engine, anchor.python), newest)][::-1]
         return {name_of(Source(Origin.WHEEL, it)): valid.engine.tag_of(it) for it in versions}
     points = candidates.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
     return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}

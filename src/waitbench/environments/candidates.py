@@ -6,7 +6,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from waitbench.engines.base import Engine
-from waitbench.environments import index
+from waitbench.environments import uv
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import tree_of
 from waitbench.model.errors import UsageError
@@ -39,7 +39,7 @@ def releases(
     # ">" and "<" would exclude post-releases of the first, and pre-releases of the last.
     between = f">={first},!={first},<={last},!={last}"
     early = first.is_prerelease or last.is_prerelease
-    versions = [*index.releases(engine, python, between, prereleases=early)][::-1]
+    versions = [*uv.releases(engine, python, between, prereleases=early)][::-1]
     inside = (Source(Origin.WHEEL, version) for version in versions)
     sources = (good.source, *inside, bad.source)
     return SearchRange(points=tuple(Point(source=source) for source in sources))

@@ -17,7 +17,7 @@ from packaging.specifiers import SpecifierSet
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
-from waitbench.environments import index, interpreters, wheels
+from waitbench.environments import packages, uv
 from waitbench.environments.repository import Repository, checkouts, git, read_file
 from waitbench.environments.revisions import tree_of
 from waitbench.model.errors import HarnessError, UsageError
@@ -51,15 +51,15 @@ class OriginResolver:
             raise UsageError(self._why_no_python(specs, pythons))
         python = fitting[0].python
         if not python.executable:
-            python = interpreters.fetch(python.minor_text, self.cache, self.say)
+            python = uv.fetch_python(python.minor_text, self.cache, self.say)
         return tuple(replace(spec, python=python) for spec in fitting)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
         """The candidates, the best first; those to be fetched have no executable yet."""
         if request is not None:
-            return (interpreters.find(request, self.cache, self.say),)
-        here = interpreters.installed(self.cache)
-        newest, oldest = interpreters.NEWEST[1], interpreters.OLDEST[1]
+            return (uv.find_python(request, self.cache, self.say),)
+        here = uv.installed_pythons(self.cache)
+        newest, oldest = uv.NEWEST[1], uv.OLDEST[1]
         all_minors = {(3, minor) for minor in range(oldest, newest + 1)}
         others = sorted(all_minors - {python.minor for python in here}, reverse=True)
         return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in others))
@@ -132,12 +132,12 @@ class OriginResolver:
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return f"the worker takes Python {self.engine.pythons}"
-        if spec.wheel is not None and not wheels.fits(spec.wheel, python):
+        if spec.wheel is not None and not packages.fits(spec.wheel, python):
             return f"{spec.wheel.name} is not for it"
         sources = spec.sources
         if sources and not cargo.supports_python(python, partial(read_file, sources)):
             return "its sources do not take it"
-        return index.obstacle(self.engine, spec, offline=self.offline)
+        return uv.obstacle(self.engine, spec, offline=self.offline)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
@@ -164,7 +164,7 @@ class OriginResolver:
             return ""
         version = spec.source.identity
         within = f"<={version},!={version}"
-        below = (index.releases(self.engine, python, within) for python in pythons)
+        below = (uv.releases(self.engine, python, within) for python in pythons)
         return next(chain.from_iterable(below), "")
 
 

@@ -11,8 +11,8 @@ from packaging.version import Version
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
+from waitbench.environments.packages import is_whole
 from waitbench.environments.repository import Repository, snapshot
-from waitbench.environments.wheels import is_whole
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import EnvironmentSpec, Origin, Revision, Source, SourceTree
 from waitbench.system import files

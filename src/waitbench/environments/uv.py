@@ -1,18 +1,30 @@
-"""Calls to uv, with the package index of pip's settings unless uv has its own."""
+"""Calls to uv: packages of the index, and Pythons. pip's settings hold unless uv has its own."""
 
+import json
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from configparser import Error, RawConfigParser
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 from uv import find_uv_bin
 
-from waitbench.model.errors import UsageError
+from waitbench.engines.base import Engine
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin
 from waitbench.system import processes, variables
+from waitbench.system.locks import temporary_folder
 from waitbench.system.places import Cache
 from waitbench.system.processes import CommandOutput
+
+OLDEST, NEWEST = (3, 9), (3, 14)
+"""The range of Pythons to fetch; a newer one is used if it is installed."""
 
 _FROM_PIP = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -36,6 +48,7 @@ _ALWAYS = {
     "NO_COLOR": "1",
 }
 _TIME_LIMIT_S = 300
+_ALL = ":all:"
 
 
 def command(*arguments: str) -> list[str]:
@@ -48,16 +61,8 @@ def ask(*arguments: str, **more_variables: str) -> CommandOutput:
     return processes.ask(command(*arguments), time_limit_s=_TIME_LIMIT_S, env=env)
 
 
-def reason(answer: CommandOutput) -> str:
-    if answer.returncode is None:
-        return "uv did not end in time"
-    lines = (line.strip().removeprefix("error: ") for line in answer.stderr.splitlines())
-    reasons = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
-    return ": ".join(line.removeprefix("cause: ").rstrip(".") for line in reasons)[:500]
-
-
 def settings() -> Mapping[str, str]:
-    """uv's variables: pip's settings, except where the user has set uv."""
+    """uv's variables: pip's settings, except where the user has set uv. Raises ``UsageError``."""
     # Not in the user's home, which may be missing or read-only.
     env = {"UV_CACHE_DIR": str(Cache().root / "uv")}
     for option, value in _pip_options().items():
@@ -68,6 +73,130 @@ def settings() -> Mapping[str, str]:
         # pip takes the best of all indexes, uv by default that of the first with the package.
         env["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return {name: value for name, value in env.items() if name not in os.environ} | _ALWAYS
+
+
+def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str]:
+    """The revision, from its ``wheel`` if any, and the pins of other packages."""
+    package, source = engine.package, spec.source
+    pins = [pin for pin in engine.requirements if canonicalize_name(_name(pin)) != package]
+    if spec.origin is Origin.VARIANT or (spec.origin is not Origin.WHEEL and not wheel):
+        return pins
+    extras = f"[{','.join(engine.extras)}]" if engine.extras else ""
+    return [f"{package}{extras}{f' @ {wheel}' if wheel else f'=={source.identity}'}", *pins]
+
+
+def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
+    """Options for an environment: packages that must be wheels, and the newest upload date.
+
+    The date does not hold for packages that are requested by version.
+    """
+    pins = list(map(_name, engine.requirements))
+    wheels = [] if engine.takes_archives else [engine.package]
+    if spec.only_wheels:
+        # The dependencies of a source build are not known before it.
+        wheels += [_ALL] if spec.origin in (Origin.WHEEL, Origin.VARIANT) else pins
+    words = [word for name in wheels for word in ("--only-binary", name)]
+    if engine.exclude_newer:
+        words += ["--exclude-newer", engine.exclude_newer]
+        for name in filter(None, [engine.package, *pins]):
+            words += ["--exclude-newer-package", f"{name}=false"]
+    return words
+
+
+def obstacle(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
+    """Why requirements cannot be met, by uv's cache if ``offline``; empty if they can.
+
+    Considers dependencies only where all must be wheels: else they need a build to be known. Raises
+    ``HarnessError`` where the index does not answer.
+    """
+    required, more = requirements(engine, spec), options(engine, spec)
+    if not required:
+        return ""
+    more += ["--no-deps"] * (_ALL not in more) + ["--offline"] * offline
+    answer = _compile(required, spec.python, *more)
+    if answer.returncode == 0:
+        return ""
+    reason = _reason(answer)
+    because = re.search(r"Because (.+?)(,? and |, we can conclude)", reason)
+    return because[1] if because else reason
+
+
+def releases(
+    engine: Engine, python: Interpreter, within: str = "", *, prereleases: bool = False
+) -> Iterator[str]:
+    """The releases for a Python that are not yanked, newest first. Raises ``HarnessError``."""
+    more = ["--no-deps", "--prerelease", "allow" if prereleases else "disallow"]
+    more += [] if engine.takes_archives else ["--only-binary", engine.package]
+    below = within
+    while True:
+        answer = _compile([f"{engine.package}{below}"], python, *more)
+        version = answer.stdout.strip().partition("==")[2]
+        if not version:
+            return
+        yield version
+        below = ",".join(filter(None, (within, f"<={version}", f"!={version}")))
+
+
+def installed_pythons(cache: Cache) -> tuple[Interpreter, ...]:
+    """The newest CPython of each supported minor version, newest first."""
+    newest: dict[tuple[int, int], Interpreter] = {}
+    for python in _pythons(cache):
+        newest.setdefault(python.minor, python)
+    return tuple(newest.values())
+
+
+def find_python(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
+    """Finds, or fetches, the Python of ``--python``: a version or a path. Raises ``UsageError``."""
+    is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
+    if pythons := _pythons(cache, request if is_version else str(Path(request).absolute())):
+        return pythons[0]
+    if is_version and tuple(map(int, request.split(".")[:2])) >= OLDEST:
+        return fetch_python(request, cache, say)
+    raise UsageError(
+        f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython: "
+        f"{'.'.join(map(str, OLDEST))} is the oldest that works."
+    )
+
+
+def fetch_python(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
+    """Fetches a Python into the cache. Raises ``UsageError``."""
+    say(f"fetching Python {version} (once)")
+    folder = str(cache.root / "pythons")
+    answer = ask("python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=folder)
+    if answer.returncode == 0 and (pythons := _pythons(cache, version)):
+        return pythons[0]
+    raise UsageError(
+        f"There is no Python {version} here, and it cannot be fetched: install it (uv python "
+        f"install {version}, or pyenv install {version}), or name another one with --python.\n"
+        f"{_reason(answer)}"
+    )
+
+
+def _pythons(cache: Cache, *request: str) -> list[Interpreter]:
+    """The supported CPythons here, newest first, of a version or path if requested."""
+    listing = ("--only-installed", "--output-format", "json")
+    path = _search_path(cache)
+    answer = ask("python", "list", *listing, *request, UV_PYTHON_SEARCH_PATH=path)
+    if answer.returncode != 0 and not request:
+        raise HarnessError(f"The Pythons here cannot be listed: {_reason(answer)}.")
+    pythons = [
+        Interpreter(entry["path"], entry["version"])
+        for entry in json.loads(answer.stdout or "[]")
+        if (entry["implementation"], entry["variant"]) == ("cpython", "default")
+    ]
+    usable = (python for python in pythons if python.minor >= OLDEST)
+    return sorted(usable, key=lambda python: Version(python.version), reverse=True)
+
+
+def _search_path(cache: Cache) -> str:
+    """``PATH`` with all Pythons of pyenv, whose shims may lead nowhere, and with fetched ones."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    paths = os.environ.get("PATH", "").split(os.pathsep)
+    folders = [folder for folder in paths if "shims" not in folder]
+    for root in (pyenv / "versions", cache.root / "pythons"):
+        with suppress(OSError):  # another user's
+            folders += sorted(map(str, root.glob("*/bin")))
+    return os.pathsep.join(folders)
 
 
 def _pip_options() -> Mapping[str, str]:
@@ -81,9 +210,37 @@ def _pip_options() -> Mapping[str, str]:
             parser.read([*(folder / "pip.conf" for folder in folders), config])
         except Error as error:
             raise UsageError(f"pip's settings cannot be read: {error}") from error
-    sections = [dict(parser[name]) for name in ("global", "install") if name in parser]
+    sections = [parser[name] for name in ("global", "install") if name in parser]
+    given = [item for section in sections for item in section.items()]
     environ = os.environ.items()
-    sections += [{k.removeprefix("PIP_").lower(): v for k, v in environ if k.startswith("PIP_")}]
-    return {
-        name.replace("_", "-"): value for options in sections for name, value in options.items()
-    }
+    given += [(k.removeprefix("PIP_").lower(), v) for k, v in environ if k.startswith("PIP_")]
+    return {name.replace("_", "-"): value for name, value in given}
+
+
+def _compile(required: Sequence[str], python: Interpreter, *more: str) -> CommandOutput:
+    """Resolves requirements for a Python. Raises ``HarnessError``."""
+    which = ("--python", sys.executable, "--python-version", python.minor_text)
+    quiet = ("--no-header", "--no-annotate", "--quiet")
+    with temporary_folder() as folder:
+        file = folder / "requirements.in"
+        file.write_text("".join(f"{line}\n" for line in required))
+        answer = ask("pip", "compile", *which, *quiet, *more, str(file))
+    # uv reports a refused request as a missing package, with a hint.
+    if answer.returncode not in (0, 1) or "\nhint: An index" in answer.stderr:
+        raise HarnessError(
+            f"The package index does not answer for {', '.join(required)}: {_reason(answer)}. "
+            "Check the network, and the index in pip's settings."
+        )
+    return answer
+
+
+def _reason(answer: CommandOutput) -> str:
+    if answer.returncode is None:
+        return "uv did not end in time"
+    lines = (line.strip().removeprefix("error: ") for line in answer.stderr.splitlines())
+    reasons = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
+    return ": ".join(line.removeprefix("cause: ").rstrip(".") for line in reasons)[:500]
+
+
+def _name(requirement: str) -> str:
+    return Requirement(requirement).name

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
-from waitbench.environments import index, installed, uv, wheels
+from waitbench.environments import packages, uv
 from waitbench.environments.repository import export
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import BuildInfo, Environment, EnvironmentSpec, Origin, Toolchain
@@ -77,7 +77,7 @@ class EnvironmentBuilder:
         source, output, venv = (folder / name for name in ("source", "output", "venv"))
         stored = self.cache.folder("wheels") / f"{key}-{tree}"
         with locked(self.cache.lock_file(f"build-{key}"), partial(self.say, label)):
-            wheel = wheels.find(stored)
+            wheel = packages.find_wheel(stored)
             if wheel is not None:
                 return replace(spec, wheel=wheel, compiler=toolchain.compiler)
             self.say(
@@ -102,7 +102,7 @@ class EnvironmentBuilder:
             except HarnessError as error:
                 needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
                 raise HarnessError(f"{error}\n{needs}") from error
-            wheel = wheels.find(output)
+            wheel = packages.find_wheel(output)
             if wheel is None:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
             if self.engine.uses_cargo:
@@ -144,8 +144,8 @@ class EnvironmentBuilder:
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
         wheel = spec.wheel.resolve().as_uri() if spec.wheel else ""
-        required = index.required(self.engine, spec, wheel)
-        options = index.options(self.engine, spec)
+        required = uv.requirements(self.engine, spec, wheel)
+        options = uv.options(self.engine, spec)
         install = uv.command("pip", "install", "--python", python, *options, *required)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
         try:
@@ -168,23 +168,23 @@ class EnvironmentBuilder:
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""
         parts = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
         parts += [spec.python.executable, spec.python.version]
-        parts += sorted(index.required(self.engine, spec, wheel))
-        parts += index.options(self.engine, spec)
+        parts += sorted(uv.requirements(self.engine, spec, wheel))
+        parts += uv.options(self.engine, spec)
         return f"{spec.python.tag}-{_digest(*parts)[:16]}"
 
     def _build_info(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo:
         """Raises ``HarnessError`` where the package is not installed."""
-        packages = installed.find_all(folder)
-        requirements = tuple(f"{name}=={dist.version}" for name, dist in sorted(packages.items()))
+        by_name = packages.installed(folder)
+        requirements = tuple(f"{name}=={dist.version}" for name, dist in sorted(by_name.items()))
         build = BuildInfo(
             python=spec.python.version, requirements=requirements, compiler=spec.compiler
         )
         if spec.origin is Origin.VARIANT:
             return build
-        package = packages.get(canonicalize_name(self.engine.package))
+        package = by_name.get(canonicalize_name(self.engine.package))
         if package is None:
             raise HarnessError(f"{spec.label} did not install a package {self.engine.package}.")
-        sha256, compiled = installed.read_contents(package)
+        sha256, compiled = packages.read_contents(package)
         module = Path(str(package.locate_file(self.engine.module)))
         return msgspec.structs.replace(
             build,

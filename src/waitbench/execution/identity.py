@@ -6,7 +6,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
-from waitbench.environments import installed
+from waitbench.environments import packages
 from waitbench.model.launch import WorkerConfig
 from waitbench.model.revision import Environment
 
@@ -15,8 +15,8 @@ def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None
     """Returns files of which a run should load one; ``None`` for variants, none for programs."""
     if engine.variants:
         return None
-    package = installed.find_all(environment.folder).get(canonicalize_name(engine.package))
-    return installed.modules_of(package) if package else ()
+    package = packages.installed(environment.folder).get(canonicalize_name(engine.package))
+    return packages.modules_of(package) if package else ()
 
 
 def why_foreign(

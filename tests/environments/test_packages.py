@@ -13,7 +13,7 @@ from tests.environments.serving import ServingJson, served
 from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import WorkerFileEngine
 from waitbench.engines.worker import file as worker_file
-from waitbench.environments import installed
+from waitbench.environments import packages
 from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import (
@@ -186,8 +186,8 @@ def test_the_modules_of_a_package_are_the_files_that_are_loaded_first(
     later = {f"{Path(path).parent}/later.py": "" for path in files if path.endswith("__init__.py")}
     environment = made(name, wheel(tmp_path, name, {**files, **later}), cache)
     assert isinstance(environment, Environment), environment
-    package = installed.find_all(environment.folder)[name]
-    assert sorted(installed.modules_of(package)) == LOADED_FIRST[shape]
+    package = packages.installed(environment.folder)[name]
+    assert sorted(packages.modules_of(package)) == LOADED_FIRST[shape]
 
 
 def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(

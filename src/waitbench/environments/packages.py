@@ -1,4 +1,4 @@
-"""Installed packages, as their installer recorded them.
+"""Packages on disk: wheels, and packages as their installer recorded them.
 
 A package may be a folder, a part of a namespace, single modules, a program, or several of these,
 under any name: so nothing is inferred from the names of folders.
@@ -7,11 +7,16 @@ under any name: so nothing is inferred from the names of folders.
 import hashlib
 import json
 import re
+import zipfile
+import zlib
 from collections.abc import Mapping
 from importlib.metadata import Distribution, PackagePath, distributions
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from waitbench.model.revision import Interpreter
 
 _LIBRARIES = {".so", ".pyd", ".dylib"}
 _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
@@ -20,7 +25,28 @@ _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
 """The first line of a script; with a long path, its Python is started by a shell."""
 
 
-def find_all(folder: Path) -> Mapping[str, Distribution]:
+def find_wheel(folder: Path) -> Path | None:
+    return next(filter(is_whole, folder.glob("*.whl")), None)
+
+
+def is_whole(wheel: Path) -> bool:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+            has_metadata = any(name.endswith(".dist-info/METADATA") for name in names)
+            return has_metadata and archive.testzip() is None
+    except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
+        return False
+
+
+def fits(wheel: Path, python: Interpreter) -> bool:
+    _, _, _, tags = parse_wheel_filename(wheel.name)
+    abis = [python.tag, "abi3", "none"]
+    usable = {*cpython_tags(python.minor, abis), *compatible_tags(python.minor, python.tag)}
+    return not usable.isdisjoint(tags)
+
+
+def installed(folder: Path) -> Mapping[str, Distribution]:
     """The packages of an environment by their normalised names."""
     paths = [str(path) for path in folder.glob("lib/python*/site-packages")]
     return {canonicalize_name(dist.metadata["Name"]): dist for dist in distributions(path=paths)}
