@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.running import processes_with
-from waitbench.engines.services import services_of
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker import worker_config
+from waitbench.engines.worker import services_of, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution import services
 from waitbench.execution.launch_report import PROBES

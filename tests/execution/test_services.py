@@ -18,7 +18,7 @@ from msgspec import convert
 from tests.execution.launches import WITHOUT_COUNTERS
 from tests.running import processes_with
 from tests.waiting import until
-from waitbench.engines.services import Service
+from waitbench.engines.base import Service
 from waitbench.execution import services
 from waitbench.execution.service_launch import START, STOP
 from waitbench.execution.services import Running, running

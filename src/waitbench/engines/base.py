@@ -1,16 +1,61 @@
 """The interface of engines: all that the harness knows of the program under test."""
 
 import re
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from msgspec import convert
 from packaging.version import InvalidVersion, Version
 
-from waitbench.engines.services import Service
-from waitbench.model.launch import DataflowConfig, WorkerConfig
+from waitbench.model import worker as worker_tables
+from waitbench.model.errors import HarnessError
+from waitbench.model.launch import Condition, DataflowConfig, ServiceConfig, WorkerConfig
+from waitbench.model.placeholders import filled
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.worker import ServiceFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A server that a run needs, started before it and stopped after it."""
+
+    name: str
+    file: ServiceFile
+    values: dict[str, str]
+    """Values of placeholders, shared by all services of a run."""
+
+    def config(self, port: int, folder: Path) -> ServiceConfig:
+        """Makes the launcher's configuration; later services may name its port and folder."""
+        self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
+        fill = partial(filled, values={**self.values, "port": str(port), "folder": str(folder)})
+        ready = condition_of(self.file.ready)
+        return ServiceConfig(
+            command=fill(self.file.command),
+            ready=replace(ready, command=fill(ready.command)),
+            stop=self.file.stop.removeprefix("SIG"),
+            port=port,
+            folder=str(folder),
+            log=f"{folder}.log",
+            counters=fill(self.file.counters),
+        )
+
+    def require(self) -> None:
+        """Raises ``HarnessError`` with the remedy if its program is missing."""
+        program, install = self.file.command[0], self.file.install
+        if not program.startswith("{") and shutil.which(program) is None:
+            remedy = f" This would install it: {install}" if install else ""
+            raise HarnessError(
+                f"The service {self.name} needs the program {program}, which is not here.{remedy}"
+            )
+
+
+def condition_of(table: worker_tables.Condition) -> Condition:
+    return convert(table, Condition, from_attributes=True)
 
 
 class Engine(ABC):

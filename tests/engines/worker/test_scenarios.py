@@ -11,8 +11,8 @@ from tests.records import context
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import ask
 from waitbench.engines import selection
-from waitbench.engines.services import Service, services_of
-from waitbench.engines.worker import own_metrics, worker_config
+from waitbench.engines.base import Service
+from waitbench.engines.worker import metrics, services_of, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
@@ -156,14 +156,14 @@ def read_values(
 ) -> dict[str, float]:
     path = tmp_path / "metrics-0.jsonl"
     path.write_text(text)
-    return dict(own_metrics.read([path], files))
+    return dict(metrics.read_written([path], files))
 
 
 def test_numbers_and_lists_of_numbers_of_all_copies_make_each_statistic(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("metrics-0.jsonl", "metrics-1.jsonl")]
     paths[0].write_text('{"call-time": 1}\n{"call-time": [2, 3.0]}\n')
     paths[1].write_text('{"call-time": [4, 5]}\n')
-    read = own_metrics.read(paths, TIMES)
+    read = metrics.read_written(paths, TIMES)
     assert read == {
         "own_call_time_mean": 3.0,
         "own_call_time_p25": 2.0,
@@ -212,7 +212,7 @@ def test_what_is_damaged_is_no_number(text: str, expected: str, tmp_path: Path) 
 
 def test_a_file_that_was_not_written_and_several_numbers_to_show_are_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"it did not write the file \{metrics\}"):
-        own_metrics.read([tmp_path / "metrics-0.jsonl"], TIMES)
+        metrics.read_written([tmp_path / "metrics-0.jsonl"], TIMES)
     with pytest.raises(ValueError, match=r"it wrote 2 numbers of dropped to \{metrics\}"):
         read_values(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
 
@@ -230,11 +230,11 @@ def test_a_file_of_metrics_that_is_a_trap_is_named_and_neither_waited_for_nor_re
 ) -> None:
     trap(tmp_path / "metrics-0.jsonl")
     with pytest.raises(ValueError, match=r"the file \{metrics\} cannot be read: it is (not|a) "):
-        own_metrics.read([tmp_path / "metrics-0.jsonl"], TIMES)
+        metrics.read_written([tmp_path / "metrics-0.jsonl"], TIMES)
 
 
 def test_a_statistic_beyond_what_a_result_file_may_hold_is_refused(tmp_path: Path) -> None:
     files = {"bytes": MetricFile(show=("total",))}
     (tmp_path / "metrics").write_text('{"bytes": [9e14, 9e14]}\n')
     with pytest.raises(ValueError, match=r"bytes-total in {metrics} is beyond 1e\+15"):
-        own_metrics.read([tmp_path / "metrics"], files)
+        metrics.read_written([tmp_path / "metrics"], files)

@@ -13,7 +13,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from waitbench.engines.services import Service
+from waitbench.engines.base import Service
 from waitbench.execution.services import running
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system.places import WORKERS, Cache

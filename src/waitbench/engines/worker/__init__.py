@@ -1,12 +1,11 @@
-"""Engines of worker files."""
+"""The engine of worker files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import convert
 
-from waitbench.engines.base import Engine
-from waitbench.engines.services import Service, condition_of, services_of, values_of
+from waitbench.engines.base import Engine, Service, condition_of
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model import launch
@@ -72,9 +71,20 @@ def worker_config(
         stop_within_s=worker.stop_within_s,
         poke=worker.poke.command if worker.poke else (),
         done=condition_of(worker.poke.done) if worker.poke else None,
-        values={**values_of(worker, parameters, python), "revision": revision},
+        values={**_values_of(worker, parameters, python), "revision": revision},
         files=[str(worker.path.parent / name) for name in worker.files],
         phases=[convert(phase, launch.Phase, from_attributes=True) for phase in phases],
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
         copies=copies,
     )
+
+
+def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
+    values = _values_of(worker, parameters, python)
+    return [Service(name=name, file=file, values=values) for name, file in worker.services.items()]
+
+
+def _values_of(worker: WorkerFile, parameters: Parameters, python: Path) -> dict[str, str]:
+    """Returns the values of placeholders that all texts of a worker file may have."""
+    values = {name: str(parameters[name]) for name in worker.parameters}
+    return {"python": str(python), "here": str(worker.path.parent), **values}

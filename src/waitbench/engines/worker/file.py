@@ -17,7 +17,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.engines.worker import metrics
-from waitbench.engines.worker.own_metrics import declared_metrics
+from waitbench.engines.worker.metrics import declared_metrics
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.placeholders import PLACEHOLDER

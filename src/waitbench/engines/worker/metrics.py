@@ -1,33 +1,30 @@
-"""Metrics of worker files, beside those of all runs."""
+"""Metrics of worker files, besides those of all runs.
 
-from collections.abc import Iterable
+A worker's command writes its own metrics to ``{metrics}``, a line of JSON each.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
+from statistics import fmean
 
-from waitbench.engines.worker.own_metrics import declared_metrics
-from waitbench.model.metrics import (
-    GROWTH,
-    IDLE_SYSTEM,
-    IDLE_USER,
-    MEMORY,
-    METRICS,
-    SERVICE_BYTES,
-    SERVICE_REQUESTS,
-    SERVICES,
-    STOP,
-    WINDOW,
-    Metric,
-)
-from waitbench.model.worker import WorkerFile
+import msgspec
+
+from waitbench.model import metrics
+from waitbench.model.metrics import SERVICES, Finite, Metric
+from waitbench.model.worker import MetricFile, WorkerFile
+from waitbench.system.files import read as read_file
 
 WAITING = (
-    STOP,
-    MEMORY,
-    GROWTH,
+    metrics.STOP,
+    metrics.MEMORY,
+    metrics.GROWTH,
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     *SERVICES,
 )
 UNTIL_EXIT = (
-    Metric("window", WINDOW, "second", "time from ready to its end"),
+    Metric("window", metrics.WINDOW, "second", "time from ready to its end"),
     Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
     *SERVICES,
 )
@@ -35,16 +32,21 @@ LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"
 """Keys that need a poke."""
 START_UP = "time_startup"
 """The key that needs a condition of readiness."""
-REQUESTS = frozenset({SERVICE_REQUESTS, SERVICE_BYTES})
+REQUESTS = frozenset({metrics.SERVICE_REQUESTS, metrics.SERVICE_BYTES})
 """Keys that need services that run and are counted."""
 
-_MISSING = frozenset({"memory_peak_resident", "time_shutdown", IDLE_USER, IDLE_SYSTEM})
+_MISSING = frozenset(
+    {"memory_peak_resident", "time_shutdown", metrics.IDLE_USER, metrics.IDLE_SYSTEM}
+)
 """Keys that runs counted from outside lack.
 
 The kernel counts user and system time together. The highest peak of a process would be our
 launcher's if the worker is small. ``stop`` replaces the shutdown time of a worker that ends by
 itself.
 """
+_UNITS = {"s": "second", "B": "byte"}
+_MAX_CHARS = 60
+_LINE = msgspec.json.Decoder(dict[str, Finite | list[Finite]])
 
 
 def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, ...]:
@@ -54,9 +56,85 @@ def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, 
         missing |= {metric.key for metric in SERVICES}
     if worker.ends_by_itself:
         # It works: none of its CPU is the cost of waiting.
-        missing |= {metric.key for metric in METRICS if metric.is_of_window}
+        missing |= {metric.key for metric in metrics.METRICS if metric.is_of_window}
         missing.add("time_cpu_shutdown")
-    common = (*METRICS, *(UNTIL_EXIT if worker.ends_by_itself else WAITING))
+    common = (*metrics.METRICS, *(UNTIL_EXIT if worker.ends_by_itself else WAITING))
     declared = (declared_metrics(name, file) for name, file in worker.metrics.items())
-    metrics = (metric for metric in common if metric.key not in missing)
-    return (*metrics, *chain.from_iterable(declared))
+    present = (metric for metric in common if metric.key not in missing)
+    return (*present, *chain.from_iterable(declared))
+
+
+def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
+    """Makes the metrics of one table: ``call-time-p99`` and others, or one of the table's name."""
+    unit = _UNITS.get(file.unit, file.unit)
+    with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
+    statistics: list[tuple[str, ...]] = [(statistic,) for statistic in file.show] or [()]
+    return tuple(
+        Metric(
+            "-".join((name, *shown)),
+            f"{metrics.OWN}{'_'.join((*name.split('-'), *shown))}",
+            "count" if shown == ("count",) else unit,
+            " ".join((name, *shown)) + with_unit,
+        )
+        for shown in statistics
+    )
+
+
+def read_written(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str, float]:
+    """Reads a run's own metrics, of all its copies. Raises ``ValueError`` with a sentence."""
+    numbers: dict[str, list[float]] = {}
+    for path in paths:
+        try:
+            lines = read_file(path).splitlines()
+        except FileNotFoundError as error:
+            raise ValueError("it did not write the file {metrics}") from error
+        except OSError as error:
+            raise ValueError(f"the file {{metrics}} cannot be read: {error.strerror}") from error
+        for number, line in enumerate(lines, start=1):
+            for name, values in _values(line, f"line {number} of {{metrics}}", files).items():
+                numbers.setdefault(name, []).extend(values)
+    values_by_key = {}
+    for name, file in files.items():
+        if name not in numbers:
+            raise ValueError(f"it wrote no {name} to {{metrics}}")
+        for metric, shown in zip(declared_metrics(name, file), file.show or ("",), strict=True):
+            values_by_key[metric.key] = value = _statistic(name, numbers[name], shown)
+            if not abs(value) <= metrics.BEYOND:
+                raise ValueError(f"its {metric.name} in {{metrics}} is beyond {metrics.BEYOND:g}")
+    return values_by_key
+
+
+def _values(line: bytes, where: str, files: Mapping[str, MetricFile]) -> dict[str, list[float]]:
+    try:
+        values_by_name = _LINE.decode(line)
+    except (ValueError, RecursionError) as error:
+        shown = line.decode("utf-8", "replace").strip()[:_MAX_CHARS]
+        raise ValueError(
+            f"{where} is not a JSON object of numbers and lists of numbers: {shown!r}"
+        ) from error
+    if unknown := [name for name in values_by_name if name not in files]:
+        raise ValueError(
+            f"{where} has {unknown[0][:_MAX_CHARS]!r}, which is not one of the [metrics]: "
+            f"{', '.join(files)}"
+        )
+    return {name: it if isinstance(it, list) else [it] for name, it in values_by_name.items()}
+
+
+def _statistic(name: str, values: Sequence[float], shown: str) -> float:
+    if shown in ("count", "total"):
+        return len(values) if shown == "count" else math.fsum(values)
+    if not values:
+        raise ValueError(f"it wrote no numbers of {name} to {{metrics}}")
+    if not shown and len(values) > 1:
+        raise ValueError(
+            f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is expected. "
+            "For several, add the key show"
+        )
+    if shown in ("", "mean"):
+        return fmean(values)
+    if shown in ("min", "max"):
+        return float(min(values) if shown == "min" else max(values))
+    # Imported here: not every command measures, and no run is under way now.
+    import numpy as np
+
+    return float(np.percentile(values, int(shown.removeprefix("p"))))

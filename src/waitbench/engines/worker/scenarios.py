@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from msgspec.structs import force_setattr, replace
 
-from waitbench.engines.worker import metrics, own_metrics
+from waitbench.engines.worker import metrics
 from waitbench.engines.worker.file import PHASE
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
@@ -109,7 +109,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self if self.works else self.with_parameters({WINDOW: seconds})
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
-        return own_metrics.read(paths, self.worker.metrics) if self.worker.metrics else {}
+        return metrics.read_written(paths, self.worker.metrics) if self.worker.metrics else {}
 
     def _window_s(self, until_exit_s: float = 0.0) -> float:
         return until_exit_s if self.works else float(self.parameters.get(WINDOW, WINDOW_S))
