@@ -41,13 +41,13 @@ def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
         # Anybody may have changed these.
         ({"text": "./x.whl", "origin": Origin.FILE}, None),
         ({"text": "./checkout", "origin": Origin.CHECKOUT, "commit": "a" * 40}, None),
-        ({"text": "v0.2.0", "origin": Origin.WHEEL, "facts": None}, None),
+        ({"text": "v0.2.0", "origin": Origin.WHEEL, "build": None}, None),
     ],
 )
 def test_revisions_are_recognised_by_release_or_commit(
     changes: dict[str, object], name: str | None
 ) -> None:
-    revision = contestant("x", **{"facts": facts(package_version="0.2.0"), **changes})
+    revision = contestant("x", **{"build": facts(package_version="0.2.0"), **changes})
     entry = entry_of(revision)
     assert (entry and entry.name) == name
 
