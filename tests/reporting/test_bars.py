@@ -18,17 +18,21 @@ def bars_of(*records: Record) -> Bars:
     return bars.compose([*map(statistics.compare, records)], "5 rounds")
 
 
+def headings(shown: Bars) -> list[str]:
+    return [column.heading for column in shown.columns]
+
+
 def texts(shown: Bars, row: int = 0) -> list[list[str]]:
-    return [[bar.text for bar in cell] for cell in shown.rows[row].cells]
+    return [[bar.text for bar in column.cells[row]] for column in shown.columns]
 
 
 def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
     shown = bars_of(make_record({"old": [times(5, 4, 2)] * 2, "new": [times(4, 0.2, 0.0123)]}))
-    assert shown.headings == HEADINGS
+    assert headings(shown) == HEADINGS
     assert texts(shown) == [
         ["5.00", "4.00"], ["4.00", ".200"], ["2.00", ".012"], ["6.00", ".212"],
     ]  # fmt: skip
-    assert shown.scales == [0.7 / 5, 0.7 / 4, 0.7 / 2, 0.7 / 6]
+    assert [column.scale for column in shown.columns] == [0.7 / 5, 0.7 / 4, 0.7 / 2, 0.7 / 6]
     assert list(shown.colours) == ["old", "new"]
     labels = [f"v{number}" for number in range(13)]
     colours = bars_of(make_record({label: [times(1, 1, 1)] for label in labels})).colours
@@ -39,12 +43,12 @@ def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
 def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> None:
     runs = [times(real, 1, 1) for real in (2, 4, 9)]
     comparison = statistics.compare(make_record({"old": runs, "new": runs[:2], "more": runs}))
-    (cell, *_) = bars.compose([comparison]).rows[0].cells
+    (cell,) = bars.compose([comparison]).columns[0].cells
     assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
     (beside,) = (it for it in comparison.figures["more"] if it.metric.name == "real")
     assert beside.before is not None
     assert beside.before.value == cell[0].mean
-    (pair, *_) = bars_of(make_record({"old": runs, "new": runs[:2]})).rows[0].cells
+    (pair,) = bars_of(make_record({"old": runs, "new": runs[:2]})).columns[0].cells
     assert [bar[:4] for bar in pair] == [("old", 3, 2, 9), ("new", 3, 2, 4)]
 
 
@@ -53,9 +57,9 @@ def test_what_was_not_measured_says_so() -> None:
     shown = bars_of(measured, make_record({"old": [], "new": []}, scenario="other"))
     assert texts(shown)[0] == ["1.00", "not measured"]
     assert texts(shown, 1) == [["not measured"] * 2] * 4
-    assert shown.rows[0].cells[0][1] == Bar("new", None, 0, 0, "not measured")
-    assert bars_of(make_record({"old": [], "new": []})).headings == []
-    assert bars_of().rows == []
+    assert shown.columns[0].cells[0][1] == Bar("new", None, 0, 0, "not measured")
+    assert headings(bars_of(make_record({"old": [], "new": []}))) == []
+    assert bars_of().names == []
 
 
 def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None:
@@ -65,7 +69,7 @@ def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None
         for run in record.measurements
     ]
     shown = bars_of(record)
-    assert shown.headings == ["idle CPU, ms", "wake-ups", "memory, MiB"]
+    assert headings(shown) == ["idle CPU, ms", "wake-ups", "memory, MiB"]
     assert texts(shown) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
 
 

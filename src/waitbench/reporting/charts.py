@@ -57,7 +57,7 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
     """
     figures: dict[str, Figure] = {}
     costs_of_runs = bars.compose(findings.comparisons, findings.basis)
-    if costs_of_runs.headings:
+    if costs_of_runs.columns:
         figures["costs"] = draw_bars(costs_of_runs)
     if any(result.ratio is not None for result in findings.main):
         figures["overview"] = draw_table(costs(findings, findings.main, findings.title))
@@ -177,11 +177,11 @@ def draw_bars(shown: Bars) -> Figure:
     heading = _HEAD + _LINE * -(-len(labels) // in_line)
     tops, families = list[float](), dict[str, float]()
     bottom = heading + _LINE / 2
-    for row in shown.rows:
-        if row.family and row.family not in families:
+    for family, _ in shown.names:
+        if family and family not in families:
             # The first stands beside the headings.
             bottom += _LINE if tops else 0.0
-            families[row.family] = bottom - _LINE / 2
+            families[family] = bottom - _LINE / 2
         tops.append(bottom)
         bottom += pitch * len(labels) + _BETWEEN
     figure = Figure(figsize=(_BARS_WIDTH, bottom))
@@ -196,17 +196,17 @@ def draw_bars(shown: Bars) -> Figure:
         _write(axes, x + 0.2, y, label, fontsize=9)
     for family, y in families.items():
         _write(axes, _MARGIN, y, family, fontsize=9, weight="bold")
-    for row, top in zip(shown.rows, tops, strict=True):
-        name, y = shorten(row.name, _LONGEST_BAR_NAME), top + pitch * len(labels) / 2
-        _write(axes, _NAMES - 0.08, y, name, fontsize=9, ha="right")
-    width = (_BARS_WIDTH - _NAMES) / len(shown.headings)
-    for place, (title, share) in enumerate(zip(shown.headings, shown.scales, strict=True)):
-        left, scale = _NAMES + place * width, share * width
-        _write(axes, left, heading, title, fontsize=9, weight="bold")
+    for (_, name), top in zip(shown.names, tops, strict=True):
+        y = top + pitch * len(labels) / 2
+        _write(axes, _NAMES - 0.08, y, shorten(name, _LONGEST_BAR_NAME), fontsize=9, ha="right")
+    width = (_BARS_WIDTH - _NAMES) / len(shown.columns)
+    for place, column in enumerate(shown.columns):
+        left, scale = _NAMES + place * width, column.scale * width
+        _write(axes, left, heading, column.heading, fontsize=9, weight="bold")
         bottoms = [top + pitch * len(labels) for top in tops]
         axes.vlines([left] * len(tops), tops, bottoms, _LIGHT, linewidth=0.8)
-        for row, top in zip(shown.rows, tops, strict=True):
-            for number, bar in enumerate(row.cells[place]):
+        for cell, top in zip(column.cells, tops, strict=True):
+            for number, bar in enumerate(cell):
                 y = top + pitch * (number + 0.5)
                 length, colour = (bar.mean or 0.0) * scale, shown.colours[bar.label]
                 axes.barh(y, length, pitch * 0.86, left=left, color=colour)

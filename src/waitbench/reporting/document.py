@@ -147,12 +147,16 @@ class Bar(NamedTuple):
     text: str = ""
 
 
-class BarRow(NamedTuple):
-    """A scenario: a cell for each cost, with a bar for each revision."""
+class BarColumn(NamedTuple):
+    """A cost with its unit: for each scenario, a bar of each revision."""
 
-    family: str
-    name: str
+    heading: str
     cells: Sequence[Sequence[Bar]]
+
+    @property
+    def scale(self) -> float:
+        """The share of the column's width that a unit of the cost has."""
+        return _LONGEST_BAR / (max(bar.most for cell in self.cells for bar in cell) or 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,16 +166,10 @@ class Bars:
     title: str
     note: str
     colours: Mapping[str, str]
-    headings: Sequence[str]
-    """Costs with their units; empty where nothing was measured."""
-    rows: Sequence[BarRow]
-
-    @property
-    def scales(self) -> list[float]:
-        """The share of its width that each column has for a unit of its cost."""
-        columns = zip(*(row.cells for row in self.rows), strict=True)
-        reaches = (max(bar.most for cell in cells for bar in cell) for cells in columns)
-        return [_LONGEST_BAR / (reach or 1.0) for reach in reaches]
+    names: Sequence[tuple[str, str]]
+    """The family of each scenario, and the rest of its name."""
+    columns: Sequence[BarColumn]
+    """Empty where nothing was measured."""
 
 
 class FlameBox(NamedTuple):

@@ -177,22 +177,18 @@ def _two_digits(value: float) -> str:
 
 def format_share(share: float) -> str:
     """A ratio to a limit: "8.4 %", and from 1.5 on "21×"."""
-    return f"{_share(share, share)}{_share_unit(share)}"
+    return f"{_times(share)}×" if share >= _SHARES_BELOW else f"{_two_digits(share * 100)} %"
 
 
 def format_shares(ratio: Estimate) -> str:
-    """The interval of a ratio to a limit, in the same unit: "7.0–9.1 %", "≤ 24×"."""
-    low, high = (end and _share(end, ratio.value) for end in (ratio.low, ratio.high))
+    """The interval of a ratio to a limit, in the unit of the ratio: "7.0–9.1 %", "≤ 24×"."""
+    is_factor = ratio.value >= _SHARES_BELOW
+    low, high = (
+        end and (_times(end) if is_factor else _two_digits(end * 100))
+        for end in (ratio.low, ratio.high)
+    )
     if low and high:
         text = "–".join(dict.fromkeys((low, high)))
     else:
         text = f"≥ {low}" if low else f"≤ {high}" if high else ""
-    return text and f"{text}{_share_unit(ratio.value)}"
-
-
-def _share(share: float, like: float) -> str:
-    return _times(share) if like >= _SHARES_BELOW else _two_digits(share * 100)
-
-
-def _share_unit(like: float) -> str:
-    return "×" if like >= _SHARES_BELOW else " %"
+    return text and f"{text}{'×' if is_factor else ' %'}"
