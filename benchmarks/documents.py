@@ -25,13 +25,13 @@ KEPT_LINES = 16
 _VARIABLES = {"COLUMNS": "100", "NO_COLOR": "1"}
 _ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
 _GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
-_BISECT = "tests/commands/test_bisecting.py::test_a_culprit_is_named_and_a_search_that_goes_on"
+_BISECT = "tests/features/bisect/test_bisecting.py::test_a_culprit_is_named"
 _SCAN = (
     "tests/features/scan/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
 )
 _SHARE = "tests/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
 _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
-_TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
+_TRACK = "tests/features/history/test_tracking.py::test_each_night_measures_what_is_missing"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
 _STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_gives_every_metric"

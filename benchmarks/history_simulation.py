@@ -20,10 +20,10 @@ from functools import partial
 from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
-from waitbench.analysis.history import Trend, trends, unannounced
-from waitbench.analysis.sessions import Entry, Session
+from waitbench.features.history.sessions import Entry, Session
+from waitbench.features.history.track import due
+from waitbench.features.history.trends import Trend, trends, unannounced
 from waitbench.model.record import Announced, Series
-from waitbench.pipeline.stored_sessions import due
 
 ROUNDS = 5
 RISE = 0.25

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests import gate_runs
+from tests.features.bisect.test_view import CASES as SEARCHES
 from tests.frozen.checking import STYLES, check, page_text, said_by
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.records import outcome
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of
-from tests.reporting.test_bisection import CASES as SEARCHES
 from tests.reporting.test_console import SHOWN
 from tests.reporting.test_page import PAGES
 from tests.reporting.test_page import gate as asked
@@ -27,10 +27,11 @@ from tests.store.keeping import finish
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
+from waitbench.features.bisect import view
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.gating import parse
-from waitbench.reporting import bisection, gate_formats, html, markdown
+from waitbench.reporting import gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, findings
 from waitbench.reporting.console import print_answer
 from waitbench.system.places import ROOT
@@ -147,7 +148,7 @@ def test_made_up_results_and_notes_in_each_form(form: str) -> None:
 def test_a_search_in_each_form(case: str) -> None:
     found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
     name = f"{name}-{[*SEARCHES].index(case)}"
-    shown = lines_of(lambda to: print_answer(bisection.answer(found), to))
+    shown = lines_of(lambda to: print_answer(view.answer(found), to))
     check(f"bisection/{name}-80.txt", "\n".join([*shown, ""]))
-    check(f"bisection/{name}.md", markdown.render_answer(bisection.answer(found)))
-    check(f"bisection/{name}.json", json.dumps(bisection.as_json(found), indent=1) + "\n")
+    check(f"bisection/{name}.md", markdown.render_answer(view.answer(found)))
+    check(f"bisection/{name}.json", json.dumps(view.as_json(found), indent=1) + "\n")

@@ -6,16 +6,13 @@ from typing import Any
 
 from tests.gate_runs import counted, waiting
 from tests.records import describing, released, specify
-from waitbench.analysis import gate, history
+from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.sessions import sessions_of
-from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.pipeline import paging
 from waitbench.reporting.document import Report
 from waitbench.reporting.idle import Price
-from waitbench.reporting.page import COSTS, Trends
 from waitbench.store.comparisons import Contents
 
 _METRICS = (
@@ -50,25 +47,6 @@ def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Con
 def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Report:
     """The page of one comparison."""
     return paging.page_of(contents_of(*records, **settings), price)
-
-
-def trends_of(several: Sequence[Contents]) -> Trends:
-    """The trends of each cost over all comparisons."""
-    sessions = [
-        session
-        for each in several
-        for session in sessions_of(
-            str(each.folder),
-            each.comparison,
-            each.records,
-            [BY_NAME[name] for name in COSTS],
-        )
-    ]
-    anchor = history.commonest(sessions)
-    assert anchor is not None
-    return {
-        name: history.trends([it for it in sessions if it.metric == name], anchor) for name in COSTS
-    }
 
 
 def many() -> GateVerdict:

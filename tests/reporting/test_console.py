@@ -9,15 +9,16 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from tests.features.history.test_view import LENGTHY, TRENDS
 from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
-from tests.reporting.test_history import LENGTHY, TRENDS
 from tests.reporting.test_idle import COSTS, PRICE, record
 from waitbench.analysis import statistics
+from waitbench.features.history import view
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting import history, idle
+from waitbench.reporting import idle
 from waitbench.reporting.answer import answer, details, findings, scenario
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
@@ -96,8 +97,8 @@ SHOWN: dict[str, Show] = {
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
-    "history": tables(*(history.table(trend, "waiting", BY_NAME["idle"]) for trend in TRENDS)),
-    "long history": tables(history.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
+    "history": tables(*(view.table(trend, "waiting", BY_NAME["idle"]) for trend in TRENDS)),
+    "long history": tables(view.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
 }
 """tests/frozen/expected/console has what each shows."""
 

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import contestant, make_record, outcome, specify, times
-from tests.reporting.made_up import contents_of, page_of, stored, trends_of
+from tests.reporting.made_up import contents_of, page_of, stored
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
@@ -21,7 +21,6 @@ from waitbench.pipeline.gating import Gate, parse
 from waitbench.reporting import html
 from waitbench.reporting.document import Report, TextCell
 from waitbench.reporting.drawing import COLOURS
-from waitbench.reporting.page import compose_history
 
 
 def gate(*criteria: str) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def together() -> Report:
     failing = stored("three", ("v1", "v2"), rise=0.0)
     failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
     several = [stored("one", ("v1", "v2")), stored("two", ("v1", "v2", "v3")), failing]
-    return compose_history(several, trends_of(several), 0)
+    return paging.page_of_several(several)
 
 
 def side_by_side() -> Report:
@@ -109,7 +108,7 @@ def test_large_pages_are_of_a_size_that_can_be_sent() -> None:
         stored(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
         for number in range(2, 52)
     ]
-    page = compose_history(nights, trends_of(nights), 50)
+    page = paging.page_of_several(nights)
     assert len(html.render(page).encode()) <= 3_000_000
 
 

@@ -24,7 +24,7 @@ from waitbench.system import (
     variables,
 )
 
-_NAMES = "compare merge plot report history track bisect workers scenarios doctor"
+_NAMES = "compare merge plot report workers scenarios doctor"
 COMMANDS: Mapping[str, str] = {
     **{name: f"waitbench.commands.{name}" for name in _NAMES.split()},
     **features.COMMANDS,

@@ -4,6 +4,9 @@ To delete one, delete its folder here and in tests/features, and its line.
 """
 
 COMMANDS = {
+    "history": "waitbench.features.history.history",
+    "track": "waitbench.features.history.track",
+    "bisect": "waitbench.features.bisect.bisect",
     "look": "waitbench.features.why.look",
 }
 """Commands, each with the module that has a function of its name."""
@@ -12,3 +15,5 @@ EXTENSIONS = (
     "waitbench.features.why.extension:WhyExtension",
 )
 """What takes part in every comparison: see ``pipeline.extension``."""
+PAGES = ("waitbench.features.history.page",)
+"""Modules whose ``extend`` adds to the page of several comparisons."""

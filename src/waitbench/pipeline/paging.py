@@ -1,38 +1,37 @@
 """Folders of results -> their page."""
 
-from collections import Counter
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
-from waitbench.analysis import history, statistics
+from waitbench.analysis import statistics
 from waitbench.analysis.results import Note
+from waitbench.features import PAGES
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_NAME
-from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.concluding import findings_of
 from waitbench.reporting import html, idle
 from waitbench.reporting.answer import remarks
+from waitbench.reporting.console import make_console
 from waitbench.reporting.document import Report, Table
 from waitbench.reporting.drawing import WARNING
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
-from waitbench.reporting.page import COSTS, compose, compose_history
+from waitbench.reporting.page import compose, compose_several
+from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
-_NEWEST = 50
-"""Revisions on a page of many comparisons, besides the anchor and those at change points."""
-
 
 def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None:
-    """Writes the page of the comparison in these folders, or the history of several.
+    """Writes the page of the comparison in these folders, or of several.
 
     Raises ``UsageError`` where there is none, and ``HarnessError`` when the disk refuses.
     """
     files.require_writable(path)
-    folders, unreadable = stored_sessions.folders_in(roots), list[str]()
-    several = [it for it in stored_sessions.each(folders, unreadable) if it.records]
+    folders, unreadable = folders_in(roots), list[str]()
+    several = [it for it in each(folders, unreadable) if it.records]
     if not several:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
@@ -53,7 +52,7 @@ def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
     """The table of a folder that ``workers`` wrote; none of any other."""
     if files.is_there(folder / COMPARISON_NAME):
         return []
-    return _of_workers([*stored_sessions.each(stored_sessions.folders_in([folder]), [])], price)
+    return _of_workers([*each(folders_in([folder]), [])], price)
 
 
 def _of_workers(several: Sequence[Contents], price: Price | None) -> list[Table]:
@@ -67,19 +66,42 @@ def _of_workers(several: Sequence[Contents], price: Price | None) -> list[Table]
 
 
 def page_of_several(several: Sequence[Contents], price: Price | None = None) -> Report:
-    """The page of workers side by side, or of the history of all comparisons."""
+    """The page of workers side by side, or of all comparisons with what features add."""
     tables = _of_workers(several, price) if len(several) > 1 else []
-    if tables:
-        return replace(compose_history(several, {}, 0), tables=tables)
-    metrics = [BY_NAME[name] for name in COSTS]
-    sessions = [it for each in several for it in stored_sessions.sessions_of(each, *metrics)]
-    engines = Counter(session.engine for session in sessions)
-    commonest = max(engines, key=engines.__getitem__, default="")
-    sessions = [session for session in sessions if session.engine == commonest]
-    anchor = history.commonest(sessions)
-    trends = {
-        name: history.trends([session for session in sessions if session.metric == name], anchor)
-        for name in COSTS
-        if anchor is not None
-    }
-    return compose_history(several, trends, _NEWEST)
+    page = compose_several(several, tables)
+    for name in () if tables else PAGES:
+        page = import_module(name).extend(page, several)
+    return page
+
+
+def folders_in(roots: Sequence[Path]) -> list[Path]:
+    """The folders of comparisons, in some folders and below, by absolute paths without links.
+
+    Raises ``UsageError`` for a missing folder.
+    """
+    results = []
+    for root in roots:
+        if not files.is_folder(root):
+            raise UsageError(f"There is no folder {str(root)!r}. {MEASURE_FIRST}")
+        for folder, below, names in os.walk(root.resolve()):
+            below.sort()
+            if COMPARISON_NAME in names:
+                results.append(Path(folder))
+    return list(dict.fromkeys(results))
+
+
+def each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[Contents]:
+    """Reads comparisons; prints the errors of unreadable ones, and adds them to a list."""
+    errors = make_console(stderr=True)
+    for folder in folders:
+        try:
+            contents = comparisons.resume(folder)
+        except UsageError as error:
+            unreadable.append(f"{folder} is left out: {error}")
+            continue
+        if contents is not None:
+            yield contents
+            if contents.cut_off:
+                errors.print(contents.cut_off, soft_wrap=True)
+    for why in unreadable:
+        errors.print(why, soft_wrap=True)

@@ -1,29 +1,23 @@
-"""Findings of one comparison, or the history of many -> a page."""
+"""Comparisons -> a page."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from waitbench.analysis.gate import failed_runs
-from waitbench.analysis.history import Trend
-from waitbench.analysis.results import Note, decisive
+from waitbench.analysis.results import decisive
 from waitbench.analysis.statistics import FIRST
-from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Revision
 from waitbench.model.run import HARMLESS
-from waitbench.reporting import bars, forest, history, idle, notes
+from waitbench.reporting import bars, idle, notes
 from waitbench.reporting.answer import Findings, costs, gate_table
-from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell, grouped
+from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
-COSTS = ("idle", "cpu", "system", "real")
-"""Metrics whose history is on a page of many comparisons."""
 _SHOWN_DIGITS = 12
-
-Trends = Mapping[str, Sequence[Trend]]
 
 
 def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Report:
@@ -96,28 +90,11 @@ def _runs(record: Record) -> Table:
     return Table("Every run", columns)
 
 
-def compose_history(several: Sequence[Contents], trends: Trends, newest: int) -> Report:
-    """A page of the history of costs, with the ``newest`` revisions of each; 0 for all."""
-    titled = [
-        (BY_NAME[name], title, trend)
-        for name, of_metric in trends.items()
-        for title, trend in history.titled(of_metric).items()
-    ]
-    latest = [history.of_entry([*it.ratios][-1], it, title, metric) for metric, title, it in titled]
+def compose_several(several: Sequence[Contents], tables: Sequence[Table] = ()) -> Report:
+    """A page of several comparisons."""
     records = [record for contents in several for record in contents.records]
     scenarios = len({record.scenario for record in records})
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
-    failures = [*notes.failures(run for record in records for run in failed_runs(record))]
-    sections, tables = [], []
-    for metric, title, trend in titled:
-        table = history.table(trend, title, metric, newest)
-        sections.append(Section(title=f"{title}: {metric.title}", tables=[table]))
-    if latest:
-        labels = dict.fromkeys(it.revision for it in latest)
-        title = f"{' or '.join(labels)}, the newest, relative to {titled[0][2].anchor}"
-        axis = forest.axis_of(latest)
-        tables.append(forest.tabulate(title, latest, history.COLUMNS, axis=axis))
-    sections.append(Section(title="How it was measured", tables=[_sources(several)]))
     compared = format_count(len(several), "comparison", "comparisons")
     return Report(
         title=f"What workers cost while they wait: {compared}",
@@ -125,22 +102,10 @@ def compose_history(several: Sequence[Contents], trends: Trends, newest: int) ->
             format_count(scenarios, "scenario", "scenarios"),
             " to ".join(dict.fromkeys((begun[0], begun[-1]))),
         ),
-        notes=(*_steps(titled), *failures),
+        notes=(*notes.failures(run for record in records for run in failed_runs(record)),),
         tables=tables,
-        sections=sections,
+        sections=[Section(title="How it was measured", tables=[_sources(several)])],
     )
-
-
-def _steps(titled: Sequence[tuple[Metric, str, Trend]]) -> list[Note]:
-    """The change points of the first metric, a note for each revision and direction."""
-    known = [
-        (title, step)
-        for metric, title, trend in titled
-        if metric == titled[0][0]
-        for step in trend.change_points
-    ]
-    steps = grouped(known, lambda it: (it[1].after, it[1].is_rise))
-    return [history.change_points(alike, titled[0][0]) for alike in steps.values()]
 
 
 def moment(iso: str) -> str:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.analysis.test_history import STEADY
 from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
+from tests.features.history.test_trends import STEADY
 from tests.records import contestant, facts, make_record, outcome
+from waitbench.features.history.sessions import tried
+from waitbench.features.history.track import measured
 from waitbench.model.record import Series
 from waitbench.model.run import TIMED_OUT
-from waitbench.pipeline.stored_sessions import measured, tried
 
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--quiet")
 

@@ -1,6 +1,7 @@
 """Sessions of comparisons, their trends, and their change points."""
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,18 +9,20 @@ import pytest
 from msgspec.structs import replace
 
 from tests.records import contestant, disturb, facts, make_record, released, specify
-from waitbench.analysis.history import commonest, trends, unannounced
-from waitbench.analysis.sessions import Session, entry_of, sessions_of
+from waitbench.features.history.sessions import Session, entry_of, sessions_of
+from waitbench.features.history.trends import commonest, trends, unannounced
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.model.revision import Origin
+from waitbench.store.comparisons import Contents
 
 STEADY = BY_NAME["idle"].key
 
 
-def told_by(record: Record, folder: str) -> list[Session]:
+def told_by(record: Record, folder: str, *more: Record) -> list[Session]:
     """The sessions of idle CPU in a folder."""
-    return list(sessions_of(folder, record.context, [record], [BY_NAME["idle"]]))
+    contents = Contents(folder=Path(folder), comparison=record.context, records=(record, *more))
+    return list(sessions_of(contents, [BY_NAME["idle"]]))
 
 
 def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
@@ -138,7 +141,7 @@ def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> No
     costs = {"v1": 1.0, "v2": 1.0}
     first, other = (released(costs, session="1", scenario=name) for name in ("here", "there"))
     specify(other, machine=BOX)
-    sessions = [*sessions_of("1", first.context, [first, other], [BY_NAME["idle"]])]
+    sessions = told_by(first, "1", other)
     assert ["EPYC 7763" in each.machine for each in sessions] == [False, True]
 
 

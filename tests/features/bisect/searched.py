@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from waitbench.analysis.bisection import Search, Step, judge
+from waitbench.features.bisect.search import Search, Step, judge
 from waitbench.model.revision import LoggedCommit, Origin, Point, Source
 
 MARGIN = 0.10

@@ -22,8 +22,8 @@ from operator import attrgetter
 from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
-from waitbench.analysis.sessions import Entry, Session, independent
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
+from waitbench.features.history.sessions import Entry, Session, independent
 from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.record import Announced, Series

@@ -1,19 +1,20 @@
 """``history``: the cost of each revision relative to the anchor, of all stored comparisons."""
 
 import json
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from waitbench.analysis import history as analysis
 from waitbench.commands import options
 from waitbench.engines import METRICS
+from waitbench.features.history import view
+from waitbench.features.history.sessions import Session, read
+from waitbench.features.history.trends import trends
 from waitbench.model.errors import ExitCode, UsageError
-from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.gating import metric_named
-from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.system.places import RESULTS
@@ -56,7 +57,7 @@ def history(
     figures of two sessions do not compare.
     """
     followed = metric_named(metric, METRICS, f"--metric {metric!r}")
-    stored = stored_sessions.read(folders or [RESULTS], followed)
+    stored = read(folders or [RESULTS], followed)
     sessions = [
         session
         for session in stored.sessions
@@ -64,13 +65,23 @@ def history(
     ]
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
-    name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
-    trends = analysis.trends(sessions, name)
+    name = _anchor_among(anchor, sessions) if anchor else None
+    histories = trends(sessions, name)
     if as_json:
-        print(json.dumps(reporting.as_json(trends, followed), indent=2))
+        print(json.dumps(view.as_json(histories, followed), indent=2))
     else:
-        for title, trend in reporting.titled(trends).items():
-            print_tables([reporting.table(trend, title, followed, _NEWEST)], make_console())
+        for title, trend in view.titled(histories).items():
+            print_tables([view.table(trend, title, followed, _NEWEST)], make_console())
     if stored.unreadable:
         # The history is incomplete, which must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _anchor_among(text: str, sessions: Sequence[Session]) -> str:
+    """The name of an anchor. Raises ``UsageError`` for a revision that no session has."""
+    entries = sorted({it for session in sessions for it in session.logs}, key=lambda it: it.order)
+    for entry in entries:
+        if text in (entry.name, entry.commit):
+            return entry.name
+    names = ", ".join(dict.fromkeys(entry.name for entry in entries))
+    raise UsageError(f"--anchor {text!r} is in none of these comparisons. There are: {names}.")

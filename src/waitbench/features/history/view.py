@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.results import MetricResult, Note
-from waitbench.analysis.sessions import Entry
+from waitbench.features.history.sessions import Entry
+from waitbench.features.history.trends import ChangePoint, Trend
 from waitbench.model.metrics import Metric
 from waitbench.reporting import forest
 from waitbench.reporting.document import Table

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from waitbench.analysis.bisection import LOOKS, RELEASES, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.commands.search import (
+from waitbench.environments.revisions import without_label
+from waitbench.features.bisect import view
+from waitbench.features.bisect.points import (
     FEWEST,
     CannotBeMeasured,
     History,
@@ -20,7 +21,8 @@ from waitbench.commands.search import (
     name_of,
     require_measurable,
 )
-from waitbench.environments.revisions import without_label
+from waitbench.features.bisect.search import LOOKS, RELEASES, End, Search, Step
+from waitbench.features.bisect.view import Searched
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.revision import SearchRange
 from waitbench.model.worker import WorkerFile
@@ -30,8 +32,7 @@ from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import kept_in, prepare
 from waitbench.pipeline.request import Request, validate
-from waitbench.reporting import bisection, markdown
-from waitbench.reporting.bisection import Searched
+from waitbench.reporting import markdown
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.output import Output
 from waitbench.store import folders, formats
@@ -223,7 +224,7 @@ class BisectRun:
         self, search: Search, points: tuple[int, ...], python: str, folder: Path, budget_s: float
     ) -> Search:
         """Returns the search with one more step; the same search if nothing was measured."""
-        log = bisection.Steps(self.output.progress, quiet=self.output.quiet)
+        log = view.Steps(self.output.progress, quiet=self.output.quiet)
         log.begin(search, points)
         rule = StepRule(
             search=search,
@@ -262,7 +263,7 @@ class BisectRun:
 
     def _save(self) -> None:
         """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
-        formats.write(self.folder, KIND, bisection.as_json(self._searched()))
+        formats.write(self.folder, KIND, view.as_json(self._searched()))
 
     def _searched(self) -> Searched:
         return Searched(
@@ -277,7 +278,7 @@ class BisectRun:
     def _conclude(self) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
-        report = bisection.answer(self._searched())
+        report = view.answer(self._searched())
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         links = (*report.links, ("Results", where))
         print_answer(replace(report, links=links), self.output.progress)

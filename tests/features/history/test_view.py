@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.analysis.test_history import told
-from waitbench.analysis.history import trends as found_in
+from tests.features.history.test_trends import told
+from waitbench.features.history import view
+from waitbench.features.history.trends import trends as found_in
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
-from waitbench.reporting import history
 
 STEADY = BY_NAME["idle"]
 TRENDS = found_in(told("1", {"v1": 1, "v2": 1, "v3": 2}) + told("2", {"v8": 1, "v9": 1}), "v1")
@@ -21,11 +21,11 @@ def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> Non
     series = short.series
     long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
     elsewhere = replace(long, machine="another")
-    assert list(history.titled([short, long])) == [
+    assert list(view.titled([short, long])) == [
         "waiting, single, partitions 2", "waiting, single, partitions 20"
     ]  # fmt: skip
-    assert len(history.titled([short, long, elsewhere])) == 3
-    rows = history.as_json([short, elsewhere], STEADY)
+    assert len(view.titled([short, long, elsewhere])) == 3
+    rows = view.as_json([short, elsewhere], STEADY)
     assert [row["revision"] for row in rows] == ["v1", "v2", "v3"] * 2
     assert len({(row["parameters"]["partitions"], row["machine"]) for row in rows}) == 2
     assert rows[2]["step"]["value"] == pytest.approx(2)

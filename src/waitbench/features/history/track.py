@@ -1,32 +1,29 @@
 """``track``: measures what the history lacks, as a nightly job does, and names new steps."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from waitbench.analysis import history
-from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, uv
+from waitbench.features.history import announced, view
+from waitbench.features.history.sessions import Stored, Tried, name_of, read
+from waitbench.features.history.trends import Trend, commonest, trends, unannounced
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Series
 from waitbench.model.revision import EnvironmentSpec, Origin, Source
-from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.stored_sessions import Stored
-from waitbench.reporting import history as reporting
 from waitbench.reporting.output import Output
-from waitbench.store import acknowledged
 from waitbench.system.places import RESULTS
 
 EXAMPLES = """
@@ -79,7 +76,7 @@ def track(
     console = output.answers
 
     def stored() -> Stored:
-        return stored_sessions.read([results], followed) if results.is_dir() else Stored()
+        return read([results], followed) if results.is_dir() else Stored()
 
     before = stored()
     anchor = anchor or _commonest(before, request.engine.name)
@@ -90,19 +87,19 @@ def track(
     valid = validate(replace(nightly, revisions=ends), output.log)
     name = _name_of(valid.specs[0])
     texts = {**_candidates(branch, valid, newest), name: anchor}
-    measured = stored_sessions.measured(before.tried, valid.engine.name, _series(valid))
+    complete = measured(before.tried, valid.engine.name, _series(valid))
     others = [candidate for candidate in texts if candidate != name]
-    queue = [*stored_sessions.due(others, measured, name, _trends(before, valid, name))]
+    queue = [*due(others, complete, name, _trends(before, valid, name))]
     code = ExitCode.OK
-    for number, due in enumerate(queue, 1):
-        console.print(f"{number} of {len(queue)}: {' '.join(due.revisions)}: {due.why}")
+    for number, lacking in enumerate(queue, 1):
+        console.print(f"{number} of {len(queue)}: {' '.join(lacking.revisions)}: {lacking.why}")
         if dry_run:
             continue
         if time.monotonic() - begun > budget:
             console.print("The budget is spent: the next call goes on from here.")
             break
         # Labels are short, and the same every night.
-        labelled = tuple(f"{label}={texts.get(label, label)}" for label in due.revisions)
+        labelled = tuple(f"{label}={texts.get(label, label)}" for label in lacking.revisions)
         try:
             with run(replace(nightly, revisions=labelled), output) as contents:
                 code = max(code, conclude(contents, output))
@@ -114,21 +111,21 @@ def track(
         console.print("Nothing is missing from the history.")
     if dry_run:
         raise typer.Exit(ExitCode.OK)
-    trends = _trends(stored(), valid, name)
-    titles = {id(trend): title for title, trend in reporting.titled(trends).items()}
-    new = history.unannounced(trends, followed.name, acknowledged.read(results))
+    histories = _trends(stored(), valid, name)
+    titles = {id(trend): title for title, trend in view.titled(histories).items()}
+    new = unannounced(histories, followed.name, announced.read(results))
     for trend, step in new:
-        note = reporting.change_points([("", step)], followed)
+        note = view.change_points([("", step)], followed)
         console.print(f"{titles[id(trend)]}: {note.level} {note.text}.")
     if new:
-        acknowledged.add(results, [trend.announced(followed.name, step) for trend, step in new])
+        announced.add(results, [trend.announced(followed.name, step) for trend, step in new])
     has_risen = any(step.is_rise for _, step in new)
     raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))
 
 
 def _commonest(stored: Stored, engine: str) -> str:
     """The revision that most sessions measured. Raises ``UsageError`` without any."""
-    anchor = history.commonest(it for it in stored.sessions if it.engine == engine)
+    anchor = commonest(it for it in stored.sessions if it.engine == engine)
     if anchor is None:
         raise UsageError(
             "There is no history yet. Name the anchor, which each session measures, such as: "
@@ -137,11 +134,11 @@ def _commonest(stored: Stored, engine: str) -> str:
     return anchor
 
 
-def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[history.Trend]:
+def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
     """The trends of the scenarios, with the parameters that they have now."""
     series = set(_series(valid))
     sessions = [it for it in stored.sessions if it.engine == valid.engine.name]
-    return history.trends([it for it in sessions if it.series in series], anchor)
+    return trends([it for it in sessions if it.series in series], anchor)
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
@@ -163,3 +160,39 @@ def _name_of(anchor: EnvironmentSpec) -> str:
 
 def _series(valid: ValidRequest) -> list[Series]:
     return [Series.of(it.name, str(valid.topology), it.parameters) for it in valid.scenarios]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """A comparison that the history lacks."""
+
+    revisions: tuple[str, ...]
+    """The anchor first, the newest last."""
+    why: str
+
+
+def due(
+    candidates: Sequence[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
+) -> Iterator[Due]:
+    """The comparisons that the history lacks, the most important first.
+
+    A second session for each provisional change point; then each candidate that is not measured,
+    with the anchor: the newest first. Candidates are in the order of history.
+    """
+    steps: set[tuple[str, str]] = set()
+    for step in (it for trend in trends for it in trend.change_points if it.is_provisional):
+        if (step.before, step.after) not in steps:
+            steps.add((step.before, step.after))
+            yield Due(
+                revisions=tuple(dict.fromkeys((anchor, step.before, step.after))),
+                why=f"only one session says that {step.after} differs from {step.before}",
+            )
+    for newest in reversed(candidates):
+        if newest not in measured and newest != anchor:
+            yield Due(revisions=(anchor, newest), why=f"{newest} is not measured")
+
+
+def measured(tried: Collection[Tried], engine: str, series: Sequence[Series]) -> frozenset[str]:
+    """The revisions that were tried in all of some series: one comparison measures them in all."""
+    names = {name for _, _, name in tried}
+    return frozenset(name for name in names if all((engine, it, name) in tried for it in series))

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from waitbench.analysis.bisection import COMMITS, Change, End, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
+from waitbench.features.bisect.search import COMMITS, Change, End, Search, Step
 from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Report, Table

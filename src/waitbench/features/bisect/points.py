@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis import bisection
-from waitbench.analysis.bisection import RELEASES, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rounds import by_round
 from waitbench.environments import candidates
 from waitbench.environments.origins import OriginResolver
+from waitbench.features.bisect.search import RELEASES, Search, Step, judge
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.revision import (
@@ -129,7 +128,7 @@ class StepRule:
         ]
         disturbed = {number for record in records for number in record.disturbed_rounds}
         flags = [number in disturbed for number in shared]
-        return bisection.judge(self.search, self.points, costs, flags)
+        return judge(self.search, self.points, costs, flags)
 
 
 def given_up(records: Sequence[Record]) -> dict[str, str]:

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.analysis.searched import history, search
+from tests.features.bisect.searched import history, search
 from tests.reporting.printing import lines_of
-from waitbench.analysis.bisection import Search, Step
 from waitbench.analysis.criteria import Criterion
+from waitbench.features.bisect import view
+from waitbench.features.bisect.search import Search, Step
+from waitbench.features.bisect.view import Searched
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
 from waitbench.model.verdicts import Verdict
-from waitbench.reporting import bisection
-from waitbench.reporting.bisection import Searched
 
 
 def commits(points: int, *rises: tuple[int, float], unbuildable: tuple[int, ...] = ()) -> Search:
@@ -78,7 +78,7 @@ CASES = {
 
 def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> None:
     of_worker = replace(FOUND, options=("--worker", "mine.toml"))
-    assert bisection.to_repeat(of_worker)[-1] == (
+    assert view.to_repeat(of_worker)[-1] == (
         "./compare.sh c4 c5 --fail-on idle:10% --worker mine.toml"
     )
 
@@ -91,4 +91,4 @@ def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> No
     ],
 )
 def test_the_end_of_a_step_says_what_it_found(step: Step, line: str) -> None:
-    assert lines_of(lambda to: bisection.Steps(to, quiet=False).end(step)) == [line]
+    assert lines_of(lambda to: view.Steps(to, quiet=False).end(step)) == [line]

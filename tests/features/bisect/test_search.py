@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.searched import begun, history, judged, search
-from waitbench.analysis import bisection, rule
-from waitbench.analysis.bisection import End, Search, Step, judge
+from tests.features.bisect.searched import begun, history, judged, search
+from waitbench.analysis import rule
 from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.features.bisect import search as bisection
+from waitbench.features.bisect.search import End, Search, Step, judge
 from waitbench.model.verdicts import Verdict
 
 

@@ -1,12 +1,13 @@
-"""Sessions: the costs of revisions in one comparison, as part of a history."""
+"""Folders of results -> sessions: costs of revisions in one comparison, as part of a history."""
 
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
 from operator import attrgetter
+from pathlib import Path
 
 import msgspec
 from packaging.version import InvalidVersion, Version
@@ -15,7 +16,11 @@ from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, Series
 from waitbench.model.revision import SHOWN_DIGITS, Origin, Revision, Source
+from waitbench.pipeline import paging
+from waitbench.store.comparisons import Contents
 
+Tried = tuple[str, Series, str]
+"""An engine, a series, and a revision that was measured in it, or failed."""
 FEWEST_ROUNDS = 2
 """A single round has no variance."""
 
@@ -64,18 +69,36 @@ class Session:
         return len(next(iter(self.logs.values())))
 
 
-def sessions_of(
-    folder: str, context: Context, records: Iterable[Record], metrics: Sequence[Metric]
-) -> Iterator[Session]:
+@dataclass(frozen=True)
+class Stored:
+    """The sessions of some folders."""
+
+    sessions: list[Session] = field(default_factory=list)
+    tried: set[Tried] = field(default_factory=set)
+    unreadable: list[str] = field(default_factory=list)
+    """Folders that could not be read, with the reasons, which were printed."""
+
+
+def read(roots: Sequence[Path], metric: Metric) -> Stored:
+    """Reads the sessions in some folders and below. Raises ``UsageError`` for a missing folder."""
+    stored = Stored()
+    for contents in paging.each(paging.folders_in(roots), stored.unreadable):
+        stored.sessions.extend(sessions_of(contents, [metric]))
+        stored.tried.update(tried(contents.comparison, contents.records))
+    return stored
+
+
+def sessions_of(contents: Contents, metrics: Sequence[Metric]) -> Iterator[Session]:
     """The sessions of a comparison's scenarios and some metrics.
 
     Leaves out revisions without an identity elsewhere, such as checkouts, and comparisons of mixed
     origins, whose ratios partly come from their compilers.
     """
+    context = contents.comparison
     if context.mixed_origins:
         return
     entries = {revision.label: it for revision in context.revisions if (it := entry_of(revision))}
-    for record, metric in product(records, metrics):
+    for record, metric in product(contents.records, metrics):
         # A revision that failed in most rounds would remove them for the others.
         fewest = len(record.rounds) / 2
         labels = [it for it in entries if len(by_round([(record, it)], metric)) >= fewest]
@@ -91,7 +114,7 @@ def sessions_of(
         if len(rounds) < FEWEST_ROUNDS or len(logs) < max(2, len(labels)):
             continue
         yield Session(
-            folder=folder,
+            folder=str(contents.folder),
             started=min(run.started_at for run in record.measurements),
             engine=context.engine,
             series=record.series,
@@ -138,3 +161,12 @@ def entry_of(revision: Revision) -> Entry | None:
             return None
     source = Source(Origin.SOURCE, commit) if commit else Source(Origin.WHEEL, version)
     return Entry(name=name_of(source), version=version, commit=commit, date=revision.commit_date)
+
+
+def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
+    """The revisions that need no other comparison; mixed origins are of no use in a history."""
+    revisions = () if context.mixed_origins else context.revisions
+    entries = {it.label: entry for it in revisions if (entry := entry_of(it))}
+    for record, (label, entry) in product(records, entries.items()):
+        if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
+            yield context.engine, record.series, entry.name

@@ -1,0 +1,1 @@
+"""The search for the release, or the commit, that changed a cost."""

@@ -1,0 +1,1 @@
+"""The history of a cost: of all stored comparisons, on one machine each."""
