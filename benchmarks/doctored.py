@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks import load
 from benchmarks.common import command_line
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 ALL = "all"
 """Every regression in turn."""

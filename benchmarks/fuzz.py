@@ -27,7 +27,7 @@ import typer
 from benchmarks.common import command_line
 from waitbench import commands
 from waitbench.model.errors import HarnessError
-from waitbench.system import files, places, processes, trees
+from waitbench.system import files, paths, proc, processes
 
 _LIBRARIES = ("jinja2", "numpy", "rich.progress", "scipy.stats", "waitbench.reporting.html")
 WITHIN_S = 60.0
@@ -96,7 +96,7 @@ def of_results(chance: random.Random) -> Iterator[Trial]:
 
 def of_workers(chance: random.Random) -> Iterator[Trial]:
     """Worker files in which a line is changed, doubled or lost."""
-    files = sorted((places.ROOT / "workers").rglob("*.toml"))
+    files = sorted((paths.ROOT / "workers").rglob("*.toml"))
     while True:
         lines = chance.choice(files).read_text().splitlines()
         for _ in range(chance.randrange(1, 4)):
@@ -122,7 +122,7 @@ def _with_results(folder: Path) -> None:
     (folder / "worker.toml").write_text("command = 'true'\n")
 
 
-SAMPLE = next(it.parent for it in sorted(places.ROOT.glob("docs/samples/*/comparison.json")))
+SAMPLE = next(it.parent for it in sorted(paths.ROOT.glob("docs/samples/*/comparison.json")))
 
 
 def _damage_file(folder: Path, chance: random.Random) -> None:
@@ -234,7 +234,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="fuzz-home-") as home:
             again = [sys.executable, "-m", "benchmarks.fuzz", *sys.argv[1:]]
             sys.exit(subprocess.call(again, env={**os.environ, "BENCH_HOME": home}))
-    trees.adopt_orphans()
+    proc.adopt_orphans()
     for module in (*commands.COMMANDS.values(), *_LIBRARIES):
         import_module(module)  # once, and not in each trial
     trials, found = KINDS[options.kind](random.Random(options.seed)), Counter[str]()

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks.common import command_line
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 CHARTS = {
     "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "costs",

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tests.running import run
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 RUNNER = {

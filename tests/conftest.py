@@ -13,7 +13,7 @@ import runner
 from tests import bisect_repository, standin
 from tests.running import run
 from waitbench.environments.repository import Repository
-from waitbench.system.places import ROOT, Cache
+from waitbench.system.paths import ROOT, Cache
 
 for _number in (signal.SIGHUP, signal.SIGINT):
     # Whatever started the suite may ignore some (nohup does); what we start is to have them.

@@ -13,7 +13,7 @@ from waitbench.model.revision import (
     SearchRange,
     Source,
 )
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 
 class Upstream:

@@ -8,22 +8,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from waitbench.system import endings
+from waitbench.system import shutdown
 
 if __name__ == "__main__":
-    endings.own_signals()
+    shutdown.handle_signals()
 
 import runner
 from tests.standin import StandIn
 from waitbench import engines
 from waitbench.execution import session
-from waitbench.system import watch
+from waitbench.system import machine
 
 if not os.environ.get("BENCH_BYTEWAX"):
     engines.DEFAULT = StandIn()
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
-    watch.FOREIGN_CORES = math.inf
+    machine.FOREIGN_CORES = math.inf
     session.FOREIGN_ALLOWED_S = math.inf  # type: ignore[attr-defined]
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.conftest import Compare
 from tests.faults import clones
 from tests.histories import Upstream
 from tests.running import run
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 FIND, COMPARE = "Find what to compare", "Compare"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))

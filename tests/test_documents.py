@@ -16,7 +16,7 @@ from tests.running import run
 from waitbench.analysis.rule import INTERIM_LOOKS
 from waitbench.engines.worker import file as worker_file
 from waitbench.pipeline.gating import read_accepted
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 PATTERNS = ("*.md", "docs/**/*.md", "*/README.md", "workers/studies.md")
 DOCUMENTS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from tests import running, standin
 from waitbench.execution import hyperfine
 from waitbench.system import installation
-from waitbench.system.places import DATAFLOWS, PACKAGE, ROOT, WORKERS, Cache
+from waitbench.system.paths import DATAFLOWS, PACKAGE, ROOT, WORKERS, Cache
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,9 +117,9 @@ def test_an_installed_waitbench_compares_from_anywhere(
         sys.path.append({str(ROOT)!r})
         from tests.standin import StandIn
         from waitbench import engines
-        from waitbench.system import watch
+        from waitbench.system import machine
         engines.DEFAULT = StandIn()
-        watch.FOREIGN_CORES = float("inf")
+        machine.FOREIGN_CORES = float("inf")
         from waitbench.__main__ import start
         sys.exit(start())
     """

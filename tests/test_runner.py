@@ -11,7 +11,7 @@ import pytest
 
 import runner
 from tests.running import run
-from waitbench.system.places import ROOT, Cache
+from waitbench.system.paths import ROOT, Cache
 
 SAMPLE = ROOT / "docs" / "samples" / "input"
 
@@ -27,7 +27,7 @@ def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log_or_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
-    monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path))
+    monkeypatch.setattr("waitbench.system.shutdown.Cache", lambda: Cache(tmp_path))
     monkeypatch.setattr("sys.argv", ["runner.py", "report", "https://me:SECRET@host/x"])
     assert runner.main() == 3
     said = capsys.readouterr().err
@@ -41,7 +41,7 @@ def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log_or_shown(
     assert "Traceback" in text
     assert "TOKEN" not in text
     # Where no log can be written.
-    monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(log))
+    monkeypatch.setattr("waitbench.system.shutdown.Cache", lambda: Cache(log))
     assert runner.main() == 3
     assert "Traceback" in capsys.readouterr().err
 
@@ -86,12 +86,12 @@ def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
 def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Signals) -> None:
     code = f"""
         import os
-        from waitbench.system import endings
+        from waitbench.system import shutdown
         class Late:
             def __del__(self, kill=os.kill, pid=os.getpid()):
                 kill(pid, {int(number)})
         late = Late()
-        endings.own_signals()
+        shutdown.handle_signals()
         """
     program = ("env", f"--default-signal={number.name[3:]}", sys.executable)
     done = run(*program, "-c", dedent(code), cwd=ROOT / "src")

@@ -11,7 +11,7 @@ import pytest
 
 from tests import standin
 from tests.running import run, write_strange_modules
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 
 def make_venv(tmp_path: Path, refused: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.running import run
 from waitbench import engines
-from waitbench.system.places import PACKAGE, ROOT
+from waitbench.system.paths import PACKAGE, ROOT
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 ENGINE_LIST = PACKAGE / "engines" / "__init__.py"

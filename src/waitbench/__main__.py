@@ -23,13 +23,13 @@ def start() -> int:
             import site
 
             site.main()
-        from waitbench.system import crashes, streams
+        from waitbench.system import shutdown
 
-        sys.excepthook = crashes.end
-        streams.open_closed()
-        from waitbench.system import endings
+        sys.excepthook = shutdown.end_crashed
+        shutdown.open_closed_streams()
+        from waitbench.system import shutdown
 
-        endings.own_signals()
+        shutdown.handle_signals()
         from waitbench import commands
     except BaseException as error:  # SystemExit of a strange module, too
         sys.excepthook(type(error), error, error.__traceback__)

@@ -9,7 +9,7 @@ import typer
 
 import runner
 from benchmarks import documents
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 EVERY = documents.every_command()
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "commands")  # noqa: B009

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 QUIET = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")

@@ -5,7 +5,7 @@ import sys
 
 from waitbench.cluster import on_worker
 from waitbench.system import installation
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 on_worker.PROGRAM = (sys.executable, str(ROOT / "tests" / "cluster" / "shard_with_standin.py"))
 if os.environ.get("BENCH_TEST_VERSION"):

@@ -9,9 +9,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 if __name__ == "__main__":
     from waitbench.cluster.shard_process import end_with_stdin
-    from waitbench.system import endings
+    from waitbench.system import shutdown
 
-    endings.own_signals()
+    shutdown.handle_signals()
     end_with_stdin()
     import runner
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import runner
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "commands")  # noqa: B009

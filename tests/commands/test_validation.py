@@ -13,7 +13,7 @@ from waitbench import engines
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 Refused = Callable[..., str]
 

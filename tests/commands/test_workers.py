@@ -11,7 +11,7 @@ from tests.conftest import Compare, Said
 from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
 

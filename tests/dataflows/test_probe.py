@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import histogram
 
-from waitbench.system.places import DATAFLOWS
+from waitbench.system.paths import DATAFLOWS
 
 POLLS = """
 import threading

@@ -12,7 +12,7 @@ import pytest
 from waitbench.environments import uv
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Interpreter
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 VERSION = platform.python_version()
 

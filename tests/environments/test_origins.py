@@ -15,7 +15,7 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 PYTHONS = tuple(
     Interpreter(f"/python{v}", f"{v}.1") for v in ("3.13", "3.12", "3.11", "3.10", "3.9")

@@ -25,7 +25,7 @@ from waitbench.model.revision import (
     Revision,
     Source,
 )
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 HERE = Interpreter(sys.executable, platform.python_version())
 

@@ -10,7 +10,7 @@ from tests.standin import git
 from waitbench.environments.repository import Repository, checkouts, export, read_file, snapshot
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import SourceTree
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 
 def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(

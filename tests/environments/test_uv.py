@@ -7,7 +7,7 @@ import pytest
 
 from waitbench.environments import uv
 from waitbench.model.errors import UsageError
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 
 @pytest.fixture(autouse=True)

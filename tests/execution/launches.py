@@ -25,8 +25,8 @@ from waitbench.model.launch import (
     encode,
 )
 from waitbench.model.placeholders import ADDRESSES, INDEX
-from waitbench.system.instruments import find_instruments
-from waitbench.system.places import DATAFLOWS, PACKAGE, Cache
+from waitbench.system.machine import find_instruments
+from waitbench.system.paths import DATAFLOWS, PACKAGE, Cache
 
 COUNTER = find_instruments()
 

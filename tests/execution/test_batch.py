@@ -27,7 +27,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.launch import BatchSlot
 from waitbench.model.run import Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
-from waitbench.system.watch import Reading
+from waitbench.system.machine import CpuTimes
 
 STAMPS = """
 import signal, sys, time
@@ -211,8 +211,8 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     second: str, others_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But what a run without a measurement used is not known."""
-    readings = iter((Reading(0.0, 0.0), Reading(20.0, 0.0)))
-    monkeypatch.setattr(Reading, "now", lambda: next(readings))
+    readings = iter((CpuTimes(0.0, 0.0), CpuTimes(20.0, 0.0)))
+    monkeypatch.setattr(CpuTimes, "now", lambda: next(readings))
     monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
     scenario = Scenario(name="one")

@@ -7,7 +7,7 @@ import pytest
 from waitbench.execution import hyperfine
 from waitbench.execution.measure import _last_words
 from waitbench.model.errors import HarnessError
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 CHAIN = """
 Traceback (most recent call last):

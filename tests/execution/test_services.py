@@ -24,10 +24,10 @@ from waitbench.execution.service_launch import START, STOP
 from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
-from waitbench.system import ports, trees, variables
+from waitbench.system import proc, tcp, variables
 from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 ECHO = """
 import json, os, sys
@@ -150,24 +150,24 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
         launcher, port = server.process.pid, server.state.config.port
         for _ in range(2):
             environment_of(port)
-            (pid,) = trees.below(launcher)
+            (pid,) = proc.descendants(launcher)
             assert os.sched_getscheduler(pid) == os.SCHED_BATCH, "it preempts no worker"
             before_s = up_services.cpu_s()
             os.kill(launcher, STOP)
-            until(lambda: not trees.below(launcher))
+            until(lambda: not proc.descendants(launcher))
             assert up_services.cpu_s() >= before_s, "what it has used is its own"
             assert up_services.why_ended() is None
             os.kill(launcher, START)
             until(lambda: read_served(server.state.up) == 1)
-            assert ports.is_listened_to(port), "it is up when it is ready again"
+            assert tcp.is_listened_to(port), "it is up when it is ready again"
             assert up_services.cpu_s() > before_s, "it has started another Python"
-        (pid,) = trees.below(launcher)
+        (pid,) = proc.descendants(launcher)
         os.kill(pid, signal.SIGKILL)
         until(lambda: up_services.why_ended() is not None)
     with up(tmp_path, "second") as up_services:
         launcher = up_services.servers[0].process.pid
         os.kill(launcher, STOP)
-        until(lambda: not trees.below(launcher))
+        until(lambda: not proc.descendants(launcher))
     assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
 
 

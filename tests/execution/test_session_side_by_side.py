@@ -23,11 +23,11 @@ from waitbench.analysis.at_once import differing
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
-from waitbench.execution.measure import Interrupted
+from waitbench.execution.measure import InterruptedRuns
 from waitbench.model.record import Record
 from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, Lack, PlannedRun, Result
 from waitbench.model.scenario import Scenario
-from waitbench.system import endings
+from waitbench.system import shutdown
 
 QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.0}
 IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
@@ -317,11 +317,11 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}
             over = [measurement(run.label, run.round, metrics) for run in planned[:3]]
-            raise Interrupted(over)
+            raise InterruptedRuns(over)
 
     made = Ends(using({"a": IDLE, "b": IDLE}).behave)
     at_work, _, records = make_session(made, "one", concurrency=ONE)
-    with pytest.raises(endings.Ended):
+    with pytest.raises(shutdown.Interrupted):
         at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 9))
     saved = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
     assert saved == made.at_once[1][:3]

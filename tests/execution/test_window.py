@@ -8,7 +8,7 @@ import pytest
 from tests.execution.launches import LAUNCHER, worker
 from waitbench.execution import window
 from waitbench.execution.window import EVERY_S, LEAST_S, MOST_S, SEEN_S, Reading
-from waitbench.system.places import PACKAGE
+from waitbench.system.paths import PACKAGE
 
 Timer = tuple[float, float]
 """Seconds from one time to the next, and CPU seconds each time."""

@@ -12,7 +12,7 @@ import pytest
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
 from waitbench.model.launch import Condition, RunningService, ServiceConfig
-from waitbench.system import connections
+from waitbench.system import tcp
 from waitbench.system.counters import serving
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
@@ -212,7 +212,7 @@ socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 """
 
 
-@pytest.mark.skipif(not connections.are_counted(), reason="the kernel does not count here")
+@pytest.mark.skipif(not tcp.are_counted(), reason="the kernel does not count here")
 @pytest.mark.parametrize(("more", "requests"), [("", 120), ("counters = 'echo requests 7'", 0)])
 def test_requests_are_counted_by_the_kernel_unless_the_service_has_a_command_that_does(
     more: str, requests: int, tmp_path: Path

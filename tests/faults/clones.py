@@ -14,7 +14,7 @@ from tests import standin
 from tests.commands.processes import records_in
 from tests.running import processes_with
 from waitbench.execution.hyperfine import locate
-from waitbench.system.places import ROOT, Cache
+from waitbench.system.paths import ROOT, Cache
 
 _COPIED = (
     "src", "dataflows", "compare.sh", "plot.sh", "waitbench", "runner.py",

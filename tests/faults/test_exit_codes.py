@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.clones import QUICK, Clone
 from tests.running import run, write_strange_modules
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 pytestmark = pytest.mark.integration
 

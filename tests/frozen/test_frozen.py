@@ -34,7 +34,7 @@ from waitbench.pipeline.gating import parse
 from waitbench.reporting import gate_formats, html, markdown
 from waitbench.reporting.answer import Findings, findings
 from waitbench.reporting.console import print_answer
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))

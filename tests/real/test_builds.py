@@ -14,7 +14,7 @@ from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Environment
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.running import run
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ from tests.reporting.test_page import PAGES, gate
 from waitbench.pipeline import paging
 from waitbench.reporting import document, html
 from waitbench.reporting.document import FlameBox
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from waitbench.system.instruments import find_instruments
-from waitbench.system.places import ROOT
+from waitbench.system.machine import find_instruments
+from waitbench.system.paths import ROOT
 
 pytestmark = pytest.mark.integration
 

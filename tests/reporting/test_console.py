@@ -22,7 +22,7 @@ from waitbench.reporting import idle
 from waitbench.reporting.answer import answer, details, findings, scenario
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Table
-from waitbench.system.places import PACKAGE
+from waitbench.system.paths import PACKAGE
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x9b2J\x7f\u202eb"
 

@@ -14,13 +14,13 @@ from markdown_it import MarkdownIt
 from tests.gate_runs import crashing, failing, forgiven, unclear
 from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
+from waitbench.model.errors import sanitize
 from waitbench.model.verdicts import GateOutcome
 from waitbench.reporting.answer import answer, findings
 from waitbench.reporting.console import make_console, print_answer
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.gate_formats import as_json, junit, rendered
 from waitbench.reporting.markdown import render_answer, render_table
-from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 
@@ -92,7 +92,7 @@ def texts_in(rendered: str) -> list[str]:
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_text_is_markup_in_any_form(hostile: str) -> None:
-    shown = printable(hostile).replace("\n", " ")
+    shown = sanitize(hostile).replace("\n", " ")
     table = Table(hostile, [(Heading(hostile), [hostile])], notes=[hostile], groups=[hostile])
     texts = texts_in(render_table(table))
     assert texts.count(shown.strip()) == 5, texts
@@ -104,7 +104,7 @@ def test_no_text_is_markup_in_any_form(hostile: str) -> None:
     assert any(shown.strip() in text for text in texts_in(markdown.replace("```console", "")))
     suite = ElementTree.fromstring(junit(found, verdict))
     messages = [case.get("message", "") for case in suite.iter("error")]
-    assert any(printable(hostile) in message for message in messages)
+    assert any(sanitize(hostile) in message for message in messages)
     console = make_console(file=io.StringIO(), width=400)
     print_answer(answer(found), console)
     assert isinstance(console.file, io.StringIO)

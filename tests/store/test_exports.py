@@ -11,7 +11,7 @@ from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish, recorded
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.store import frames
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 SAMPLE = ROOT / "docs" / "samples" / "waiting"
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from waitbench.system import connections, ports
-from waitbench.system.connections import Connections, Traffic
+from waitbench.system import tcp
+from waitbench.system.tcp import Connections, Traffic
 
 COUNT = 1000
 REQUEST, ANSWER = b"x" * 10, b"y" * 100
@@ -88,13 +88,13 @@ def test_each_connection_that_came_and_went_is_counted_and_none_of_another_port(
 
 
 def test_a_port_that_nobody_listens_on_has_no_figures() -> None:
-    assert counted(ports.free_port()).reading() == {}
+    assert counted(tcp.free_port()).reading() == {}
 
 
 def test_where_events_are_lost_there_is_no_figure_rather_than_a_low_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "_BUFFER_BYTES", 1)
+    monkeypatch.setattr(tcp, "_BUFFER_BYTES", 1)
     with serving() as port:
         counter = counted(port)
         counter._events.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

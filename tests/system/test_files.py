@@ -12,7 +12,7 @@ import pytest
 from tests.running import run
 from waitbench.model.errors import HarnessError
 from waitbench.system import files
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 TRAPS = ("link", "dangling link", "pipe", "device", "folder")
 

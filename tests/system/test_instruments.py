@@ -8,8 +8,8 @@ import pytest
 
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
-from waitbench.system import instruments
-from waitbench.system.instruments import find_instruments
+from waitbench.system import machine
+from waitbench.system.machine import find_instruments
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entry.write_text("443\n")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"tracefs {tmp_path / 'tracing'} tracefs rw,nosuid 0 0\n")
-    monkeypatch.setattr(instruments, "_MOUNTS", mounts)
-    monkeypatch.setattr(instruments, "open_event", lambda *_event: os.open(entry, os.O_RDONLY))
+    monkeypatch.setattr(machine, "_MOUNTS", mounts)
+    monkeypatch.setattr(machine, "open_event", lambda *_event: os.open(entry, os.O_RDONLY))
     return entry
 
 
@@ -70,7 +70,7 @@ def test_a_refused_counter_names_what_refuses_it(
     def refuse(*_arguments: object, **_options: object) -> int:
         raise OSError(refused, os.strerror(refused))
 
-    monkeypatch.setattr(instruments, "open_event", refuse)
+    monkeypatch.setattr(machine, "open_event", refuse)
     allowed = find_instruments()
     assert allowed.tracepoint is None
     assert allowed.reason.startswith("the kernel does not count for this user: ")

@@ -10,7 +10,7 @@ from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.model.errors import HarnessError
 from waitbench.system import locks
-from waitbench.system.places import PACKAGE
+from waitbench.system.paths import PACKAGE
 
 HOLDS = """
 import sys

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.system import machine, watch
-from waitbench.system.watch import Reading, is_disturbed
+from waitbench.system import machine
+from waitbench.system.machine import CpuTimes, is_disturbed
 
 
 def test_a_fingerprint_tells_machines_apart_and_names_none(
@@ -91,15 +91,15 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "stat").write_text(STAT)
-    monkeypatch.setattr(watch, "Path", lambda path: tmp_path / Path(path).name)
-    assert Reading.now() == Reading(160 / TICK, 7 / TICK)
+    monkeypatch.setattr(machine, "Path", lambda path: tmp_path / Path(path).name)
+    assert CpuTimes.now() == CpuTimes(160 / TICK, 7 / TICK)
 
 
 @pytest.mark.parametrize("real_s", [0.1, 5.0])
 def test_a_round_is_disturbed_by_others_beyond_a_share_of_its_time_and_some_ticks(
     real_s: float,
 ) -> None:
-    limit_s = watch.FOREIGN_CORES * real_s + watch.TICKS_TOLERATED / TICK
+    limit_s = machine.FOREIGN_CORES * real_s + machine.TICKS_TOLERATED / TICK
     for extra_s, disturbs in ((-0.001, False), (0.001, True)):
         seen = {"machine_foreign_cpu": limit_s + extra_s, "machine_steal": 99.0}
         assert is_disturbed({"time_wall_clock": real_s, **seen}) is disturbs

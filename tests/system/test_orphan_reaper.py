@@ -10,7 +10,7 @@ import psutil
 from tests.running import line_of, python
 from tests.waiting import until
 from waitbench.system.orphan_reaper import OrphanReaper
-from waitbench.system.places import PACKAGE
+from waitbench.system.paths import PACKAGE
 
 SLEEPS = "import time; time.sleep(600)"
 LATE = """

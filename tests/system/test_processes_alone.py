@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.running import run
-from waitbench.system.places import PACKAGE
+from waitbench.system.paths import PACKAGE
 from waitbench.system.processes import Finished
 
 STRAY = """
@@ -30,8 +30,8 @@ STRAY = """
 BEGIN = """
 import os, sys, threading
 from pathlib import Path
-from waitbench.system import processes, trees
-trees.adopt_orphans()
+from waitbench.system import proc, processes
+proc.adopt_orphans()
 def carry_out(program):
     name = threading.current_thread().name
     with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
@@ -41,7 +41,7 @@ def carry_out(program):
         )
 """
 END = """
-assert trees.below(os.getpid()) == [processes.REAPER.number]
+assert proc.descendants(os.getpid()) == [processes.REAPER.pid]
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from waitbench.model.errors import UsageError, masked
 from waitbench.system import variables
-from waitbench.system.places import ROOT
+from waitbench.system.paths import ROOT
 
 CANARY = "SECRET_TOKEN"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.running import run
-from waitbench.system.places import WORKERS
+from waitbench.system.paths import WORKERS
 
 BROKER = (sys.executable, WORKERS / "kafka" / "broker.py")
 ALREADY_EXISTS, INVALID_REPLICATION = 36, 38

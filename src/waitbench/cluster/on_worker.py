@@ -19,7 +19,7 @@ from tornado.ioloop import PeriodicCallback
 from waitbench.model.errors import UsageError
 from waitbench.store import shards
 from waitbench.system import installation, locks
-from waitbench.system.instruments import find_instruments
+from waitbench.system.machine import find_instruments
 from waitbench.system.processes import tail
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.shard_process")

@@ -14,15 +14,8 @@ from typer.core import TyperArgument, TyperCommand
 from typer.exceptions import TyperException
 
 from waitbench import features
-from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.system import (
-    crashes,
-    endings,
-    installation,
-    places,
-    streams,
-    variables,
-)
+from waitbench.model.errors import ExitCode, HarnessError, sanitize
+from waitbench.system import installation, paths, shutdown, variables
 
 _NAMES = "compare merge plot report workers scenarios doctor"
 COMMANDS: Mapping[str, str] = {
@@ -57,7 +50,7 @@ def make_app(*names: str) -> typer.Typer:
         "revisions of bytewax.",
         no_args_is_help=True,
         # Shells complete installed programs only, and a clone's scripts are called by path.
-        add_completion=places.IS_INSTALLED,
+        add_completion=paths.IS_INSTALLED,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -95,25 +88,25 @@ def _before(
 
 def main() -> int:
     """Runs the command line; returns its exit code."""
-    streams.open_closed()
+    shutdown.open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")
     with variables.only_listed():
         code, message = _run()
-        if endings.was_ended():
+        if shutdown.was_interrupted():
             # Threads may still be waiting for their children.
-            endings.kill_descendants()
+            shutdown.kill_descendants()
         code = _flush(code)
         if message:
-            message = streams.printable(f"{installation.program_name()}: {message}")
+            message = sanitize(f"{installation.program_name()}: {message}")
             try:
                 print(message, file=sys.stderr, flush=True)
             except OSError:
                 # The interpreter would flush it again, and end with 120.
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-        if endings.was_ended():
+        if shutdown.was_interrupted():
             os._exit(code)
         return code
 
@@ -122,7 +115,7 @@ def _run() -> tuple[int, str]:
     """Returns the exit code, and the message for stderr."""
     message = ""
     try:
-        with endings.interruptible():
+        with shutdown.interruptible():
             code = int(
                 make_app(*sys.argv[1:2])(
                     prog_name=installation.program_name(), standalone_mode=False
@@ -135,18 +128,18 @@ def _run() -> tuple[int, str]:
         code, message = error.exit_code, str(error)
     except TyperException as error:
         code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
-    except (endings.Ended, KeyboardInterrupt, typer.Abort):
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+    except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
     except (BrokenPipeError, SystemExit):  # typer makes the one of the other
         # The reader, such as head, has had enough, which matters to unfinished work only.
         code, message = ExitCode.FAILED, ""
-        if endings.has_note():
-            message = f"the reader of the output went away. {endings.note()}"
+        if shutdown.has_note():
+            message = f"the reader of the output went away. {shutdown.note()}"
     except Exception as error:
-        code, message = ExitCode.FAILED, crashes.explain(error)
-    if endings.was_ended() and code != ExitCode.INTERRUPTED:
+        code, message = ExitCode.FAILED, shutdown.explain_crash(error)
+    if shutdown.was_interrupted() and code != ExitCode.INTERRUPTED:
         # The interruption caused the other error.
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
     return code, message
 
 

@@ -17,11 +17,10 @@ from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, HarnessError, masked
 from waitbench.model.revision import Interpreter
 from waitbench.reporting.console import make_console
-from waitbench.system import machine, tasks, variables
-from waitbench.system.instruments import find_instruments
-from waitbench.system.places import Cache
+from waitbench.system import machine, proc, variables
+from waitbench.system.machine import CpuTimes, find_instruments
+from waitbench.system.paths import Cache
 from waitbench.system.processes import ask
-from waitbench.system.watch import Reading
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,14 @@ def _kernel() -> Iterator[Finding]:
     )
     yield _check(
         "threads' CPU",
-        "can be read" if tasks.is_possible() else None,
+        "can be read" if proc.has_schedstat() else None,
         "no /proc/<pid>/schedstat",
         "No thread's wake-ups and CPU can be observed.",
     )
 
 
 def _load() -> Iterator[Finding]:
-    reading = Reading.now()
+    reading = CpuTimes.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
     here = f"{share:.1%} of all busy time so far"

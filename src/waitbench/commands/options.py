@@ -19,7 +19,7 @@ from waitbench.model.revision import OriginChoice
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
 from waitbench.reporting.idle import Price
-from waitbench.system.places import RESULTS, Cache, shown
+from waitbench.system.paths import RESULTS, Cache, shown
 
 _LONGEST_S = 1e6
 

@@ -17,7 +17,7 @@ from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
-from waitbench.system.places import RESULTS, shown
+from waitbench.system.paths import RESULTS, shown
 
 EXAMPLES = """
 \b

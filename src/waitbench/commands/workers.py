@@ -27,9 +27,9 @@ from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
 from waitbench.store import folders
-from waitbench.system import endings, files
+from waitbench.system import files, shutdown
 from waitbench.system.installation import called
-from waitbench.system.places import RESULTS, WORKERS, shown
+from waitbench.system.paths import RESULTS, WORKERS, shown
 
 EXAMPLES = """
 \b
@@ -109,7 +109,7 @@ def workers(
                 for comparison in map(statistics.compare, records):
                     rows += idle.costs_of(comparison)
                     notes += remarks(comparison)
-        except endings.Ended:
+        except shutdown.Interrupted:
             print_tables([table()], make_console(stderr=True))
             raise
         print_tables([table()], make_console())

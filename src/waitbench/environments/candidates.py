@@ -9,7 +9,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments import uv
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import tree_of
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, sanitize
 from waitbench.model.revision import (
     SHOWN_DIGITS,
     EnvironmentSpec,
@@ -20,7 +20,6 @@ from waitbench.model.revision import (
     SearchRange,
     Source,
 )
-from waitbench.system.streams import printable
 
 _FIELDS = ("%H", "%P", "%cI", "%an", "%s")
 _LOG = (
@@ -100,7 +99,7 @@ def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
 
 
 def _shown(text: str) -> str:
-    return printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    return sanitize(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
 def _require_order(good: EnvironmentSpec, bad: EnvironmentSpec) -> None:

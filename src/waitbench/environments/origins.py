@@ -22,7 +22,7 @@ from waitbench.environments.repository import Repository, checkouts, git, read_f
 from waitbench.environments.revisions import tree_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice, SourceTree
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 
 @dataclass(frozen=True)

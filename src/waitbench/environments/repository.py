@@ -12,7 +12,7 @@ from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.revision import SourceTree
 from waitbench.system import files, variables
 from waitbench.system.locks import locked, temporary_folder
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 from waitbench.system.processes import CommandOutput, ask
 
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s-][^\s]*|[\w.-]+@[\w.-]+:[^\s-][^\s]*")

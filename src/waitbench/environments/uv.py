@@ -20,7 +20,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin
 from waitbench.system import processes, variables
 from waitbench.system.locks import temporary_folder
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 from waitbench.system.processes import CommandOutput
 
 OLDEST, NEWEST = (3, 9), (3, 14)

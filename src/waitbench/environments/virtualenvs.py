@@ -17,9 +17,9 @@ from waitbench.environments import packages, uv
 from waitbench.environments.repository import export
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import BuildInfo, Environment, EnvironmentSpec, Origin, Toolchain
-from waitbench.system import endings, files
+from waitbench.system import files, shutdown
 from waitbench.system.locks import locked
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "8"
@@ -50,7 +50,7 @@ class EnvironmentBuilder:
             except HarnessError as error:
                 return error
 
-        made = endings.side_by_side(attempt, specs, at_most=4)
+        made = shutdown.run_parallel(attempt, specs, at_most=4)
         return {spec.label: result for spec, result in zip(specs, made, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:

@@ -14,7 +14,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
-from waitbench.system.places import DATAFLOWS, Cache
+from waitbench.system.paths import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, run_alone
 
 

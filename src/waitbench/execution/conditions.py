@@ -12,7 +12,7 @@ from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure, read_output
 from waitbench.model.launch import Condition
 from waitbench.system import files
-from waitbench.system.ports import is_listened_to
+from waitbench.system.tcp import is_listened_to
 
 POLL_INTERVAL_S = 0.02
 _COMMAND_INTERVAL_S = 0.3

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from waitbench.model.errors import masked
-from waitbench.system import counters, tasks, trees
+from waitbench.system import counters, proc
 
 _KILLED_WITHIN_S = 5.0
 _CHECK_EVERY_S = 0.25
@@ -62,14 +62,14 @@ class CountedTree:
         self._uncounted: set[int] = set()
         self._used: list[resource.struct_rusage] = []
         """Of each reaped process, with its own reaped children."""
-        self.threads: frozenset[tasks.Thread] = frozenset()
-        self._clocks: dict[tasks.Thread, tuple[int, int]] = {}
+        self.threads: frozenset[proc.Thread] = frozenset()
+        self._clocks: dict[proc.Thread, tuple[int, int]] = {}
         """A counter of each thread, and the thread's CPU when that was opened: see ``_lag``."""
-        self._lags_ns: dict[tasks.Thread, int] = {}
+        self._lags_ns: dict[proc.Thread, int] = {}
         """How far that counter is behind the thread's clock."""
-        self._preemptions: dict[tasks.Thread, int] = {}
+        self._preemptions: dict[proc.Thread, int] = {}
         self._counters: list[counters.TreeCounters] = []
-        trees.adopt_orphans()
+        proc.adopt_orphans()
         self._woken, waking = os.pipe()
         for descriptor in (self._woken, waking):
             os.set_blocking(descriptor, False)
@@ -158,13 +158,13 @@ class CountedTree:
         """
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         processes = self.processes()
-        seen = trees.threads(processes)
-        forgets = any(map(tasks.ignores_children, processes))
+        seen = proc.usage_by_thread(processes)
+        forgets = any(map(proc.ignores_children, processes))
         if self.is_counted and forgets:
             self._lag(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
         used_s = sum(usage.ru_stime for usage in self._used)
-        reading["system_s"] = trees.system_s(processes) + used_s
+        reading["system_s"] = proc.system_s(processes) + used_s
         self.threads = frozenset(seen)
         for thread, used in seen.items():
             self._preemptions[thread] = max(used.preempted, self._preemptions.get(thread, 0))
@@ -177,7 +177,7 @@ class CountedTree:
             reading |= {"unseen_s": max(0.0, reading["cpu_s"] - seen_s), "is_blind": forgets}
         return reading
 
-    def _lag(self, threads: Mapping[tasks.Thread, tasks.Used]) -> None:
+    def _lag(self, threads: Mapping[proc.Thread, proc.Used]) -> None:
         """Notes by how much the kernel's counter is behind the clocks of threads from now on."""
         for thread, used in threads.items():
             with suppress(OSError):  # it has ended
@@ -205,7 +205,7 @@ class CountedTree:
         and the lag of live threads is added.
         """
         lag_ns = sum(self._lags_ns.values())
-        clocks_s = sum(self.waited_s()) + trees.cpu_s(processes)
+        clocks_s = sum(self.waited_s()) + proc.cpu_s(processes)
         return max(clocks_s, (counted_ns + lag_ns) / 1e9)
 
     def waited_s(self) -> tuple[float, float]:
@@ -250,7 +250,7 @@ class CountedTree:
                 self._used.append(used)
 
     def processes(self) -> list[int]:
-        return trees.below(os.getpid())
+        return proc.descendants(os.getpid())
 
     def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> str:
         """Waits for all commands, or one failure, and then for their descendants for so long.
@@ -273,10 +273,10 @@ class CountedTree:
         return ""
 
     def running(self) -> set[int]:
-        return {pid for pid, _ in trees.identities(self.processes())}
+        return {pid for pid, _ in proc.identities(self.processes())}
 
     def names(self) -> str:
-        lines = [" ".join(tasks.arguments(pid)) for pid in sorted(self.running())]
+        lines = [" ".join(proc.arguments(pid)) for pid in sorted(self.running())]
         named = [repr(masked(line)[:_MAX_NAME_CHARS]) for line in lines[:_MAX_NAMED]]
         more = len(lines) - len(named)
         return f"{', '.join(named)}{f' and {more} more' if more else ''}"
@@ -285,6 +285,6 @@ class CountedTree:
         if not self.reap():
             return ""
         names = self.names()
-        trees.kill(self.processes, _KILLED_WITHIN_S)
+        proc.kill(self.processes, _KILLED_WITHIN_S)
         self.reap()
         return names

@@ -25,8 +25,8 @@ from waitbench.execution.launch_report import (
 )
 from waitbench.model.launch import DataflowConfig
 from waitbench.model.placeholders import ADDRESSES, INDEX
-from waitbench.system.ports import LOOPBACK, is_listened_to, reserve_ports
-from waitbench.system.tasks import Thread
+from waitbench.system.proc import Thread
+from waitbench.system.tcp import LOOPBACK, is_listened_to, reserve_ports
 
 MARKS = "marks"
 """The pipe's name, in the folder of the probes."""

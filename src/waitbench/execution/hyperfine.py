@@ -18,7 +18,7 @@ from packaging.version import Version
 from waitbench.model.errors import HarnessError
 from waitbench.system import files
 from waitbench.system.locks import locked
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 from waitbench.system.processes import run_logged
 
 OLDEST = Version("1.13")

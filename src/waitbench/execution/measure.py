@@ -39,9 +39,9 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-from waitbench.system import endings, files, locks
+from waitbench.system import files, locks, shutdown
+from waitbench.system.machine import CpuTimes, other_load
 from waitbench.system.processes import tail
-from waitbench.system.watch import Reading, observed
 
 
 class _NoMeasurement(Exception):
@@ -52,7 +52,7 @@ class _NoMeasurement(Exception):
         self.reason = reason
 
 
-class Interrupted(endings.Ended):
+class InterruptedRuns(shutdown.Interrupted):
     """The harness was ended during concurrent runs; has the results of those that were over."""
 
     def __init__(self, results: Sequence[Result]) -> None:
@@ -82,8 +82,8 @@ class Measurer:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
         A workload's failure is an outcome, never an exception. Siblings do not count as other
-        programs, except those whose CPU is unknown as they failed. Raises ``Interrupted``, whose
-        results lack the CPU of other programs.
+        programs, except those whose CPU is unknown as they failed. Raises ``InterruptedRuns``,
+        whose results lack the CPU of other programs.
         """
         with ExitStack() as stack:
             runs = [_Run(run) for run in planned]
@@ -92,15 +92,15 @@ class Measurer:
                 for number, run in enumerate(runs):
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s)
                     BatchMember(run.slot).enter()
-            endings.side_by_side(partial(self._prepare, stack), runs)
-            before, used_s = Reading.now(), time.process_time()
+            shutdown.run_parallel(partial(self._prepare, stack), runs)
+            before, used_s = CpuTimes.now(), time.process_time()
             try:
-                endings.side_by_side(self._carry_out, runs)
-            except endings.Ended as ended:
-                raise Interrupted(self._results(runs)) from ended
-            after, used_s = Reading.now(), time.process_time() - used_s
+                shutdown.run_parallel(self._carry_out, runs)
+            except shutdown.Interrupted as ended:
+                raise InterruptedRuns(self._results(runs)) from ended
+            after, used_s = CpuTimes.now(), time.process_time() - used_s
             results = self._results(runs)
-        others = observed(before, after, used_s + sum(run.used_s for run in runs))
+        others = other_load(before, after, used_s + sum(run.used_s for run in runs))
         return [
             structs.replace(it, metrics={**it.metrics, **others})
             if isinstance(it, Measurement)
@@ -239,7 +239,7 @@ class _Run:
         }
 
     def fail(self, reason: str, message: str, log: str = "") -> None:
-        if endings.was_ended():
+        if shutdown.was_interrupted():
             return  # it was killed with all others
         message, log = masked(message), masked(log)
         self.failure = Outcome(**self.identity, reason=reason, message=message, log=log)

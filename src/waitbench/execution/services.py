@@ -13,12 +13,12 @@ from waitbench.engines.base import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
-from waitbench.system import files, trees, variables
+from waitbench.system import files, proc, variables
 from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
-from waitbench.system.places import Cache
-from waitbench.system.ports import free_port
+from waitbench.system.paths import Cache
 from waitbench.system.processes import limited, tail
+from waitbench.system.tcp import free_port
 
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")))
 _SPARE_S = 10.0
@@ -56,7 +56,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     def stop() -> None:
         # As its last words.
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
-        trees.kill(lambda: [*launchers, *trees.below(*launchers)])
+        proc.kill(lambda: [*launchers, *proc.descendants(*launchers)])
 
     with log.open("xb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
@@ -88,7 +88,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             try:
                 process.wait(ENDS_WITHIN_S + _SPARE_S)
             except subprocess.TimeoutExpired:
-                trees.kill(lambda: [process.pid, *trees.below(process.pid)])
+                proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
                 process.wait()
 
 

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
-from waitbench.execution.measure import Interrupted, Measurer
+from waitbench.execution.measure import InterruptedRuns, Measurer
 from waitbench.model.metrics import FOREIGN_CPU, WINDOW
 from waitbench.model.record import Record
 from waitbench.model.run import (
@@ -27,7 +27,7 @@ from waitbench.model.run import (
     set_aside,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.watch import foreign_cores, is_disturbed
+from waitbench.system.machine import foreign_cores, is_disturbed
 
 TURNS_TO_TELL = 2
 """Rounds in turns that must differ from concurrent ones, to have all take turns, if as many rounds
@@ -308,7 +308,7 @@ class Session:
             try:
                 turn_s = concurrency.shutdown_turn_s(record)
                 results = self.measurer.measure(*tried, turn_s=turn_s)
-            except Interrupted as ended:
+            except InterruptedRuns as ended:
                 for result in concurrency.judge(record, tried, ended.results):
                     self._add(record, result)
                 raise

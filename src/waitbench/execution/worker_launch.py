@@ -40,10 +40,9 @@ from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP
 from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
 from waitbench.model.placeholders import filled
-from waitbench.system import loaded, trees
-from waitbench.system.connections import Connections, Traffic
+from waitbench.system import loaded, proc
 from waitbench.system.counters import read_served
-from waitbench.system.ports import free_port
+from waitbench.system.tcp import Connections, Traffic, free_port
 
 _CALM_COUNT = 3
 _ACTION_WITHIN_S = 20.0
@@ -100,7 +99,7 @@ class WorkerLaunch(ConditionLaunch):
         self._meet(PHASED)
         if not ends_by_itself:
             once, twice = self._read_services_twice()
-        memory = None if ends_by_itself else trees.memory(self.tree.processes())
+        memory = None if ends_by_itself else proc.memory(self.tree.processes())
         self._meet(COUNTED)
         before, begin = _Lives(self.tree), self.tree.reading()
         has_started = ends_by_itself and self.worker.ready.seconds != 0.0
@@ -115,7 +114,7 @@ class WorkerLaunch(ConditionLaunch):
         totals = _service_totals(once, twice, first, self._service_counts())
         if not ends_by_itself:
             totals["processes_replaced"] = after.begun_since(before)
-            totals |= _memory_totals(memory, trees.memory(self.tree.processes()))
+            totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
             totals |= {} if self.worker.window_s else {"time_window": window_s}
             self._identify()
             # A worker that ends changes the shared memory of others.
@@ -446,9 +445,9 @@ class _Lives:
 
     def __init__(self, tree: CountedTree) -> None:
         processes = tree.processes()
-        self.alive = trees.identities(processes)
+        self.alive = proc.identities(processes)
         self.reaped = len(tree.exit_codes)
-        self.faults = trees.faults_of_ended(processes)
+        self.faults = proc.faults_of_ended(processes)
 
     def begun_since(self, before: "_Lives") -> int:
         """Counts processes that began, at least; of children that a parent has reaped, one."""
@@ -456,7 +455,7 @@ class _Lives:
         return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))
 
 
-def _memory_totals(begin: trees.Memory | None, end: trees.Memory | None) -> dict[str, float]:
+def _memory_totals(begin: proc.Memory | None, end: proc.Memory | None) -> dict[str, float]:
     if begin is None or end is None:
         return {}
     grown = max(0, end.allocated - begin.allocated)

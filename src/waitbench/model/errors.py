@@ -25,6 +25,13 @@ def masked(text: str) -> str:
     return _SECRET.sub(lambda match: f"{match[1] or ''}***", text)
 
 
+def sanitize(text: str) -> str:
+    """Replaces characters that could command a terminal or reorder text by ``�``."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in text)
+
+
 class HarnessError(Exception):
     """An error whose message is a sentence for the user, with a remedy and masked credentials."""
 

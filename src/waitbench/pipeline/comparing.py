@@ -25,7 +25,7 @@ from waitbench.reporting.output import Output
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
-from waitbench.system import endings
+from waitbench.system import shutdown
 
 MeasureInto = Callable[[Path], Contents]
 
@@ -59,10 +59,10 @@ def run(
     with ExitStack() as stack:
         folder = stack.enter_context(claim) if request.results or request.resume else None
         if folder is not None and request.resume:
-            stack.enter_context(endings.noted(resume_hint(folder)))
+            stack.enter_context(shutdown.noted(resume_hint(folder)))
         measure_into = prepare(valid, output)
         folder = folder or stack.enter_context(claim)
-        stack.enter_context(endings.noted(resume_hint(folder)))
+        stack.enter_context(shutdown.noted(resume_hint(folder)))
         yield measure_into(folder)
 
 
@@ -129,7 +129,7 @@ def measure(
             _carry_out(session, prepared, rule, progress)
             for extension in typed.extensions:
                 extension.after_runs(request, session.measurer.bench, folder, progress)
-    except endings.Ended:
+    except shutdown.Interrupted:
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
         raise

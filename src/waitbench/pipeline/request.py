@@ -23,8 +23,8 @@ from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting.progress import Log
 from waitbench.system import variables
-from waitbench.system.instruments import find_instruments
-from waitbench.system.places import RESULTS, Cache
+from waitbench.system.machine import find_instruments
+from waitbench.system.paths import RESULTS, Cache
 
 
 @dataclass(frozen=True, kw_only=True)

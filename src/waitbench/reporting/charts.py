@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from waitbench.analysis.results import by_urgency
+from waitbench.model.errors import sanitize
 from waitbench.reporting import bars
 from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Bars, Cell, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import MARK_STYLES, TONES, Axis, shorten
 from waitbench.system.files import write_with
-from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
 # A dollar sign in a label is not mathematics.
@@ -116,13 +116,13 @@ def draw_table(table: Table) -> Figure:
             is_first = points == _POINTS[0]
             colour = _tone(style) if style else "black" if is_first else _GREY
             _beside(axes, 1, y, points, text_of(cell), colour)
-    names = [printable(shorten(name, _LONGEST_NAME)) for name, _ in lines]
+    names = [sanitize(shorten(name, _LONGEST_NAME)) for name, _ in lines]
     axes.set_yticks(range(len(lines)), names, fontsize=9)
     axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
     axes.minorticks_off()
     axes.set_xticks([value for value, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
-    figure.suptitle(printable(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
+    figure.suptitle(sanitize(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
     explanation = _EXPLANATION if axis.is_of_ratios else _OF_CORES
     figure.supxlabel(explanation, fontsize=8, color=_GREY)
     return figure
@@ -170,7 +170,7 @@ def _beside(axes: Axes, edge: int, y: int, points: float, text: str, colour: str
 
 def draw_bars(shown: Bars) -> Figure:
     """A cell for each cost in each scenario, below the name of its family, with all revisions."""
-    labels = [printable(shorten(label, _LONGEST_LABEL)) for label in shown.colours]
+    labels = [sanitize(shorten(label, _LONGEST_LABEL)) for label in shown.colours]
     pitch = _BAR if len(labels) < _MANY else _THIN_BAR
     legend_width = _LEGEND_SQUARE + _CHARACTER * max(map(len, labels))
     in_line = max(1, int((_BARS_WIDTH - _MARGIN) / legend_width))
@@ -218,4 +218,4 @@ def draw_bars(shown: Bars) -> Figure:
 
 def _write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
     style = {"fontsize": 8, "color": _DARK, "va": "center_baseline", **style}
-    axes.text(x, y, printable(text), **style)
+    axes.text(x, y, sanitize(text), **style)

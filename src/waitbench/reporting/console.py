@@ -13,10 +13,10 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from waitbench.analysis.results import Note
+from waitbench.model.errors import sanitize
 from waitbench.reporting.document import Cell, Heading, Report, Table, TextCell, text_of
 from waitbench.reporting.drawing import MARK_STYLES
 from waitbench.reporting.notes import HEADLINES
-from waitbench.system.streams import printable
 
 _GAP = 2
 _LEAST = 12
@@ -47,7 +47,7 @@ class _TextConsole(Console):
         for segment in super().render(renderable, options):
             # Rich's own commands to the terminal, such as to move up a line, are in `control`.
             is_text = not segment.control
-            yield Segment(printable(segment.text), segment.style) if is_text else segment
+            yield Segment(sanitize(segment.text), segment.style) if is_text else segment
 
 
 def print_prose(text: str, console: Console, *, first: str | Text = "", style: str = "") -> None:

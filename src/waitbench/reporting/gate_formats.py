@@ -10,10 +10,10 @@ from waitbench.analysis import results
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
+from waitbench.model.errors import sanitize
 from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.answer import Findings, answer, details
 from waitbench.reporting.drawing import BROKEN
-from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 7
 _FAILS = "fails"
@@ -60,8 +60,8 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
     # XML has no way to write control characters.
     for element in suite.iter():
-        element.attrib.update({name: printable(text) for name, text in element.items()})
-        element.text = element.text and printable(element.text)
+        element.attrib.update({name: sanitize(text) for name, text in element.items()})
+        element.text = element.text and sanitize(element.text)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

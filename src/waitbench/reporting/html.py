@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from waitbench.model.errors import sanitize
 from waitbench.reporting.document import Bar, Dot, Report
 from waitbench.reporting.drawing import MARK_STYLES, Axis
 from waitbench.reporting.notes import HEADLINES
-from waitbench.system.streams import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PITCH = 1.2
@@ -38,7 +38,7 @@ def render(page: Report) -> str:
 def _sanitize(value: object) -> object:
     """Removes characters that reorder letters or command a terminal."""
     # A ``Markup``, which the template declares safe, is not exactly a ``str``.
-    return printable(value) if type(value) is str else value
+    return sanitize(value) if type(value) is str else value
 
 
 def svg_of_axis(axis: Axis) -> str:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.results import Note
+from waitbench.model.errors import sanitize
 from waitbench.reporting.document import Report, Table, text_of
 from waitbench.reporting.notes import HEADLINES, OUTCOME
-from waitbench.system.streams import printable
 
 _MARKUP = re.compile(
     r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|^>|^[-+](?=\s|-*$)|^=(?==*$)|(?<=^\d)[.)](?=\s|$)"
@@ -61,7 +61,7 @@ def _escape(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return printable(text).replace("\n", " ").strip()
+    return sanitize(text).replace("\n", " ").strip()
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from waitbench.model.errors import UsageError
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.system import files, locks
-from waitbench.system.places import RESULTS
+from waitbench.system.paths import RESULTS
 
 LATEST = "latest"
 

@@ -1,1 +1,1 @@
-"""The machine and the operating system: places, processes, files, what else runs."""
+"""The machine and the operating system: paths, processes, files, what else runs."""

@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from waitbench.system.places import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
+from waitbench.system.paths import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
 VERSION = "0.1.0"
 _SHOWN_DIGITS = 10

@@ -12,7 +12,7 @@ from pathlib import Path
 from waitbench.model.errors import HarnessError
 from waitbench.system import files
 from waitbench.system.orphan_reaper import REAPER
-from waitbench.system.places import Cache
+from waitbench.system.paths import Cache
 
 PATIENCE_S = 1.0
 """Shorter waits are not reported."""

@@ -1,11 +1,28 @@
-"""Description of the machine."""
+"""The machine: its description, its load by other programs, and the counters of its kernel."""
 
+import errno
 import gzip
 import hashlib
 import os
 import platform
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import Instruments
+from waitbench.system.counters import INHERIT, hits_of, open_event
+
+FOREIGN_CORES = 0.10
+TICKS_TOLERATED = 4
+_SETTING = "BENCH_INSTRUMENTS"
+_SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
+_MOUNTS = Path("/proc/mounts")
+_CONTAINER = (
+    "docker run --cap-add PERFMON --cap-add SYS_ADMIN, or the like of it for this container"
+)
+_LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
 
 
 def describe() -> dict[str, object]:
@@ -80,3 +97,85 @@ def _read(path: Path) -> str | None:
         return path.read_text("utf-8", "replace").strip()
     except OSError:
         return None
+
+
+class CpuTimes(NamedTuple):
+    """Busy and stolen time of all CPUs, in seconds since the machine's start."""
+
+    busy_s: float
+    steal_s: float
+
+    @classmethod
+    def now(cls) -> "CpuTimes":
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        tick = os.sysconf("SC_CLK_TCK")
+        # user, nice, system, idle, iowait, irq, softirq, steal; guest time is within user.
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (
+            int(field) / tick for field in fields[:8]
+        )
+        return cls(user + nice + system + irq + softirq, steal)
+
+
+def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str, float]:
+    """Returns the metrics of a run that was between two readings.
+
+    Busy time and the run's CPU are in ticks (10 ms), so short runs have a tolerance. Steal grows
+    with the CPU that a run wants, so it is recorded but never judged.
+    """
+    return {
+        "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
+        "machine_steal": max(0.0, after.steal_s - before.steal_s),
+    }
+
+
+def is_disturbed(baseline: Mapping[str, float]) -> bool:
+    """Whether foreign CPU was so high that a round is repeated, or cannot pass; it can still fail.
+
+    Reads the baseline's run only: a candidate whose work is done by the kernel or a broker would
+    otherwise mute its own rounds. As runs alternate, a longer disturbance reaches the baseline too,
+    and a question (``foreign-cpu``) covers the candidate's runs. See also ``execution.session``.
+    """
+    tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
+    foreign_s = baseline.get("machine_foreign_cpu", 0.0)
+    return foreign_s > FOREIGN_CORES * baseline["time_wall_clock"] + tolerated_s
+
+
+def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
+    """Mean number of cores that other programs used during a round's runs."""
+    real_s = sum(metrics["time_wall_clock"] for metrics in runs)
+    return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
+
+
+def find_instruments() -> Instruments:
+    """Tries the counters on this process. Raises ``UsageError`` for an invalid setting."""
+    setting = os.environ.get(_SETTING) or "on"
+    if setting not in ("on", "off"):
+        raise UsageError(f"{_SETTING}={setting}: must be on or off.")
+    if setting == "off":
+        return Instruments(reason=f"{_SETTING} is off", remedy=f"unset {_SETTING}")
+    folder = _tracing_folder()
+    if folder is None:
+        mount = "sudo mount -t tracefs tracefs /sys/kernel/tracing"
+        return Instruments(reason="the tracing file system is not mounted", remedy=mount)
+    entry = folder / _SYSTEM_CALLS
+    try:
+        tracepoint = int(entry.read_text())
+    except (OSError, ValueError) as error:
+        readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
+        return Instruments(reason=f"{entry} cannot be read: {error}", remedy=readable)
+    try:
+        os.close(open_event(*hits_of(tracepoint), INHERIT))
+    except OSError as error:
+        reason = f"the kernel does not count for this user: {error.strerror}"
+        # The paranoia level answers EACCES; EPERM comes from a container's filter.
+        allowed = _CONTAINER if error.errno == errno.EPERM else _LEVEL
+        return Instruments(reason=reason, remedy=allowed)
+    return Instruments(tracepoint=tracepoint)
+
+
+def _tracing_folder() -> Path | None:
+    try:
+        mounts = [line.split() for line in _MOUNTS.read_text("utf-8", "replace").splitlines()]
+    except OSError:
+        return None
+    return next((Path(where) for _, where, kind, *_ in mounts if kind == "tracefs"), None)

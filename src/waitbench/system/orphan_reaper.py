@@ -30,7 +30,7 @@ class OrphanReaper:
         self._mark = secrets.token_hex(8)
 
     @property
-    def number(self) -> int | None:
+    def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
     def mark(self) -> dict[str, str]:
@@ -62,21 +62,21 @@ REAPER = OrphanReaper()
 
 def _main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    from waitbench.system import files, trees
+    from waitbench.system import files, proc
 
     mark, group_of_harness = sys.argv[1].encode(), int(sys.argv[2])
     folders = sys.stdin.buffer.read().split(b"\0")[:-1]
 
     def marked() -> set[int]:
         pids = set[int]()
-        for pid in trees.all_processes():
+        for pid in proc.all_processes():
             with suppress(OSError):
                 if mark in Path(f"/proc/{pid}/environ").read_bytes():
                     pids.add(pid)
-        return pids.union(trees.below(*pids))
+        return pids.union(proc.descendants(*pids))
 
     for _ in range(_SWEEPS):
-        trees.kill(marked, spared=group_of_harness)
+        proc.kill(marked, spared=group_of_harness)
         time.sleep(_SWEEP_EVERY_S)
     for folder in folders:
         files.remove(Path(os.fsdecode(folder)))

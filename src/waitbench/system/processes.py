@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from waitbench.model.errors import HarnessError
-from waitbench.system import endings, files, trees, variables
+from waitbench.model.errors import HarnessError, sanitize
+from waitbench.system import files, proc, shutdown, variables
 from waitbench.system.orphan_reaper import REAPER
-from waitbench.system.streams import printable
 
 _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
@@ -50,14 +49,14 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     on_start: Callable[[int], None] = lambda _group: None,
-    find_left: Callable[[int], Sequence[int]] = trees.in_group,
+    find_left: Callable[[int], Sequence[int]] = proc.group_members,
 ) -> Finished:
     """Runs a program to its end or its time limit, then kills the processes of ``find_left``.
 
     Blocks without polling, so that the harness uses no CPU meanwhile. Raises ``HarnessError`` in a
     shutdown, so that no thread begins another step.
     """
-    if endings.was_ended():
+    if shutdown.was_interrupted():
         raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
     with _begins:
         process = subprocess.Popen(
@@ -78,7 +77,7 @@ def run(
         waiter.join(time_limit_s)
         timed_out = waiter.is_alive()
     finally:
-        leftovers = trees.kill(lambda: find_left(process.pid))
+        leftovers = proc.kill(lambda: find_left(process.pid))
         process.wait()
         _begun.discard(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
@@ -99,7 +98,7 @@ def run_alone(
     Only other ``run_alone`` calls may be concurrent.
     """
     REAPER.mark()  # starts the reaper now: it does not belong to the program
-    before = {*trees.below(os.getpid())}
+    before = {*proc.descendants(os.getpid())}
     group: list[int] = []
     too_much = threading.Event()
 
@@ -109,12 +108,12 @@ def run_alone(
 
     def stop() -> None:
         too_much.set()
-        trees.kill(left)
+        proc.kill(left)
 
     def left(_group: int = 0) -> list[int]:
         # Concurrent programs keep their orphans below them, as their launchers adopt them.
         with _begins:
-            return trees.below(os.getpid(), without=before | _begun.difference(group))
+            return proc.descendants(os.getpid(), without=before | _begun.difference(group))
 
     with ExitStack() as stack:
         finished = run(
@@ -197,7 +196,7 @@ def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
         shown = [*head, "…", *shown[-lines:]]
     else:
         shown = shown[-lines - first :]
-    return "\n".join(printable(line[:_LINE_LENGTH]) for line in shown)
+    return "\n".join(sanitize(line[:_LINE_LENGTH]) for line in shown)
 
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
@@ -254,4 +253,4 @@ def _complaint(log: Path, begun: int) -> str:
     # The last of uv's ``cause`` lines is the reason.
     text = re.sub(r"\n +cause: (?:.*\n +cause: )*", ": ", text)
     lines = (line for line in text.splitlines() if _COMPLAINT.search(line))
-    return printable(next(lines, "").strip()[:_LINE_LENGTH])
+    return sanitize(next(lines, "").strip()[:_LINE_LENGTH])

@@ -15,7 +15,7 @@ from tests.running import python
 from tests.waiting import until
 from waitbench.features.why import observe
 from waitbench.model.errors import UsageError
-from waitbench.system import trees
+from waitbench.system import proc
 
 COUNTING = """
 import os, subprocess, sys, threading, time
@@ -96,7 +96,7 @@ def target(program: str, folder: Path) -> Iterator[Target]:
             until(lambda: sleeper.count)
             yield sleeper
         finally:
-            trees.kill(lambda: [process.pid, *trees.below(process.pid)])
+            proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
 
 
 def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Observed, int, list[str]]:
@@ -140,9 +140,9 @@ def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
     tmp_path: Path,
 ) -> None:
     with target(UNWAITED, tmp_path) as sleeper:
-        count, clock_s = sleeper.count, trees.clock_s(sleeper.process.pid)
+        count, clock_s = sleeper.count, proc.clock_s(sleeper.process.pid)
         seconds, cost, _ = observe.observe({sleeper.process.pid}, 2.0)
-        used_s = trees.clock_s(sleeper.process.pid) - clock_s + 0.003 * (sleeper.count - count)
+        used_s = proc.clock_s(sleeper.process.pid) - clock_s + 0.003 * (sleeper.count - count)
     assert cost.cores * seconds > 0.93 * used_s
 
 
@@ -161,7 +161,7 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
 
     monkeypatch.setattr(observe, "_outlast", begin_and_outlast)
     with target(DAEMON, tmp_path) as sleeper:
-        pids = {sleeper.process.pid, *trees.below(sleeper.process.pid)}
+        pids = {sleeper.process.pid, *proc.descendants(sleeper.process.pid)}
         assert len(pids) == 2
         seconds, cost, _ = observe.observe(pids, 0.1)
     assert 0.27 < cost.cores * seconds < 0.5
@@ -193,7 +193,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(observe, "TreeCounters", refuse)
-    monkeypatch.setattr(trees, "memory", lambda _: None)
+    monkeypatch.setattr(proc, "memory", lambda _: None)
     with target(ALONE, tmp_path) as sleeper:
         cost, slept, notes = observed(sleeper)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
@@ -219,11 +219,11 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
 
 def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
     with target(PARENT, tmp_path) as sleeper:
-        until(lambda: trees.below(sleeper.process.pid))
+        until(lambda: proc.descendants(sleeper.process.pid))
         _, cost, _ = observe.observe({sleeper.process.pid}, 0.3)
         assert [part.id for part in cost.parts] == [sleeper.process.pid]
         (process,) = cost.parts
-        of_both = trees.memory([sleeper.process.pid, *trees.below(sleeper.process.pid)])
+        of_both = proc.memory([sleeper.process.pid, *proc.descendants(sleeper.process.pid)])
         assert of_both is not None
         assert (process.memory_bytes or 0) < of_both.proportional
 
@@ -242,7 +242,7 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     with target(ALONE, tmp_path) as sleeper:
         pid = str(sleeper.process.pid)
         with monkeypatch.context() as patch:
-            patch.setattr(trees, "is_kernel_thread", lambda _: True)
+            patch.setattr(proc, "is_kernel_thread", lambda _: True)
             with pytest.raises(UsageError, match="but threads of the kernel"):
                 observe.find(pid)
 

@@ -16,7 +16,7 @@ from tests.waiting import until
 from waitbench.features.why import stacks
 from waitbench.features.why.samples import Frame
 from waitbench.features.why.stacks import NotSeen
-from waitbench.system import tasks
+from waitbench.system import proc
 
 
 @pytest.mark.parametrize(
@@ -68,27 +68,27 @@ def waiting(code: str) -> Iterator[int]:
 def test_a_process_that_is_stopped_stays_so() -> None:
     with waiting("import time; time.sleep(60)") as pid:
         os.kill(pid, signal.SIGSTOP)
-        until(lambda: tasks.is_stopped(pid, pid))
+        until(lambda: proc.is_stopped(pid, pid))
         assert pid in stacks.read(pid)
         # The kernel wakes what it lets go, and stops it again; what went on would never be.
-        until(lambda: tasks.is_stopped(pid, pid))
+        until(lambda: proc.is_stopped(pid, pid))
 
 
 def test_threads_say_how_often_they_went_to_sleep() -> None:
     with waiting("import time\nwhile True: time.sleep(0.01)") as pid:
-        before = tasks.used(pid, pid)
+        before = proc.thread_usage(pid, pid)
         assert before is not None
-        until(lambda: (tasks.switches(pid, pid) or 0) >= before.wakeups + 5)
-        after = tasks.used(pid, pid)
+        until(lambda: (proc.sleeps(pid, pid) or 0) >= before.wakeups + 5)
+        after = proc.thread_usage(pid, pid)
     assert after is not None
     assert after.cpu_ns > before.cpu_ns
-    assert tasks.used(pid, pid) is None
-    assert tasks.threads(pid) == []
+    assert proc.thread_usage(pid, pid) is None
+    assert proc.thread_ids(pid) == []
 
 
 def waits(pid: int, thread: int) -> bool:
     """Whether a thread is within a system call, and so where it will stay."""
-    return tasks.call(pid, thread) not in (None, tasks.RUNNING)
+    return proc.system_call(pid, thread) not in (None, proc.RUNNING)
 
 
 PROGRAM = """
@@ -117,15 +117,15 @@ def test_a_program_without_python_has_its_functions_where_it_has_symbols(
     if strips:
         subprocess.run(["strip", str(program)], check=True)
     with subprocess.Popen([str(program)]) as process:
-        until(lambda: len(tasks.threads(process.pid)) == 2)
-        main, poller = tasks.threads(process.pid)
+        until(lambda: len(proc.thread_ids(process.pid)) == 2)
+        main, poller = proc.thread_ids(process.pid)
         until(lambda: waits(process.pid, main) and waits(process.pid, poller))
         os.kill(process.pid, signal.SIGSTOP)
-        until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
+        until(lambda: proc.is_stopped(process.pid, main) and proc.is_stopped(process.pid, poller))
         names = {
             tid: [frame.name for frame in seen] for tid, seen in stacks.read(process.pid).items()
         }
-        until(lambda: tasks.is_stopped(process.pid, main) and tasks.is_stopped(process.pid, poller))
+        until(lambda: proc.is_stopped(process.pid, main) and proc.is_stopped(process.pid, poller))
         process.kill()
     if strips:
         assert names == {main: ["[own]"], poller: ["[own]"]}

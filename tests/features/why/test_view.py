@@ -99,6 +99,6 @@ def test_samples_are_refused_where_threads_cannot_be_observed(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("waitbench.pipeline.request._scenarios", None)  # it is not reached
-    monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
+    monkeypatch.setattr("waitbench.system.proc.has_schedstat", lambda: False)
     code, _, err = said("compare", "v0.16.0", "--why")
     assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err

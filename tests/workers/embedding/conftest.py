@@ -14,7 +14,7 @@ from tests.workers.embedding.upstreams import Upstream
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import HarnessError
 from waitbench.system.locks import locked
-from waitbench.system.places import WORKERS, Cache
+from waitbench.system.paths import WORKERS, Cache
 from waitbench.system.processes import run_logged
 
 Serve = Callable[[Mapping[str, str]], Served]

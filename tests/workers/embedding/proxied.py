@@ -16,7 +16,7 @@ from typing import Any
 from waitbench.engines.base import Service
 from waitbench.execution.services import running
 from waitbench.model.worker import Condition, ServiceFile, Words
-from waitbench.system.places import WORKERS, Cache
+from waitbench.system.paths import WORKERS, Cache
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
 LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}

@@ -8,7 +8,7 @@ from traffic import KINDS, Load, Questions
 
 from tests.workers.embedding.upstreams import Behaviour, Call, Upstream, hang_up
 from waitbench.engines.worker import file as worker_file
-from waitbench.system.places import WORKERS
+from waitbench.system.paths import WORKERS
 
 RIGHT, BODY = [[1.0, 2.0], [3.0, 4.0]], b"[[1.0, 2.0], [3.0, 4.0]]"
 QUESTIONS = Questions([["a", "b"]] * KINDS, [RIGHT] * KINDS)

@@ -12,7 +12,7 @@ from regular import RegularWriter
 
 from tests.running import line_of, python
 from tests.waiting import until
-from waitbench.system.places import WORKERS
+from waitbench.system.paths import WORKERS
 
 
 @pytest.mark.parametrize("kind", KINDS)

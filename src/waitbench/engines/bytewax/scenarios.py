@@ -10,7 +10,7 @@ from msgspec import field
 from msgspec.structs import force_setattr
 
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Parameters, Scenario, Topology, Value
-from waitbench.system.places import DATAFLOWS
+from waitbench.system.paths import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
 _MOST_READING_WORKERS = 16

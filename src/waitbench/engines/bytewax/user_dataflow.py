@@ -13,7 +13,7 @@ from waitbench.engines.bytewax.scenarios import SCENARIOS, Dataflow
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName
 from waitbench.system import files
-from waitbench.system.places import DATAFLOWS
+from waitbench.system.paths import DATAFLOWS
 
 _MAX_NAME_BYTES = 200
 """The longest name of a scenario, after which files are named, with up to 50 bytes more."""

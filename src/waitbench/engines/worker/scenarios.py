@@ -12,7 +12,7 @@ from waitbench.engines.worker import metrics
 from waitbench.engines.worker.file import PHASE
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
-from waitbench.system import connections
+from waitbench.system import tcp
 
 WINDOW = "window"
 WINDOW_S = 10.0
@@ -63,7 +63,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
             how = "a service is stopped" if worker.poke else "[poke] in its file says how"
             absent |= dict.fromkeys(metrics.LATENESS, how)
         running = [file for name, file in worker.services.items() if name not in stopped]
-        are_counted = connections.are_counted() or all(file.counters for file in running)
+        are_counted = tcp.are_counted() or all(file.counters for file in running)
         if worker.services and not (running and are_counted):
             how = "`counters` of the service says how" if running else "the service is stopped"
             absent |= dict.fromkeys(metrics.REQUESTS, how)

@@ -36,7 +36,7 @@ from waitbench.reporting import markdown
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.output import Output
 from waitbench.store import folders, formats
-from waitbench.system import endings, files
+from waitbench.system import files, shutdown
 from waitbench.system.installation import called
 
 EXAMPLES = """
@@ -108,7 +108,7 @@ def bisect(
     first = history.first()
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *history.request.labels), resumable=resumable)
-    with claim as folder, endings.noted(kept_in(folder)):
+    with claim as folder, shutdown.noted(kept_in(folder)):
         run = BisectRun(
             criterion=criterion,
             faster=find == "faster",

@@ -17,7 +17,7 @@ from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline.gating import metric_named
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
-from waitbench.system.places import RESULTS
+from waitbench.system.paths import RESULTS
 
 EXAMPLES = """
 \b

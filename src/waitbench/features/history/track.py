@@ -24,7 +24,7 @@ from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output
-from waitbench.system.places import RESULTS
+from waitbench.system.paths import RESULTS
 
 EXAMPLES = """
 \b

@@ -18,7 +18,7 @@ from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.progress import RunProgress
-from waitbench.system import tasks
+from waitbench.system import proc
 from waitbench.system.files import write_text
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
@@ -44,7 +44,7 @@ class WhyExtension(Extension):
     )
 
     def applied_to(self, request: Request) -> Request:
-        if self.why and not tasks.is_possible():
+        if self.why and not proc.has_schedstat():
             raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
         return request
 

@@ -20,7 +20,7 @@ from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_count, format_quantity
 from waitbench.reporting.idle import column
-from waitbench.system import tasks
+from waitbench.system import proc
 from waitbench.system.installation import called
 
 EXAMPLES = """
@@ -84,7 +84,7 @@ def _still_there(target: str) -> Sequence[int]:
 
 def _worker_file(pid: int) -> str:
     """A worker file to begin with, for the command of a process; empty if it has ended."""
-    words = tasks.arguments(pid)
+    words = proc.arguments(pid)
     try:
         folder, program = (str(Path(f"/proc/{pid}/{name}").readlink()) for name in ("cwd", "exe"))
     except OSError:

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from waitbench.features.why.samples import Cost
 from waitbench.model.errors import UsageError
-from waitbench.system import files, tasks, trees
+from waitbench.system import files, proc
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
-from waitbench.system.instruments import find_instruments
-from waitbench.system.tasks import Thread
+from waitbench.system.machine import find_instruments
+from waitbench.system.proc import Thread
 
 _PROCESSES = "cgroup.procs"
 _MOST_DIGITS = 20
@@ -64,13 +64,13 @@ def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
 
 def find(target: str) -> set[int]:
     """The processes of a cgroup's folder, or a PID with its descendants. Raises ``UsageError``."""
-    if not tasks.is_possible():
+    if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
     if target.isdecimal() and len(target) < _MOST_DIGITS:
         pid = int(target)
-        if pid not in trees.all_processes():
+        if pid not in proc.all_processes():
             raise UsageError(f"There is no process {pid} that this user may see.")
-        pids = {pid, *trees.below(pid)}
+        pids = {pid, *proc.descendants(pid)}
     elif files.is_file(Path(target) / _PROCESSES):
         texts = []
         for path in Path(target).rglob(_PROCESSES):
@@ -79,7 +79,7 @@ def find(target: str) -> set[int]:
         pids = {int(pid) for text in texts for pid in text.split()}
     else:
         raise UsageError(f"{target!r} is neither a PID nor a cgroup's folder with {_PROCESSES}.")
-    pids = {pid for pid, _ in trees.identities(pids) if not trees.is_kernel_thread(pid)}
+    pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid()}
     if not pids:
         raise UsageError(f"{target}: nothing runs there but threads of the kernel and waitbench.")
@@ -97,17 +97,18 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Observed, Sequence[s
     """Observes processes for a time or until all have ended: seconds, total cost, notes."""
     with ExitStack() as stack:
         counters, notes = _count(pids, stack)
-        running = trees.identities(pids)
+        running = proc.identities(pids)
         # Children in another cgroup are not ours.
-        others = pids.union(trees.below(*pids))
+        others = pids.union(proc.descendants(*pids))
         names = {pid: _name(pid) for pid in pids}
         before = _read(pids, counters)
         _outlast(pids, seconds)
-        alive = {pid for pid, _ in running & trees.identities(pids)}
-        begun = {*trees.below(*pids, without=others)}
+        alive = {pid for pid, _ in running & proc.identities(pids)}
+        begun = {*proc.descendants(*pids, without=others)}
         after = _read(alive | begun, counters)
         trees_of = {
-            pid: (begun and begun.intersection(trees.below(pid, without=others))) | ({pid} & alive)
+            pid: (begun and begun.intersection(proc.descendants(pid, without=others)))
+            | ({pid} & alive)
             for pid in pids
         }
         costs = {pid: _cost(pid, names[pid], trees_of[pid], before, after) for pid in pids}
@@ -134,7 +135,7 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
         events["calls"] = hits_of(allowed.tracepoint)
     counters: _Counters = {}
     try:
-        for key in trees.threads(pids):
+        for key in proc.usage_by_thread(pids):
             with suppress(ProcessLookupError):
                 whole = TreeCounters(events, key[1], INHERIT)
                 stack.callback(whole.close)
@@ -151,7 +152,7 @@ class _Reading(NamedTuple):
     time_s: float
     counted: dict[Thread, Counter[str]]
     cpu_s: dict[int, float]
-    used: dict[Thread, tasks.Used]
+    used: dict[Thread, proc.Used]
 
 
 def _read(pids: Collection[int], counters: _Counters) -> _Reading:
@@ -162,8 +163,8 @@ def _read(pids: Collection[int], counters: _Counters) -> _Reading:
     }
     for pid in pids:
         with suppress(OSError):
-            cpu_s[pid] = trees.clock_s(pid)
-    return _Reading(now_s, counted, cpu_s, trees.threads(pids))
+            cpu_s[pid] = proc.clock_s(pid)
+    return _Reading(now_s, counted, cpu_s, proc.usage_by_thread(pids))
 
 
 def _outlast(pids: Collection[int], seconds: float) -> None:
@@ -176,8 +177,8 @@ def _outlast(pids: Collection[int], seconds: float) -> None:
 
 
 def _name(pid: int) -> str:
-    words = tasks.arguments(pid)
-    return shlex.join(words) if any(words) else tasks.name(pid, pid)
+    words = proc.arguments(pid)
+    return shlex.join(words) if any(words) else proc.thread_name(pid, pid)
 
 
 def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading) -> Observed:
@@ -189,7 +190,7 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
     has_calls = any("calls" in counts for counts in after.counted.values())
     sums = sum(counted.values(), Counter[str]())
     used = {
-        key: now.since(before.used.get(key, tasks.Used(0, 0)))
+        key: now.since(before.used.get(key, proc.Used(0, 0)))
         for key, now in after.used.items()
         if key[0] in tree
     }
@@ -202,7 +203,7 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
     lag_ns = sum(
         max(0, used[key].cpu_ns - counts["alone"]) for key, counts in counted.items() if key in used
     )
-    memory = trees.memory(tree)
+    memory = proc.memory(tree)
     return Observed(
         id=pid,
         name=name,
@@ -214,7 +215,7 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
             [
                 Observed(
                     id=key[1],
-                    name="main thread" if key == (pid, pid) else tasks.name(*key),
+                    name="main thread" if key == (pid, pid) else proc.thread_name(*key),
                     cores=thread.cpu_ns / 1e9 / seconds,
                     wakeups_per_s=thread.wakeups / seconds,
                     syscalls_per_s=counted[key]["calls"] / seconds

@@ -12,7 +12,7 @@ from waitbench.features.why.sampler import SAMPLED_S, StackSampler
 from waitbench.features.why.samples import Samples
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
-from waitbench.system import trees
+from waitbench.system import proc
 from waitbench.system.processes import tail
 
 _COUNTED_S = 3.0
@@ -35,7 +35,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         marker = ready.folder / "waiting"
 
         def start(group: int) -> None:
-            sampler = StackSampler(lambda: trees.below(group), bench.engine.role, over)
+            sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
             watching.append(pool.submit(_watch, group, sampler, marker, begins_within_s, counted_s))
 
         marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})
@@ -62,7 +62,7 @@ def _watch(
         sampler.alternate(counted_s, _SETTLES_S)
         return sampler
     finally:
-        trees.kill(lambda: [root, *trees.below(root)])
+        proc.kill(lambda: [root, *proc.descendants(root)])
 
 
 def _last_words(ready: ReadyRun) -> str:

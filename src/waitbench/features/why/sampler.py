@@ -23,7 +23,7 @@ from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyp
 from waitbench.features.why import stacks
 from waitbench.features.why.samples import KERNEL, Frame, Samples, Stack, Thread
 from waitbench.features.why.stacks import NotSeen
-from waitbench.system import tasks, trees
+from waitbench.system import proc
 
 SAMPLED_S = 40.0
 """The most, in all parts together; so is the counted time."""
@@ -74,7 +74,7 @@ def stopped(pid: int) -> Iterator[bool]:
         with suppress(OSError):
             os.kill(pid, signal.SIGSTOP)
         end = time.monotonic() + _STOPS_WITHIN_S
-        while not (stands := all(tasks.is_stopped(pid, tid) for tid in tasks.threads(pid))):
+        while not (stands := all(proc.is_stopped(pid, tid) for tid in proc.thread_ids(pid))):
             if time.monotonic() > end:
                 break
             time.sleep(_NAP_S)
@@ -95,7 +95,7 @@ class StackSampler:
         still: Callable[[int], AbstractContextManager[bool]] = stopped,
     ) -> None:
         """``over`` is set when the run is; ``role`` names, ``still`` stops a process."""
-        self.threads: dict[tasks.Thread, _Thread] = {}
+        self.threads: dict[proc.Thread, _Thread] = {}
         self.parts_s: list[float] = []
         self.unread: dict[int, str] = {}
         """Why the stacks of a process could not be read at the last try."""
@@ -149,15 +149,15 @@ class StackSampler:
     def count(self, seconds: float) -> None:
         """Counts one more part, for ``seconds`` or until the run is over."""
         part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
-        before = trees.threads(self._find())
+        before = proc.usage_by_thread(self._find())
         while lasted_s < seconds and not self.over.wait(min(_SLICE_S, seconds - lasted_s)):
-            now = trees.threads(self._find())
+            now = proc.usage_by_thread(self._find())
             if not now:
                 break
             lasted_s = time.monotonic() - begun
             for key, used in now.items():
                 # All that a new thread has used counts.
-                rise = used.since(before.get(key, tasks.Used(0, 0)))
+                rise = used.since(before.get(key, proc.Used(0, 0)))
                 thread = self.threads.get(key) or self._named(key)
                 self.threads[key] = thread
                 thread.wakeups[part] += rise.wakeups
@@ -167,20 +167,20 @@ class StackSampler:
         if lasted_s:
             self.parts_s.append(lasted_s)
 
-    def _named(self, key: tasks.Thread) -> _Thread:
+    def _named(self, key: proc.Thread) -> _Thread:
         pid, tid = key
-        name = tasks.name(pid, tid)
+        name = proc.thread_name(pid, tid)
         # A thread without a name of its own has that of its process.
-        if name == tasks.name(pid, pid):
+        if name == proc.thread_name(pid, pid):
             name = "main thread" if tid == pid else ""
         return _Thread(self._role(pid), name)
 
     def _role(self, pid: int) -> str:
         """Such as ``worker``, ``worker 1`` or ``child celery``."""
         if pid not in self._roles:
-            child = f"child {_without_numbers(tasks.name(pid, pid))}".rstrip()
+            child = f"child {_without_numbers(proc.thread_name(pid, pid))}".rstrip()
             is_first = "worker" not in self._roles.values()
-            role = self._role_by(tasks.arguments(pid)) or ("worker" if is_first else child)
+            role = self._role_by(proc.arguments(pid)) or ("worker" if is_first else child)
             taken = sum(name.partition(" #")[0] == role for name in self._roles.values())
             self._roles[pid] = f"{role} #{taken + 1}" if taken else role
         return self._roles[pid]
@@ -203,49 +203,49 @@ class StackSampler:
                 if seen:
                     break
 
-    def _attempt(self, key: tasks.Thread, works: bool, end: float) -> bool:
+    def _attempt(self, key: proc.Thread, works: bool, end: float) -> bool:
         """Tries one sample; returns whether it succeeded, or another try is not worth it."""
         self.over.wait(random.random() * 0.02)
-        before = tasks.switches(*key)
+        before = proc.sleeps(*key)
         for call in self._calls(key, end):
             if works:
-                if call == tasks.RUNNING and self._read_stack(key):
+                if call == proc.RUNNING and self._read_stack(key):
                     break
                 continue
             # It has just gone to sleep if it did so since the call before.
-            now = tasks.switches(*key)
+            now = proc.sleeps(*key)
             if now is None:
                 return True
-            if now != before and call != tasks.RUNNING:
+            if now != before and call != proc.RUNNING:
                 return self._read_stack(key, now)
             before = now
         # A thread that did not work in time seldom does; one that did not go to sleep in time has
         # hardly another place to sleep.
         return works or before is None or self._read_stack(key, before)
 
-    def _calls(self, key: tasks.Thread, end: float) -> Iterator[int | None]:
+    def _calls(self, key: proc.Thread, end: float) -> Iterator[int | None]:
         """Yields the system call that a thread is in, at random moments."""
         while not self.over.is_set() and time.monotonic() < end:
             time.sleep(_NAP_S * (0.5 + random.random()))
-            call = tasks.call(*key)
-            if call not in (None, tasks.RUNNING):
+            call = proc.system_call(*key)
+            if call not in (None, proc.RUNNING):
                 self.threads[key].sleeps_in.add(call)
             yield call
 
-    def _read_stack(self, key: tasks.Thread, asleep_since: int | None = None) -> bool:
+    def _read_stack(self, key: proc.Thread, asleep_since: int | None = None) -> bool:
         """Reads a thread's stack if it is at work, or in its ``asleep_since``-th sleep."""
         pid, tid = key
         thread, works = self.threads[key], asleep_since is None
         with self._still(pid) as stands:
-            call = tasks.call(pid, tid)
+            call = proc.system_call(pid, tid)
             # A thread that was just woken up is still where it slept, while CPUs are busy.
             sleeps = call is not None and (
                 call in thread.sleeps_in or _call_name(call) == _RESTARTED_SLEEP
             )
-            if not stands or (sleeps if works else call == tasks.RUNNING):
+            if not stands or (sleeps if works else call == proc.RUNNING):
                 return False
             # A stop counts as one sleep.
-            if asleep_since is not None and (tasks.switches(*key) or 0) > asleep_since + 1:
+            if asleep_since is not None and (proc.sleeps(*key) or 0) > asleep_since + 1:
                 return False
             frames = self._stack(pid, tid)
         if not works and call is not None:
@@ -258,7 +258,7 @@ class StackSampler:
         try:
             stacks_by_thread = stacks.read(pid)
         except NotSeen as error:
-            if tasks.threads(pid):
+            if proc.thread_ids(pid):
                 self.unread[pid] = str(error)
             return ()
         # A process that has just forked or exec'ed may be readable the next time.
@@ -289,5 +289,5 @@ def _without_numbers(name: str) -> str:
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 
-def _most_first(amounts: Mapping[tasks.Thread, int], least: float) -> list[tasks.Thread]:
+def _most_first(amounts: Mapping[proc.Thread, int], least: float) -> list[proc.Thread]:
     return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from waitbench.features.why.lines import Line, lines, places
 from waitbench.features.why.samples import KERNEL, PYTHON, Cost, Frame, Samples
+from waitbench.model.errors import sanitize
 from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING, format_digits
-from waitbench.system.streams import printable
 
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
@@ -138,7 +138,7 @@ def folded(samples: Samples) -> dict[str, str]:
     wakeups, cpu = Counter[str](), Counter[str]()
     for path, cost in _stacks(samples):
         # The number follows the last space of a line.
-        stack = " ".join(printable(";".join(it.replace(";", ",") for it in path)).split())
+        stack = " ".join(sanitize(";".join(it.replace(";", ",") for it in path)).split())
         wakeups[stack] += round(cost.wakeups_per_s * 1_000)
         cpu[stack] += round(cost.cores * 1_000_000)
     return {

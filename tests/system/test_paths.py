@@ -9,12 +9,12 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.system import installation
-from waitbench.system.places import PACKAGE, ROOT
+from waitbench.system.paths import PACKAGE, ROOT
 
 
 def folders(**variables: str) -> list[str]:
     """Where a process with these variables keeps its cache and its results."""
-    code = "from waitbench.system.places import *; print(Cache().root); print(RESULTS)"
+    code = "from waitbench.system.paths import *; print(Cache().root); print(RESULTS)"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("BENCH", "XDG"))}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/",

@@ -9,7 +9,7 @@ from tests.running import run
 
 PROGRAM = """
 import signal, subprocess, sys, threading, time
-from waitbench.system import endings
+from waitbench.system import shutdown
 
 def strike():
     time.sleep(0.2)
@@ -18,19 +18,19 @@ def strike():
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
         time.sleep(0.02)
 
-endings.own_signals()
+shutdown.handle_signals()
 try:
-    with endings.interruptible():
+    with shutdown.interruptible():
         threading.Thread(target=strike, daemon=True).start()
         {waits}
-except endings.Ended:
+except shutdown.Interrupted:
     print("ended in order")
     {then}
 """
 FOR_EVER = "threading.Event().wait()"
 HELD_UP = "threading.Lock().acquire(); time.sleep(600)"
 # Nothing interrupts this wait: the handler runs, and there is no exception that it could raise.
-DEAF = f"signal.pthread_sigmask(signal.SIG_BLOCK, [endings._POKE]); {FOR_EVER}"
+DEAF = f"signal.pthread_sigmask(signal.SIG_BLOCK, [shutdown._POKE]); {FOR_EVER}"
 
 
 def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[str]":
@@ -45,8 +45,8 @@ def test_a_signal_that_reaches_another_thread_ends_the_main_one_in_order(signals
 
 
 def test_what_threads_wait_for_ends_with_the_main_one() -> None:
-    no_clock = "endings._KILL_AFTER_S = endings._EXIT_AFTER_S = 600"
-    sleeps = "endings.side_by_side(lambda _: subprocess.run(['sleep', '600']), (1, 2))"
+    no_clock = "shutdown._KILL_AFTER_S = shutdown._EXIT_AFTER_S = 600"
+    sleeps = "shutdown.run_parallel(lambda _: subprocess.run(['sleep', '600']), (1, 2))"
     done = ended(1, f"{no_clock}; {sleeps}", "sys.exit(130)")
     assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
 

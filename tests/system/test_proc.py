@@ -8,7 +8,7 @@ import pytest
 
 from tests.running import line_of, python
 from tests.waiting import until
-from waitbench.system import tasks, trees
+from waitbench.system import proc
 
 PROGRAM = """
 import os, sys, time
@@ -30,41 +30,41 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
     with python(PROGRAM) as process:
         child, grandchild, ended = map(int, line_of(process).split())
         try:
-            pids = trees.below(process.pid)
+            pids = proc.descendants(process.pid)
             assert pids[0] == child
             assert set(pids[1:]) == {grandchild, ended}
             running = [psutil.Process(pid) for pid in (child, grandchild)]
             until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
-            assert {pid for pid, _ in trees.identities(pids)} == {child, grandchild}
-            assert trees.threads(pids).keys() >= {(child, child), (grandchild, grandchild)}
-            memory = trees.memory(pids)
+            assert {pid for pid, _ in proc.identities(pids)} == {child, grandchild}
+            assert proc.usage_by_thread(pids).keys() >= {(child, child), (grandchild, grandchild)}
+            memory = proc.memory(pids)
             assert memory is not None
             of_psutil = sum(process.memory_full_info().pss for process in running)
             assert abs(memory.proportional - of_psutil) < 2**20
             assert 26 * 2**20 < memory.allocated < memory.proportional, "two of three have it"
-            assert 0 < trees.cpu_s([process.pid]) < 60
+            assert 0 < proc.cpu_s([process.pid]) < 60
         finally:
             for pid in (grandchild, child):
                 os.kill(pid, 9)
-    assert trees.below(process.pid) == []
-    assert trees.identities([process.pid]) == set()
-    assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)
+    assert proc.descendants(process.pid) == []
+    assert proc.identities([process.pid]) == set()
+    assert (proc.cpu_s([process.pid]), proc.system_s([process.pid])) == (0.0, 0.0)
 
 
 def test_memory_is_unknown_where_there_is_none_to_read_or_a_child_is_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert trees.memory([]) is trees.memory([2**22 + 1]) is None
-    assert trees.memory([os.getpid()]) is not None
+    assert proc.memory([]) is proc.memory([2**22 + 1]) is None
+    assert proc.memory([os.getpid()]) is not None
     # As where /proc is mounted with hidepid, and a child has become another user.
-    monkeypatch.setattr(trees, "_children", lambda _process: [1])
-    monkeypatch.setattr(tasks, "stat", lambda _process: [])
+    monkeypatch.setattr(proc, "_children", lambda _process: [1])
+    monkeypatch.setattr(proc, "stat", lambda _process: [])
 
     def refuse(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", refuse)
-    assert trees.memory([os.getpid()]) is None
+    assert proc.memory([os.getpid()]) is None
 
 
 PREEMPTED = """
@@ -86,14 +86,14 @@ def test_a_zombie_was_preempted_never() -> None:
     """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
     with python(PREEMPTED) as process:
         child = int(line_of(process))
-        assert trees.threads([child])[child, child].preempted == 0
+        assert proc.usage_by_thread([child])[child, child].preempted == 0
 
 
 def test_memory_has_swap_and_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"Pss": 100, "Pss_File": 40, "SwapPss": 10, "Private_Hugetlb": 2048}
     text = "".join(f"{name}: {size} kB\n" for name, size in sizes.items())
     monkeypatch.setattr(Path, "read_text", lambda path: text)
-    monkeypatch.setattr(trees, "_children", lambda pid: [])
-    memory = trees.memory([1])
+    monkeypatch.setattr(proc, "_children", lambda pid: [])
+    memory = proc.memory([1])
     assert memory is not None
     assert (memory.proportional, memory.allocated) == (2158 * 1024, 2118 * 1024)

@@ -1,9 +1,9 @@
-"""Traffic of TCP connections to ports of this machine, counted by the kernel (Linux).
+"""TCP ports of this machine: free ones, listeners, and the traffic of connections (Linux).
 
 The kernel counts the data segments and bytes of each connection (``tcp_info`` of linux/tcp.h).
 INET_DIAG reports them for open connections on request, and for each closed one as an event. The
-sum of both only rises, so two readings can be subtracted. Imports the standard library alone:
-launchers import this.
+sum of both only rises, so two readings can be subtracted. Standard library only: launchers import
+this.
 """
 
 import ctypes
@@ -12,11 +12,17 @@ import os
 import socket
 import struct
 import time
+from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
+LOOPBACK = "127.0.0.1"
+_LISTEN_STATE = "0A"
+_given: "deque[int]" = deque(maxlen=1000)
+"""Recently returned ports: until its owner listens, a port looks free to the kernel."""
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _ERROR, _DONE = 20, 2, 3
 _REQUEST_DUMP = 0x301
@@ -35,6 +41,41 @@ _PORT_AT, _COOKIE_AT = 4, 44
 _COUNTS, _COUNTS_AT = struct.Struct("=Q16xI44xQ"), 128
 """In ``tcp_info``: bytes received, data segments in, bytes sent (since Linux 4.19)."""
 _EVENT_DELAY_S = 0.005
+
+
+def free_port() -> int:
+    """Returns a port without a listener, not returned recently by this process."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        if port not in _given:
+            _given.append(port)
+            return port
+
+
+def reserve_ports(count: int) -> list[socket.socket]:
+    """Binds ports so that nobody gets them but a server that sets ``SO_REUSEADDR`` (Linux)."""
+    reserved = []
+    for _ in range(count):
+        reservation = socket.socket()
+        reservation.bind((LOOPBACK, 0))
+        # Only after bind: a second reservation of the port must fail.
+        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.append(reservation)
+    return reserved
+
+
+def is_listened_to(port: int, process: int | str = "self") -> bool:
+    """Whether a TCP socket listens on a port in the network namespace of a process (Linux)."""
+    # Not by a connection, which would be a worker's first message.
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            lines = Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]
+            for words in map(str.split, lines):
+                if words[3] == _LISTEN_STATE and int(words[1].rpartition(":")[2], 16) == port:
+                    return True
+    return False
 
 
 class Traffic(NamedTuple):

@@ -1,4 +1,7 @@
-"""Finding, measuring and killing the descendants of a process (Linux); standard library alone."""
+"""Processes and threads as ``/proc`` shows them, and the end of them (Linux).
+
+Reading it wakes nobody up. Standard library only: launchers import this.
+"""
 
 import ctypes
 import os
@@ -10,16 +13,124 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from waitbench.system import tasks
-
+_MAX_BYTES, _MAX_COMMAND_LINE_BYTES = 2**14, 2**21
 _SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
 _PARTS = ("Pss", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
 _PR_SET_CHILD_SUBREAPER = 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _START_TIME = 0, 1, 2, 6, 12, 19
 _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
-"""Positions in ``tasks.stat`` (proc(5): fields 3, 4, 5, 9, 15, 22, 11, 16 and 17)."""
+"""Positions in ``stat`` (proc(5): fields 3, 4, 5, 9, 15, 22, 11, 16 and 17)."""
 _PF_KTHREAD = 0x00200000
 _POLL_EVERY_S = 0.005
+RUNNING = -1
+"""In place of a system call's number: the thread is on a CPU, or waits for one."""
+Thread = tuple[int, int]
+"""PID and TID."""
+
+
+class Used(NamedTuple):
+    """Resources that a thread has used so far."""
+
+    wakeups: int
+    """Voluntary context switches: each sleep ends in a wake-up."""
+    cpu_ns: int
+    delayed_ns: int = 0
+    """Time that the thread waited for a CPU."""
+    preempted: int = 0
+
+    def since(self, before: "Used") -> "Used":
+        return Used(*(now - then for now, then in zip(self, before, strict=True)))
+
+
+def has_schedstat() -> bool:
+    """Whether the kernel keeps the statistics that ``thread_usage`` reads."""
+    return Path("/proc/self/schedstat").exists()
+
+
+def thread_ids(pid: int) -> list[int]:
+    try:
+        return sorted(map(int, os.listdir(f"/proc/{pid}/task")))
+    except OSError:
+        return []
+
+
+def thread_usage(pid: int, tid: int) -> Used | None:
+    """Resources of a thread; without CPU time if the kernel has no statistics."""
+    switches = _switches(pid, tid)
+    if switches is None:
+        return None
+    schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat") or b"0 0 0"
+    cpu_ns, delayed_ns, *_ = map(int, schedstat.split())
+    return Used(switches[0], cpu_ns, delayed_ns, switches[1])
+
+
+def ignores_children(pid: int) -> bool:
+    """Whether a process ignores SIGCHLD, so that its children's usage is lost."""
+    mask = _read(f"/proc/{pid}/status").partition(b"\nSigIgn:\t")[2]
+    return bool(int(mask[:16] or b"0", 16) >> (signal.SIGCHLD - 1) & 1)
+
+
+def sleeps(pid: int, tid: int) -> int | None:
+    """Counts the sleeps of a thread."""
+    counts = _switches(pid, tid)
+    return counts and counts[0]
+
+
+def _switches(pid: int, tid: int) -> tuple[int, int] | None:
+    """Counts voluntary and involuntary context switches; of a zombie only voluntary ones.
+
+    The kernel's counter leaves a thread before that has ended.
+    """
+    status = _read(f"/proc/{pid}/task/{tid}/status")
+    words = status.partition(b"\nvoluntary_ctxt_switches:")[2].split()
+    if not words:
+        return None
+    return int(words[0]), 0 if b"\nState:\tZ" in status else int(words[2])
+
+
+def system_call(pid: int, tid: int) -> int | None:
+    """The number of the system call a thread sleeps in, or ``RUNNING``; ``None`` if unknown."""
+    words = _read(f"/proc/{pid}/task/{tid}/syscall").split()
+    return None if not words else RUNNING if words[0] == b"running" else int(words[0])
+
+
+def stat(task: int | str) -> list[str]:
+    """Reads the fields after the name, which may hold anything, of ``/proc/<task>/stat``."""
+    return _read(f"/proc/{task}/stat").decode("utf-8", "replace").rpartition(")")[2].split()
+
+
+def _stats(pids: Iterable[int]) -> dict[int, list[str]]:
+    """Reads the fields of each process that still exists."""
+    return {pid: fields for pid in pids if (fields := stat(pid))}
+
+
+def is_stopped(pid: int, tid: int) -> bool:
+    """Whether a thread has been stopped by a signal, or has ended."""
+    fields = stat(f"{pid}/task/{tid}")
+    return not fields or fields[0] in "TtZX"
+
+
+def thread_name(pid: int, tid: int) -> str:
+    return _read(f"/proc/{pid}/task/{tid}/comm").decode("utf-8", "replace").strip()
+
+
+def arguments(pid: int) -> list[str]:
+    text = _read(f"/proc/{pid}/cmdline", _MAX_COMMAND_LINE_BYTES).decode("utf-8", "replace")
+    return text.rstrip("\0").split("\0")
+
+
+def _read(path: str, max_bytes: int = _MAX_BYTES) -> bytes:
+    # Without Python's own layers: this is done a thousand times a second.
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, max_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def adopt_orphans() -> None:
@@ -31,12 +142,11 @@ def all_processes() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
 
 
-def below(*roots: int, without: Collection[int] = ()) -> list[int]:
+def descendants(*roots: int, without: Collection[int] = ()) -> list[int]:
     """The descendants of processes, each behind its parent, except those below ``without``."""
     children: dict[int, list[int]] = {}
-    for pid in all_processes():
-        if stat := tasks.stat(pid):
-            children.setdefault(int(stat[_PARENT]), []).append(pid)
+    for pid, fields in _stats(all_processes()).items():
+        children.setdefault(int(fields[_PARENT]), []).append(pid)
     pids = [pid for root in roots for pid in children.get(root, ()) if pid not in without]
     for pid in pids:  # grows in the loop
         pids += children.get(pid, [])
@@ -44,19 +154,18 @@ def below(*roots: int, without: Collection[int] = ()) -> list[int]:
 
 
 def is_kernel_thread(pid: int) -> bool:
-    stat = tasks.stat(pid)
-    return bool(stat) and bool(int(stat[_FLAGS]) & _PF_KTHREAD)
+    fields = stat(pid)
+    return bool(fields) and bool(int(fields[_FLAGS]) & _PF_KTHREAD)
 
 
-def in_group(group: int) -> list[int]:
+def group_members(group: int) -> list[int]:
     with suppress(PermissionError):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
             return []
-    return [
-        pid for pid in all_processes() if (stat := tasks.stat(pid)) and int(stat[_GROUP]) == group
-    ]
+    stats = _stats(all_processes())
+    return [pid for pid, fields in stats.items() if int(fields[_GROUP]) == group]
 
 
 def kill(
@@ -98,9 +207,10 @@ def _signal(pids: Collection[int], number: int, spared: int) -> None:
 
 def identities(pids: Iterable[int]) -> set[tuple[int, int]]:
     """PID and start time of each running process."""
-    stats = ((pid, tasks.stat(pid)) for pid in pids)
     return {
-        (pid, int(stat[_START_TIME])) for pid, stat in stats if stat and stat[_STATE] not in "ZX"
+        (pid, int(fields[_START_TIME]))
+        for pid, fields in _stats(pids).items()
+        if fields[_STATE] not in "ZX"
     }
 
 
@@ -125,16 +235,15 @@ def system_s(pids: Iterable[int]) -> float:
     return sum(_ticks_s(pid, _SYSTEM, _SYSTEM_OF_CHILDREN) for pid in pids)
 
 
-def threads(pids: Iterable[int]) -> dict[tasks.Thread, tasks.Used]:
+def usage_by_thread(pids: Iterable[int]) -> dict[Thread, Used]:
     """Resources that each living thread has used so far."""
-    keys = [(pid, tid) for pid in pids for tid in tasks.threads(pid)]
-    return {key: used for key in keys if (used := tasks.used(*key)) is not None}
+    keys = [(pid, tid) for pid in pids for tid in thread_ids(pid)]
+    return {key: used for key in keys if (used := thread_usage(*key)) is not None}
 
 
 def faults_of_ended(pids: Iterable[int]) -> dict[int, int]:
     """Page faults of the reaped children of each process: a process that has ended had some."""
-    stats = ((pid, tasks.stat(pid)) for pid in pids)
-    return {pid: int(stat[_FAULTS_OF_CHILDREN]) for pid, stat in stats if stat}
+    return {pid: int(fields[_FAULTS_OF_CHILDREN]) for pid, fields in _stats(pids).items()}
 
 
 class Memory(NamedTuple):
@@ -172,7 +281,7 @@ def memory(pids: Collection[int]) -> Memory | None:
 def _children(pid: int) -> list[int]:
     """The children of a process, even if /proc hides them as another user's (hidepid)."""
     children = list[int]()
-    for tid in tasks.threads(pid):
+    for tid in thread_ids(pid):
         with suppress(OSError):
             text = Path(f"/proc/{pid}/task/{tid}/children").read_text()
             children += map(int, text.split())
@@ -183,12 +292,13 @@ def _is_hidden(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:
-        return not tasks.stat(pid)
+        return not stat(pid)
     except ProcessLookupError:
         pass
     return False
 
 
-def _ticks_s(pid: int, *fields: int) -> float:
-    stat = tasks.stat(pid)
-    return sum(int(stat[field]) for field in fields) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+def _ticks_s(pid: int, *positions: int) -> float:
+    fields = stat(pid)
+    ticks = sum(int(fields[position]) for position in positions) if fields else 0
+    return ticks / os.sysconf("SC_CLK_TCK")

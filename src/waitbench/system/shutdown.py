@@ -1,0 +1,213 @@
+"""Shutdown on signals and after crashes; the only module of the harness that handles signals.
+
+The first signal raises an exception in the main thread for an orderly end, which a second one does
+not interrupt. Children are killed soon after, and the process exits within seconds in any case.
+
+Python runs handlers in the main thread only, and a signal that arrives just before the main thread
+blocks, or in another thread, does not wake it. So a watcher thread receives each signal through
+``signal.set_wakeup_fd``, keeps the time limits, and pokes the main thread until its handler ran.
+"""
+
+import atexit
+import errno
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import NoReturn, TypeVar
+
+from waitbench.model.errors import ExitCode, masked, sanitize
+from waitbench.system import proc
+from waitbench.system.installation import program_name
+from waitbench.system.orphan_reaper import REAPER
+from waitbench.system.paths import Cache
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_KILL_AFTER_S = 1.0
+_EXIT_AFTER_S = 3.0
+_KILLED_WITHIN_S = 1.0
+_POKE = signal.SIGURG
+"""Only makes the main thread stop waiting and run its handlers."""
+_POKE_EVERY_S = 0.05
+_REFUSALS = {
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
+    errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+}  # fmt: skip
+"""Errors of the system that say all that there is to say."""
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
+
+
+class Interrupted(BaseException):
+    """The user interrupted the harness; not caught by ``except Exception``."""
+
+
+class _State:
+    has_begun = False
+    """Whether there is anything to end in order."""
+    may_raise = False
+    """Whether the main thread may raise ``Interrupted`` now."""
+    was_interrupted = False
+
+
+_state = _State()
+_notes: list[str] = []
+
+
+def handle_signals() -> None:
+    """Installs the handlers; to be called once, by the main thread.
+
+    Before ``interruptible``, signals end this process at once; at exit they are ignored.
+    """
+    proc.adopt_orphans()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reading,), daemon=True).start()
+    signal.signal(_POKE, lambda *_: None)
+    for number in _SIGNALS:
+        # Signals that nohup, or a shell's background job, ignores stay ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+            # The interpreter removes handlers before it exits.
+            atexit.register(signal.signal, number, signal.SIG_IGN)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raises ``Interrupted`` within the block on the first signal."""
+    try:
+        _state.has_begun = _state.may_raise = True
+        yield
+    finally:
+        _state.may_raise = False
+
+
+@contextmanager
+def noted(text: str) -> Iterator[None]:
+    """Sets the message for an interruption within the block."""
+    _notes.append(text)
+    yield
+    # Not in a ``finally``: the message of an interruption is printed after the block.
+    _notes.remove(text)
+
+
+def note() -> str:
+    return _notes[-1] if _notes else "Nothing had been measured."
+
+
+def has_note() -> bool:
+    return bool(_notes)
+
+
+def was_interrupted() -> bool:
+    return _state.was_interrupted
+
+
+def kill_descendants() -> None:
+    """Kills all descendants but the reaper."""
+    reaper = REAPER.pid or 0
+    proc.kill(lambda: proc.descendants(os.getpid(), without=(reaper,)), within_s=_KILLED_WITHIN_S)
+
+
+def run_parallel(
+    call: Callable[[_Argument], _Result],
+    arguments: Sequence[_Argument],
+    at_most: int | None = None,
+) -> list[_Result]:
+    """Maps ``call`` over arguments in threads, started in order, ``at_most`` at a time."""
+    if len(arguments) == 1:
+        return [call(arguments[0])]
+    with ThreadPoolExecutor(at_most or max(1, len(arguments))) as pool:
+        try:
+            return list(pool.map(call, arguments))
+        except BaseException:
+            # Ctrl-C reaches the main thread only: end the processes the others wait for.
+            pool.shutdown(wait=False, cancel_futures=True)
+            kill_descendants()
+            raise
+
+
+def _interrupt(*_signal: object) -> None:
+    if not _state.has_begun:
+        _exit_at_once()
+    was_interrupted, _state.was_interrupted = _state.was_interrupted, True
+    if _state.may_raise and not was_interrupted:
+        raise Interrupted
+
+
+def _watch(reading: int) -> None:
+    # Blocks until the first of our signals; the descriptor gets every signal with a handler.
+    while not any(number in _SIGNALS for number in os.read(reading, 64)):
+        pass
+    first_s = time.monotonic()
+    while (passed_s := time.monotonic() - first_s) < _EXIT_AFTER_S:
+        if passed_s >= _KILL_AFTER_S:
+            kill_descendants()
+        if not _state.was_interrupted:
+            signal.pthread_kill(threading.main_thread().ident or 0, _POKE)
+        time.sleep(_POKE_EVERY_S)
+    _exit_at_once()
+
+
+def _exit_at_once() -> NoReturn:
+    with suppress(OSError, ValueError):
+        # A full pipe that nobody reads must not block the exit.
+        if select.select([], [sys.stderr], [], 0)[1]:
+            message = f"\ninterrupted at once. {sanitize(note())}\n"
+            os.write(sys.stderr.fileno(), message.encode("utf-8", "replace"))
+    os._exit(ExitCode.INTERRUPTED)
+
+
+def explain_crash(error: Exception) -> str:
+    """Returns a message for the user; logs the traceback unless the system refused something."""
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        path = f"{error.filename}: " if error.filename else ""
+        return masked(f"the system reports an error: {path}{error.strerror}.")
+    if isinstance(error, ImportError):
+        return f"{error}. In a clone, remove .bench/venv: the next start installs it again."
+    details = masked("".join(traceback.format_exception(error)))
+    text = masked(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
+    message = f"an unexpected error: {text}."
+    log = Cache().root / "logs" / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(f"{' '.join(map(masked, sys.argv))}\n{details}", "utf-8", "replace")
+    except OSError:
+        return f"{message} Please report it:\n{details}"
+    return f"{message} The details are in {log}; please report it with them."
+
+
+def end_crashed(
+    _type: type[BaseException], error: BaseException, _traceback: TracebackType | None
+) -> None:
+    """Ends this process: Python's own exit code for uncaught exceptions means a regression here."""
+    message = f"{type(error).__name__}: {error}"
+    with suppress(OSError):
+        if isinstance(error, Exception):
+            message = explain_crash(error)
+    with suppress(OSError):
+        print(sanitize(f"{program_name()}: {message}"), file=sys.stderr, flush=True)
+    os._exit(ExitCode.FAILED)
+
+
+def open_closed_streams() -> None:
+    """Opens closed standard streams: else printed text would end up in the next file opened."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # ``open`` takes the lowest free number.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
