@@ -16,7 +16,7 @@ from waitbench.model.record import Record
 from waitbench.model.run import Lack
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.gating import parse
-from waitbench.reporting import answer
+from waitbench.reporting.findings import findings, summarize
 
 LATE = BY_NAME["latency-p50"]
 WITHIN_S = 2.0
@@ -77,7 +77,7 @@ def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
     assert late.missed is not None
     assert (late.missed.candidate, late.missed.baseline, late.missed.pairs) == (18, 0, 18)
     assert late.ratio is None, "nobody knows how late it would have been"
-    summary = answer.answer(answer.findings([compare(record)], verdict))
+    summary = summarize(findings([compare(record)], verdict))
     assert summary.notes[0].text == ("FAIL: new: median lateness not within 2 s in mute")
     assert "new, 18 runs of mute incomplete: it did not handle its poke within 2 s" in [
         note.text for note in summary.notes
@@ -173,7 +173,7 @@ def test_no_mean_is_shown_of_a_side_that_did_not_always_answer() -> None:
     (result,) = (figure for figure in compare(record).figures["new"] if figure.metric == LATE)
     assert (result.before is None, result.after, result.ratio) == (False, None, None)
     assert result.why_not == "not within 2 s in 2 of 18 runs"
-    summary = answer.answer(answer.findings([compare(record)]))
+    summary = summarize(findings([compare(record)]))
     assert not [note.text for note in summary.notes if "nothing else got worse" in note.text]
 
 

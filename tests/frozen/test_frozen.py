@@ -32,8 +32,8 @@ from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import gate_formats, html, markdown
-from waitbench.reporting.answer import Findings, findings
-from waitbench.reporting.console import print_answer
+from waitbench.reporting.console import print_report
+from waitbench.reporting.findings import Findings, findings
 from waitbench.system.paths import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -148,7 +148,7 @@ def test_made_up_results_and_notes_in_each_form(form: str) -> None:
 def test_a_search_in_each_form(case: str) -> None:
     found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
     name = f"{name}-{[*SEARCHES].index(case)}"
-    shown = lines_of(lambda to: print_answer(view.answer(found), to))
+    shown = lines_of(lambda to: print_report(view.summarize(found), to))
     check(f"bisection/{name}-80.txt", "\n".join([*shown, ""]))
-    check(f"bisection/{name}.md", markdown.render_answer(view.answer(found)))
+    check(f"bisection/{name}.md", markdown.render_report(view.summarize(found)))
     check(f"bisection/{name}.json", json.dumps(view.as_json(found), indent=1) + "\n")

@@ -24,10 +24,10 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.estimate import Estimate
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting import bars, charts
-from waitbench.reporting.answer import findings, gate_table
 from waitbench.reporting.charts import draw_bars, draw_table
 from waitbench.reporting.document import Contribution, Dot, Heading, Table
 from waitbench.reporting.drawing import MARKS, TONES, Axis
+from waitbench.reporting.findings import findings, gate_table
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
 
 

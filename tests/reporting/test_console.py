@@ -19,9 +19,9 @@ from waitbench.analysis import statistics
 from waitbench.features.history import view
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import idle
-from waitbench.reporting.answer import answer, details, findings, scenario
-from waitbench.reporting.console import make_console, print_answer, print_tables
+from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
+from waitbench.reporting.findings import details, findings, scenario, summarize
 from waitbench.system.paths import PACKAGE
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x9b2J\x7f\u202eb"
@@ -73,7 +73,7 @@ def several() -> Show:
     ]
     verdict = verdict_of(*records, criteria=["cpu:10%"])
     data = findings([*map(statistics.compare, records)], verdict)
-    return lambda console: print_answer(answer(data), console)
+    return lambda console: print_report(summarize(data), console)
 
 
 def limits(share: float) -> Show:
@@ -82,13 +82,13 @@ def limits(share: float) -> Show:
     record = make_record({"a": [{**run, "time_cpu_idle": 2 * share}] * 18})
     verdict = verdict_of(record, criteria=["limit idle:0.5%", "limit wakeups:5/s"])
     data = findings([statistics.compare(record)], verdict)
-    return lambda console: print_answer(answer(data), console)
+    return lambda console: print_report(summarize(data), console)
 
 
 SHOWN: dict[str, Show] = {
     "tables": tables(scenario(FOUND, LONG)),
-    "answer": lambda console: print_answer(answer(FOUND), console),
-    "one": lambda console: print_answer(answer(ONE), console),
+    "answer": lambda console: print_report(summarize(FOUND), console),
+    "one": lambda console: print_report(summarize(ONE), console),
     "several": several(),
     "limits that hold": limits(0.004),
     "a limit that does not": limits(0.006),

@@ -14,9 +14,8 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.reporting import gate_formats, html, markdown
-from waitbench.reporting.answer import answer, findings, scenario
-from waitbench.reporting.console import print_answer, print_tables
-from waitbench.reporting.notes import WORSE
+from waitbench.reporting.console import print_report, print_tables
+from waitbench.reporting.findings import findings, scenario, summarize
 
 FOUR = ("real", "user", "system", "cpu")
 NAMES = ("partitioned", "partitioned-long-input", "partitioned-heavy-map", "dynamic")
@@ -68,7 +67,7 @@ CASES: Mapping[str, Callable[[], list[Record]]] = {
 
 def screen(compared: Sequence[statistics.Comparison], width: int = 80) -> str:
     """The answer; of many revisions with the tables of -v, which have user and system time."""
-    lines = lines_of(lambda to: print_answer(answer(findings(compared)), to), width)
+    lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), width)
     if len(compared[0].figures) > 2:
         tables = [scenario(findings([it]), it.record.scenario) for it in compared]
         lines += lines_of(lambda to: print_tables(tables, to), width)
@@ -78,14 +77,15 @@ def screen(compared: Sequence[statistics.Comparison], width: int = 80) -> str:
 def in_markdown(compared: Sequence[statistics.Comparison]) -> str:
     known = findings(compared)
     tables = [scenario(findings([it]), it.record.scenario) for it in compared]
-    return "\n".join([markdown.render_answer(answer(known)), *map(markdown.render_table, tables)])
+    summary = markdown.render_report(summarize(known))
+    return "\n".join([summary, *map(markdown.render_table, tables)])
 
 
 def in_gate(compared: Sequence[statistics.Comparison]) -> str:
     """Both forms of a gate's answer."""
     verdict = gate.conclude([it.record for it in compared], DEFAULTS)
     known = findings(compared, verdict)
-    lines = lines_of(lambda to: print_answer(answer(known), to), 120)
+    lines = lines_of(lambda to: print_report(summarize(known), to), 120)
     tables = [scenario(known, it.record.scenario) for it in compared]
     return "\n".join(
         [*lines, gate_formats.rendered(known), *lines_of(lambda to: print_tables(tables, to), 120)]
@@ -136,7 +136,7 @@ def test_no_view_has_an_absurd_figure(case: str, view: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_the_answer_fits_one_screen(case: str) -> None:
     compared = [statistics.compare(record) for record in CASES[case]()]
-    lines = lines_of(lambda to: print_answer(answer(findings(compared)), to), 80)
+    lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), 80)
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 40 - 4, "beside the links below it"
 
@@ -159,21 +159,9 @@ def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     assert alone.ratio.value == pytest.approx(answer_of_gate.ratio.value)
 
 
-def test_a_rise_that_is_not_certain_is_called_unclear_and_not_absent() -> None:
-    """Wake-ups that more than double, in too few and too different rounds to be certain."""
-    rising = [
-        {**run, "wakeups": 1700.0 * by} for run, by in zip(runs(1.0), (1, 4, 1, 5, 2), strict=True)
-    ]
-    record = make_record({"old": runs(1.0), "new": rising}, waits=True)
-    (worse,) = (it for it in findings([statistics.compare(record)]).notes if it.kind == WORSE)
-    assert worse.level == "?"
-    assert worse.text.endswith("unclear: wake-ups while waiting")
-    assert "nothing" not in worse.text
-
-
 def test_a_line_of_each_of_six_revisions_has_the_costs_that_certainly_changed() -> None:
     compared = [statistics.compare(record) for record in CASES["six revisions"]()]
-    lines = lines_of(lambda to: print_answer(answer(findings(compared)), to), 400)
+    lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), 400)
     line = next(it for it in lines if "v3:" in it)
     assert "total CPU more in all 4" in line
     assert "real time within" in line

@@ -16,11 +16,11 @@ from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.model.errors import sanitize
 from waitbench.model.verdicts import GateOutcome
-from waitbench.reporting.answer import answer, findings
-from waitbench.reporting.console import make_console, print_answer
+from waitbench.reporting.console import make_console, print_report
 from waitbench.reporting.document import Heading, Table
+from waitbench.reporting.findings import findings, summarize
 from waitbench.reporting.gate_formats import as_json, junit, rendered
-from waitbench.reporting.markdown import render_answer, render_table
+from waitbench.reporting.markdown import render_report, render_table
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 
@@ -100,12 +100,12 @@ def test_no_text_is_markup_in_any_form(hostile: str) -> None:
     failed = FailedRuns(label=hostile, scenario=hostile, count=1, message=hostile)
     verdict = replace(failing(), failed_runs=(failed,))
     found = findings((), verdict)
-    markdown = render_answer(answer(found))
+    markdown = render_report(summarize(found))
     assert any(shown.strip() in text for text in texts_in(markdown.replace("```console", "")))
     suite = ElementTree.fromstring(junit(found, verdict))
     messages = [case.get("message", "") for case in suite.iter("error")]
     assert any(sanitize(hostile) in message for message in messages)
     console = make_console(file=io.StringIO(), width=400)
-    print_answer(answer(found), console)
+    print_report(summarize(found), console)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().replace("\n", "").isprintable()

@@ -30,7 +30,7 @@ from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import notes
-from waitbench.reporting.answer import answer, findings, remarks
+from waitbench.reporting.findings import findings, remarks, summarize
 
 Input = Sequence[Record] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
@@ -205,7 +205,7 @@ def test_questions_that_are_open_for_one_reason_have_one_line() -> None:
     runs = [dict.fromkeys([BY_NAME[name].key for name in names], 100.0) for _ in range(9)]
     record = make_record({"base": runs, "new": runs})
     verdict = gate.conclude([record], parse([f"{name}:10%" for name in names], METRICS))
-    texts = [note.text for note in answer(findings([statistics.compare(record)], verdict)).notes]
+    texts = [note.text for note in summarize(findings([statistics.compare(record)], verdict)).notes]
     why = "9 runs are too few to rule out rare ones that cost more"
     titles = "idle CPU, total CPU, peak memory, wake-ups while waiting"
     assert [text for text in texts if why in text] == [f"new, {titles} in waiting: {why}"]

@@ -20,10 +20,10 @@ from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, gate_formats, html, markdown
-from waitbench.reporting.answer import Findings, answer, costs, details, gate_table
 from waitbench.reporting.charts import draw_table
-from waitbench.reporting.console import print_answer, print_tables
+from waitbench.reporting.console import print_report, print_tables
 from waitbench.reporting.document import Report, Table
+from waitbench.reporting.findings import Findings, costs, details, gate_table, summarize
 from waitbench.reporting.notes import CHANGE, OUTCOME, WORSE
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
@@ -80,7 +80,7 @@ def findings(*, has_gate: bool) -> Findings:
 
 
 def on_console(data: Findings, width: int = 200) -> str:
-    lines = lines_of(lambda to: print_answer(answer(data), to), width)
+    lines = lines_of(lambda to: print_report(summarize(data), to), width)
     if data.verdict is not None:
         lines += lines_of(lambda to: print_tables([details(data)], to), width)
     return "\n".join(lines)
@@ -88,7 +88,7 @@ def on_console(data: Findings, width: int = 200) -> str:
 
 def in_markdown(data: Findings) -> str:
     if data.verdict is None:
-        return markdown.render_answer(answer(data))
+        return markdown.render_report(summarize(data))
     return gate_formats.rendered(data)
 
 

@@ -10,9 +10,9 @@ from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import findings_of, say, tables
-from waitbench.reporting.answer import answer
 from waitbench.reporting.console import print_tables
-from waitbench.reporting.markdown import render_answer, render_table
+from waitbench.reporting.findings import summarize
+from waitbench.reporting.markdown import render_report, render_table
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
@@ -81,5 +81,5 @@ def _print(contents: Contents, output: Output) -> list[str]:
         output.progress.print(contents.cut_off, soft_wrap=True)
     findings = findings_of(contents)
     say(findings, output)
-    rendered = [render_answer(answer(findings))] if findings.comparisons else []
+    rendered = [render_report(summarize(findings))] if findings.comparisons else []
     return [*rendered, *map(render_table, tables(findings, output.price))]

@@ -21,9 +21,9 @@ from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.request import Request
 from waitbench.reporting import idle
-from waitbench.reporting.answer import remarks
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
+from waitbench.reporting.findings import remarks
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
 from waitbench.store import folders

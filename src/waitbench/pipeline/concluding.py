@@ -16,11 +16,18 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
 from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import gate_of
-from waitbench.reporting import answer as answering
 from waitbench.reporting import gate_formats, idle
-from waitbench.reporting.answer import Findings, answer, findings
-from waitbench.reporting.console import make_console, print_answer, print_tables
+from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
+from waitbench.reporting.findings import (
+    Findings,
+    details,
+    findings,
+    next_step,
+    of_commands,
+    scenario,
+    summarize,
+)
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
@@ -55,7 +62,7 @@ def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list
     """
     in_units = idle.tables(known.comparisons, price) if price or not brief else []
     contributed = (table for it in known.contributions for table in it.tables)
-    return [*in_units, *answering.of_commands(known), *contributed]
+    return [*in_units, *of_commands(known), *contributed]
 
 
 def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
@@ -83,8 +90,8 @@ def say_so_far(contents: Contents, output: Output) -> None:
     if not any(record.measurements for record in contents.records):
         return
     output.progress.print("\nInterrupted. The result so far:")
-    shown = answer(findings_of(contents))
-    print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
+    shown = summarize(findings_of(contents))
+    print_report(replace(shown, title=f"{shown.title}, so far"), output.progress)
 
 
 def _say_what_is_left(contents: Contents, output: Output) -> None:
@@ -119,19 +126,19 @@ def say(known: Findings, output: Output, *, has_charts: bool = False) -> None:
     console = output.answers
     if not output.quiet:
         figures = [
-            answering.scenario(findings([it]), it.record.scenario, everything=output.verbosity > 1)
+            scenario(findings([it]), it.record.scenario, everything=output.verbosity > 1)
             for it in (known.comparisons if output.verbosity else ())
         ]
         print_tables([*figures, *tables(known, output.price, brief=not output.verbosity)], console)
     if not known.comparisons:
         return
     if known.verdict is not None and output.verbosity:
-        print_tables([answering.details(known)], console)
+        print_tables([details(known)], console)
     links = _links(known, has_charts)
-    shown = replace(answer(known), links=links)
+    shown = replace(summarize(known), links=links)
     if output.quiet:
         shown = replace(shown, tables=(), links=links[-1:])
-    print_answer(shown, console)
+    print_report(shown, console)
 
 
 def _links(known: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
@@ -141,7 +148,7 @@ def _links(known: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
     path = _short_path(known.folder)
     charts = ", charts (*.png)" if has_charts or any(known.folder.glob("*.png")) else ""
     return (
-        *answering.next_step(known, rounds, argv),
+        *next_step(known, rounds, argv),
         ("Page", f"{called('report')} --html page.html {shlex.quote(path)}"),
         ("Results", f"{path}: *.json, runs.csv{charts}"),
     )

@@ -12,10 +12,10 @@ from waitbench.features import PAGES
 from waitbench.model.errors import UsageError
 from waitbench.pipeline.concluding import findings_of
 from waitbench.reporting import html, idle
-from waitbench.reporting.answer import remarks
 from waitbench.reporting.console import make_console
 from waitbench.reporting.document import Report, Table
 from waitbench.reporting.drawing import WARNING
+from waitbench.reporting.findings import remarks
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import compose, compose_several

@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 from waitbench.analysis.results import by_urgency
 from waitbench.model.errors import sanitize
 from waitbench.reporting import bars
-from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Bars, Cell, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import MARK_STYLES, TONES, Axis, shorten
+from waitbench.reporting.findings import Findings, costs, gate_table
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")

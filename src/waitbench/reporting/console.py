@@ -61,7 +61,7 @@ def print_prose(text: str, console: Console, *, first: str | Text = "", style: s
             begin = Text(" " * indent)
 
 
-def print_answer(report: Report, console: Console) -> None:
+def print_report(report: Report, console: Console) -> None:
     title = " · ".join((report.title, *filter(None, report.facts)))
     first = Text.assemble((" RESULT ", "bold reverse"), " " * _GAP)
     print_prose(title, console, first=first, style="bold")

@@ -12,8 +12,8 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.errors import sanitize
 from waitbench.reporting import forest, markdown, notes
-from waitbench.reporting.answer import Findings, answer, details
 from waitbench.reporting.drawing import BROKEN
+from waitbench.reporting.findings import Findings, details, summarize
 
 SCHEMA_VERSION = 7
 _FAILS = "fails"
@@ -88,4 +88,4 @@ def rendered(findings: Findings) -> str:
     """Markdown: the answer for a reviewer, and all questions folded."""
     answers = f"{markdown.render_table(details(findings))}\n{_EXPLANATION}"
     folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
-    return f"{markdown.render_answer(answer(findings))}\n{folded}"
+    return f"{markdown.render_report(summarize(findings))}\n{folded}"

@@ -15,7 +15,7 @@ _LIVE = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
 """What GitHub makes links and notifications of, in plain text."""
 
 
-def render_answer(report: Report) -> str:
+def render_report(report: Report) -> str:
     facts = _escape(" · ".join(report.facts))
     title = f"{_escape(report.title)}{f' ({facts})' if facts else ''}"
     headlines = [note for note in report.notes if note.kind in HEADLINES]

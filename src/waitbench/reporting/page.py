@@ -10,8 +10,8 @@ from waitbench.model.record import Record
 from waitbench.model.revision import Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, idle, notes
-from waitbench.reporting.answer import Findings, costs, gate_table
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
+from waitbench.reporting.findings import Findings, costs, gate_table
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents

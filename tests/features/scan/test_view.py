@@ -10,9 +10,9 @@ from tests.store.keeping import finish
 from waitbench.analysis import statistics
 from waitbench.features.scan.extension import ScanExtension
 from waitbench.model.record import Record
-from waitbench.reporting.answer import findings
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.document import text_of
+from waitbench.reporting.findings import findings
 
 EXPECTED = Path(__file__).parent / "expected"
 CASES: dict[str, Callable[[], list[Record]]] = {

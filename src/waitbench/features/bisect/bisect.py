@@ -33,7 +33,7 @@ from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import kept_in, prepare
 from waitbench.pipeline.request import Request, validate
 from waitbench.reporting import markdown
-from waitbench.reporting.console import print_answer
+from waitbench.reporting.console import print_report
 from waitbench.reporting.output import Output
 from waitbench.store import folders, formats
 from waitbench.system import files, shutdown
@@ -278,8 +278,8 @@ class BisectRun:
     def _conclude(self) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
-        report = view.answer(self._searched())
+        report = view.summarize(self._searched())
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         links = (*report.links, ("Results", where))
-        print_answer(replace(report, links=links), self.output.progress)
-        publish_markdown(markdown.render_answer(report), self.folder / f"{KIND}.md")
+        print_report(replace(report, links=links), self.output.progress)
+        publish_markdown(markdown.render_report(report), self.folder / f"{KIND}.md")

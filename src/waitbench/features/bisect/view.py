@@ -45,7 +45,7 @@ class Searched:
         return (self.proven or self.searches[:1])[-1]
 
 
-def answer(searched: Searched) -> Report:
+def summarize(searched: Searched) -> Report:
     """The findings, the culprit, every step, and how to repeat the search."""
     good, *_, bad = searched.searches[0].labels
     return Report(

@@ -18,9 +18,9 @@ from waitbench.model.record import Record
 from waitbench.model.run import SIDE_BY_SIDE
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
-from waitbench.reporting.answer import Findings, again, answer, findings, next_step
-from waitbench.reporting.console import print_answer
+from waitbench.reporting.console import print_report
 from waitbench.reporting.document import Contribution, Report
+from waitbench.reporting.findings import Findings, again, findings, next_step, summarize
 
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
@@ -32,7 +32,7 @@ def findings_of(*records: Record, verdict: GateVerdict | None = None) -> Finding
 
 
 def shown(summary: Report, width: int = 80) -> list[str]:
-    return lines_of(lambda console: print_answer(summary, console), width)
+    return lines_of(lambda console: print_report(summary, console), width)
 
 
 def test_a_command_is_one_line_however_long_so_that_it_can_be_copied() -> None:
@@ -95,7 +95,7 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     specify(record, metrics=(*METRICS, *SERVICES))
     verdict = gate.conclude([record], DEFAULTS)
     assert bool(verdict.failures) == (idle > 1)
-    table = "\n".join(shown(answer(findings_of(record, verdict=verdict))))
+    table = "\n".join(shown(summarize(findings_of(record, verdict=verdict))))
     assert "✓ the services' CPU" in table
     assert "✓ requests to the services" in table
 

@@ -129,7 +129,7 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
     return f"{span} s windows" if span else ""
 
 
-def answer(findings: Findings) -> Report:
+def summarize(findings: Findings) -> Report:
     """The deciding questions of a gate, then the figures of each scenario."""
     tables = [*forest.first_screen(findings.labels, findings.results)]
     if findings.verdict is not None:
