@@ -51,6 +51,8 @@ def test_an_entry_has_its_criterion_reason_and_end(tmp_path: Path) -> None:
         ("until =", "untill =", r"unknown field `untill` - at `\$\.accepted\[0\]`"),
         ("system:10%", "system:10", "'system:10' is not METRIC:PERCENT%"),
         ("scenario =", "scenario", "line"),
+        ("2027-03-31", "[" * 20_000, "nested too deeply"),
+        ("2027-03-31", "9" * 6_000, "4300 digits"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_entry(

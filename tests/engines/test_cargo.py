@@ -111,6 +111,8 @@ def test_requires_python_limits_both_ends() -> None:
     assert supported({"pyproject.toml": project}) == ["3.10", "3.11"]
 
 
-@pytest.mark.parametrize("text", ["", "not = [toml", '[project]\nrequires-python = "soon"\n'])
+@pytest.mark.parametrize(
+    "text", ["", "not = [toml", "a = " + "[" * 20_000, '[project]\nrequires-python = "soon"\n']
+)
 def test_what_cannot_be_read_is_left_to_the_build(text: str) -> None:
     assert len(supported({"pyproject.toml": text, "Cargo.lock": "not = [toml"})) == 6

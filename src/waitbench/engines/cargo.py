@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from waitbench.model.errors import HarnessError
@@ -35,8 +34,8 @@ NEWEST_PYTHON = {
 def parse_toml(text: str | None) -> dict[str, Any]:
     """Parses a file of a source tree; one that is missing or damaged is empty."""
     try:
-        return dict(msgspec.toml.decode(text or ""))
-    except msgspec.DecodeError:
+        return files.parse_toml(text or "", dict[str, Any])
+    except ValueError:
         return {}
 
 

@@ -302,7 +302,7 @@ def read_accepted(
     metrics, option = metrics_known(worker), f"--accepted {str(path)!r}"
     names = {metric.name for metric in metrics}
     try:
-        entries = msgspec.toml.decode(files.read(path, named=True), type=_AcceptedFile).accepted
+        entries = files.parse_toml(files.read(path, named=True), _AcceptedFile).accepted
         return tuple(
             Acceptance(
                 criterion=entry.criterion
@@ -317,5 +317,5 @@ def read_accepted(
         )
     except OSError as error:
         raise UsageError(f"{option} cannot be read: {error.strerror}.") from error
-    except (UsageError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (UsageError, ValueError) as error:
         raise UsageError(f"{option}: {str(error).removeprefix('--fail-on ')}") from error

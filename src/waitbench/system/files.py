@@ -7,11 +7,12 @@ end; but a file named by the user may be any of these.
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from waitbench.model.errors import HarnessError, UsageError
 
@@ -22,6 +23,8 @@ MOST_OUTPUT = 16 * 2**20
 """Limit of each output of a program, in bytes."""
 _SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PART_BYTES = 2**20
+_MOST_DOTS = 200
+_Kind = TypeVar("_Kind")
 
 
 def is_there(path: str | Path) -> bool:
@@ -49,6 +52,21 @@ def open_file(path: Path) -> IO[bytes]:
         file.close()
         raise OSError(errno.EINVAL, "it is not a file", str(path))
     return file
+
+
+def parse_toml(content: bytes | str, into: type[_Kind]) -> _Kind:
+    """Parses TOML into a type. Raises ``ValueError``, also for more than the parser can bear."""
+    # Not imported by launchers, which start within the real time of a run.
+    import msgspec
+
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        # Dictionaries that nest deeper crash Python when they are freed.
+        if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", data)):
+            raise RecursionError
+        return msgspec.toml.decode(data, type=into)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def sha256(path: Path) -> str:

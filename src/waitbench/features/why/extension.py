@@ -23,6 +23,8 @@ from waitbench.system.files import write_text
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _FOLDED = ".folded"
+_LONGEST = 100
+"""Characters of a label in a file's name: the last of a path tell most."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class WhyExtension(Extension):
             if revisions := _sampled(scenario, bench, progress):
                 samples.write(folder, scenario.name, revisions)
             for revision in revisions:
-                label = re.sub(r"[^\w.+-]+", "-", revision.label)
+                label = re.sub(r"[^\w.+-]+", "-", revision.label)[-_LONGEST:]
                 for unit, text in view.folded(revision).items():
                     path = folder / f"{scenario.name}.{label}.{unit}{_FOLDED}"
                     if text:
