@@ -13,7 +13,7 @@ import yaml
 
 import waitbench
 from tests.running import run
-from waitbench.analysis.rule import INTERIM_LOOKS
+from waitbench.analysis.rule import RULE
 from waitbench.engines.worker import file as worker_file
 from waitbench.pipeline.gating import read_accepted
 from waitbench.system.paths import ROOT
@@ -132,7 +132,7 @@ def test_messages_have_the_words_of_their_readers() -> None:
 
 
 def test_the_looks_of_the_gate_are_those_of_its_rule() -> None:
-    looks = f"looks after {', '.join(map(str, INTERIM_LOOKS[:-1]))} and {INTERIM_LOOKS[-1]}"
+    looks = f"looks after {', '.join(map(str, RULE.analyses[:-1]))} and {RULE.analyses[-1]}"
     shown = run(sys.executable, ROOT / "runner.py", "compare", "--help").stdout
     for text in (shown, (ROOT / "docs" / "gate.md").read_text("utf-8")):
         assert looks in " ".join(text.split())

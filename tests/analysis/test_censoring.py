@@ -6,10 +6,11 @@ from random import Random
 import pytest
 
 from tests.records import make_record, measurement, specify
-from waitbench.analysis import gate, rule
+from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict, incomplete_runs
 from waitbench.analysis.judging import Judgement
+from waitbench.analysis.rule import RULE
 from waitbench.analysis.statistics import compare
 from waitbench.model.metrics import BY_NAME, METRICS, STOP
 from waitbench.model.record import Record
@@ -186,7 +187,7 @@ def test_equal_twins_that_do_not_always_answer_do_not_fail(share: float) -> None
 
     outcomes = [
         concluded(*(deaf(name, base=missed(), new=missed(), rounds=rounds) for name in "ab"))
-        for rounds in rule.INTERIM_LOOKS
+        for rounds in RULE.analyses
         for _ in range(20)
     ]
     assert not [verdict for verdict in outcomes if verdict.failures]

@@ -13,15 +13,14 @@ from tests.records import make_record, measurement, outcome, specify, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
-from waitbench.analysis.rule import ALPHA_FAIL, ALPHA_PASS, INTERIM_LOOKS
-from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.analysis.rule import RULE, hodges_lehmann
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.gating import parse
 
-FIRST = INTERIM_LOOKS[-2]
+FIRST = RULE.analyses[-2]
 """A single scenario can be within its margin then."""
 SYSTEM, ALLOWED, CPU, WAKEUPS = parse(
     ["system:10%", "system:10%,20ms", "cpu:10%", "wakeups:5%"], METRICS
@@ -36,7 +35,7 @@ def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
-    expected = hodges_lehmann(np.array(logs), ALPHA_FAIL, ALPHA_PASS)
+    expected = hodges_lehmann(np.array(logs), RULE.alpha_fail, RULE.alpha_pass)
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import ArrayLike
 
 from tests.records import make_record, specify, times
-from waitbench.analysis import gate, limits, rule
+from waitbench.analysis import gate
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
-from waitbench.analysis.rule import INTERIM_LOOKS, RuleResult
+from waitbench.analysis.rule import RULE, RuleResult, judge_limit
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
@@ -25,9 +25,9 @@ WINDOW_S = 2.0
 
 def judge(shares: Sequence[float]) -> RuleResult:
     """By the latest look, of one question."""
-    look = rule.latest_analysis(len(shares))
+    look = RULE.latest_analysis(len(shares))
     pairs = tuple(((0.005, 0.005 * float(share)),) for share in shares[:look])
-    return limits.judge(pairs, alpha=rule.ALPHA_FAIL)
+    return judge_limit(pairs, alpha=RULE.alpha_fail)
 
 
 def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict | None]:
@@ -36,7 +36,7 @@ def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Count
     counts = Counter[Verdict | None]()
     for _ in range(count):
         shares = np.ravel(draw(random)).tolist()
-        looked = [judge(shares[:look]).verdict for look in INTERIM_LOOKS]
+        looked = [judge(shares[:look]).verdict for look in RULE.analyses]
         answers = [it for it in looked if it is not Verdict.INCONCLUSIVE]
         counts[answers[0] if answers else Verdict.INCONCLUSIVE] += 1
     return counts
@@ -59,11 +59,11 @@ def skewed(random: np.random.Generator) -> ArrayLike:
 @pytest.mark.parametrize(
     ("draw", "passes", "fails"),
     [
-        (noisy(0.8), (0.95, 1), (0, rule.ALPHA)),
-        (noisy(1.0), (0, rule.ALPHA), (0, rule.ALPHA)),
-        (noisy(1.25), (0, rule.ALPHA), (0.95, 1)),
-        (rarely_far_above, (0, rule.ALPHA), (0, 1)),
-        (skewed, (0, rule.ALPHA), (0, rule.ALPHA)),
+        (noisy(0.8), (0.95, 1), (0, RULE.alpha)),
+        (noisy(1.0), (0, RULE.alpha), (0, RULE.alpha)),
+        (noisy(1.25), (0, RULE.alpha), (0.95, 1)),
+        (rarely_far_above, (0, RULE.alpha), (0, 1)),
+        (skewed, (0, RULE.alpha), (0, RULE.alpha)),
     ],
 )
 def test_what_is_a_quarter_off_its_limit_is_answered_and_nothing_is_answered_wrongly(

@@ -13,8 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import INTERIM_LOOKS, OutlierCounts, RuleResult
-from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.analysis.rule import RULE, OutlierCounts, RuleResult, hodges_lehmann
 from waitbench.model.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -63,14 +62,14 @@ def judge(
     pairs: np.ndarray, margin: float = 0.1, allowance: float = 0.0, *, is_cost: bool = True
 ) -> RuleResult:
     """By the latest look, as one of two questions."""
-    looked = pairs[: rule.latest_analysis(len(pairs))].tolist()
-    return rule.judge(
+    looked = pairs[: RULE.latest_analysis(len(pairs))].tolist()
+    return rule.judge_pairs(
         tuple(tuple(map(tuple, row)) for row in looked),
         margin=margin,
         allowance=allowance,
-        alpha=rule.ALPHA_FAIL / 2,
+        alpha=RULE.alpha_fail / 2,
         least=1e-9,
-        outlier_alpha=is_cost * rule.ALPHA_OUTLIERS / 2,
+        alpha_outliers=is_cost * RULE.alpha_outliers / 2,
     )
 
 
@@ -105,7 +104,7 @@ def test_the_verdict_is_that_of_the_latest_look() -> None:
     pairs = rounds(np.where(np.arange(30)[:, None] < 9, math.log(1.3), -0.1))
     results = [judge(pairs[:count]) for count in (9, 17, 30)]
     assert [it.verdict for it in results] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
-    assert [rule.latest_analysis(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
+    assert [RULE.latest_analysis(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
 
 
 @pytest.mark.parametrize(("scenarios", "first"), [(1, 18), (2, 9), (6, 4)])
@@ -113,7 +112,7 @@ def test_what_did_not_change_passes_once_there_are_eighteen_pairs(
     scenarios: int, first: int
 ) -> None:
     steps = [
-        judge(rounds(scenarios=scenarios)[:look]).verdict for look in INTERIM_LOOKS if look <= first
+        judge(rounds(scenarios=scenarios)[:look]).verdict for look in RULE.analyses if look <= first
     ]
     assert steps == [Verdict.INCONCLUSIVE] * (len(steps) - 1) + [Verdict.WITHIN_MARGIN]
 
@@ -133,7 +132,7 @@ def test_of_what_may_double_eight_pairs_are_enough_if_none_is_an_outlier(
 def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
-    results = [judge(pairs[:look]) for look in INTERIM_LOOKS]
+    results = [judge(pairs[:look]) for look in RULE.analyses]
     assert {(it.verdict, it.apart) for it in results} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
@@ -145,7 +144,7 @@ def test_outliers_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(share
         pairs = np.exp(random.normal(0, 0.05, (30, 6, 2)))
         pairs[:, 2, 1] *= np.where(random.random(30) < share, 3.0, 1.0)
         passed += Verdict.WITHIN_MARGIN in [
-            judge(pairs[:look]).verdict for look in INTERIM_LOOKS[:3]
+            judge(pairs[:look]).verdict for look in RULE.analyses[:3]
         ]
     assert passed <= gates / 6
 
@@ -169,12 +168,12 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
         pairs[..., 1] *= 1.25
         looked = [judge(pairs[:look], margin=0.25).verdict for look in (9, 30)]
         passed += Verdict.WITHIN_MARGIN in looked
-    assert passed <= gates * rule.ALPHA
+    assert passed <= gates * RULE.alpha
 
 
 def test_next_to_nothing_counts_as_the_least_value_of_a_metric() -> None:
     pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 8
-    result = rule.judge(pairs, margin=0.1, least=1e-3)
+    result = rule.judge_pairs(pairs, margin=0.1, least=1e-3)
     assert result.verdict is Verdict.WITHIN_MARGIN
     assert result.ratio is not None
     assert result.ratio.value == pytest.approx(1.0)
@@ -198,7 +197,7 @@ def test_a_run_in_eight_at_ten_times_the_cost_seldom_passes(
     for _ in range(gates):
         pairs = 0.02 * np.exp(random.normal(0, 0.05, (30, scenarios, 2)))
         pairs[..., 1] *= np.where(random.random((30, scenarios)) < 1 / 8, 10.0, 1.0)
-        looked = [judge(pairs[:look], margin, allowance).verdict for look in INTERIM_LOOKS]
+        looked = [judge(pairs[:look], margin, allowance).verdict for look in RULE.analyses]
         passed += Verdict.WITHIN_MARGIN in looked
     assert passed <= 0.1 * gates
 
@@ -232,15 +231,20 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
     pairs: int, baseline: float
 ) -> None:
     """Also with many outliers of the baseline, whose rate is not known better."""
-    of_counts = multinomial(pairs, (baseline + rule.RARE, baseline, 1 - rule.RARE - 2 * baseline))
+    of_counts = multinomial(
+        pairs,
+        (baseline + RULE.rise_of_outliers, baseline, 1 - RULE.rise_of_outliers - 2 * baseline),
+    )
     missed = [
         (ours, theirs, pairs - ours - theirs)
         for ours in range(pairs + 1)
         for theirs in range(pairs + 1 - ours)
-        if OutlierCounts(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(rule.RARE)
-        <= rule.ALPHA_PASS
+        if OutlierCounts(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(
+            RULE.rise_of_outliers
+        )
+        <= RULE.alpha_pass
     ]
-    assert float(of_counts.pmf(missed).sum()) <= 1.4 * rule.ALPHA_PASS
+    assert float(of_counts.pmf(missed).sum()) <= 1.4 * RULE.alpha_pass
 
 
 @given(some.integers(0, 60), some.integers(0, 60))
@@ -257,15 +261,15 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 
 
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
-    assert len(INTERIM_LOOKS) * rule.ALPHA_FAIL + rule.ALPHA_OUTLIERS == pytest.approx(rule.ALPHA)
-    assert len(INTERIM_LOOKS) * rule.ALPHA_PASS == pytest.approx(rule.ALPHA)
+    assert len(RULE.analyses) * RULE.alpha_fail + RULE.alpha_outliers == pytest.approx(RULE.alpha)
+    assert len(RULE.analyses) * RULE.alpha_pass == pytest.approx(RULE.alpha)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:
     code = (
-        "import sys\nfrom waitbench.analysis import limits, rule\n"
-        "rule.judge((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9)\n"
-        "limits.judge((((1.0, 1.1),),) * 9, alpha=0.01)\n"
+        "import sys\nfrom waitbench.analysis import rule\n"
+        "rule.judge_pairs((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9)\n"
+        "rule.judge_limit((((1.0, 1.1),),) * 9, alpha=0.01)\n"
         "assert not any(name.startswith('scipy') for name in sys.modules)\n"
     )
     assert run(sys.executable, "-c", code).returncode == 0

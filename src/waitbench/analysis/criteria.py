@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum
 
 from msgspec import Struct
 
-from waitbench.analysis.limits import Limit
 from waitbench.model.metrics import (
     BY_NAME,
     FOREIGN_ALLOWED_S,
@@ -18,6 +18,7 @@ from waitbench.model.metrics import (
     STOP,
     Metric,
 )
+from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
@@ -44,6 +45,33 @@ class Scope(str, Enum):
             return self in (Scope.EVERY, Scope.WAITING)
         is_busy = scenario.works and not scenario.waits
         return self in (Scope.EVERY, Scope.WORKING) or (self is Scope.BUSY and is_busy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The most that a metric may be in a run."""
+
+    text: str
+    most: float
+    """In the metric's unit, or in that per second."""
+    unit: str
+    """The unit of the text, in which figures are shown."""
+    size: float
+    """The size of that unit in the metric's."""
+    by_second: bool = False
+
+    def pairs(self, record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
+        """The limit and the cost of a revision, by the number of the round."""
+        pairs = {}
+        for run in record.of(label):
+            value = run.cost(metric)
+            # A value of 0 needs no window.
+            if value and self.by_second:
+                window_s = record.window_s(run)
+                value = value / window_s if window_s else None
+            if value is not None:
+                pairs[run.round] = (self.most, value)
+        return pairs
 
 
 class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,6 +8,7 @@ from waitbench.analysis import at_once
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement, ask, judge, make_question
 from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.rule import RULE, Rule
 from waitbench.analysis.statistics import both_sides, mean
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import ExitCode
@@ -78,6 +79,7 @@ def judge_all(
     criteria: Sequence[Criterion],
     elsewhere: Iterable[Record] = (),
     acceptances: Sequence[Acceptance] = (),
+    rule: Rule = RULE,
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison, except those that a revision does not support.
 
@@ -86,16 +88,14 @@ def judge_all(
     """
     known = tuple(records)
     names = {record.scenario for record in known}
-    questions = ask((*known, *elsewhere), criteria)
+    questions = ask((*known, *elsewhere), criteria, rule)
     answers = []
     for question in questions:
         measured = [record for record in question.records if record.scenario in names]
         if measured:
+            here = make_question(question.criterion, question.revision, measured, rule)
             is_partial = len(measured) < len(question.records)
-            here = make_question(
-                question.criterion, question.revision, measured, is_partial=is_partial
-            )
-            answer = judge(here, questions)
+            answer = judge(replace(here, is_partial=is_partial), questions)
             if answer.fails or not answer.criterion.can_only_fail:
                 answers.append(_accepted(answer, acceptances))
     return tuple(answers)
@@ -170,6 +170,7 @@ def conclude(
     inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
     acceptances: Sequence[Acceptance] = (),
+    rule: Rule = RULE,
 ) -> GateVerdict:
     known = tuple(records)
     not_asked = []
@@ -179,8 +180,9 @@ def conclude(
         for label in record.unable:
             why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
             not_asked.append((f"{label} in {record.scenario}", why))
+    answers = judge_all(known, criteria, acceptances=acceptances, rule=rule)
     return GateVerdict(
-        judgements=tuple(map(_with_figures, judge_all(known, criteria, acceptances=acceptances))),
+        judgements=tuple(map(_with_figures, answers)),
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(runs for record in known for runs in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),

@@ -2,8 +2,7 @@
 
 A component of a cost fails only where that cost did not certainly fall by a tenth. Nothing passes
 if most rounds were disturbed, but failures stay: processes that a candidate leaves behind disturb
-the baseline's next run. A candidate also fails if it misses a time limit that the baseline keeps:
-see ``analysis.censoring``.
+the baseline's next run. A candidate also fails if it misses a time limit that the baseline keeps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,19 +11,26 @@ from statistics import median
 
 from msgspec import structs
 
-from waitbench.analysis import limits, rule
-from waitbench.analysis.censoring import Missed, both_missed, not_within, tied
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
-from waitbench.analysis.rule import Pairs, RuleResult
+from waitbench.analysis.rule import (
+    RULE,
+    Missed,
+    Pairs,
+    Rule,
+    RuleResult,
+    both_missed,
+    judge_limit,
+    judge_pairs,
+    not_within,
+    tied,
+)
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Verdict
 
-MIN_OFFSETTING_DROP = 0.1
-"""The certain fall of a cost, as a share, that excuses a rise of its components."""
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario; resolving less takes longer than minutes."""
@@ -40,6 +46,7 @@ class Judgement(MetricResult):
 
     criterion: Criterion
     records: tuple[Record, ...]
+    rule: Rule = RULE
     is_partial: bool = False
     """Whether some of its scenarios are measured elsewhere, so that it only guides."""
     verdict: Verdict = Verdict.INCONCLUSIVE
@@ -58,7 +65,7 @@ class Judgement(MetricResult):
 
     @property
     def settled(self) -> bool:
-        has_ended = self.why_given_up is not None or self.rounds >= rule.INTERIM_LOOKS[-1]
+        has_ended = self.why_given_up is not None or self.rounds >= self.rule.analyses[-1]
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
@@ -94,7 +101,7 @@ def _begun(records: Iterable[Record]) -> dict[int, tuple[str, int]]:
 
 
 def make_question(
-    criterion: Criterion, label: str, records: Sequence[Record], *, is_partial: bool = False
+    criterion: Criterion, label: str, records: Sequence[Record], rule: Rule = RULE
 ) -> Judgement:
     first, *others = scenarios = tuple(record.scenario for record in records)
     group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(criterion.scope, "")
@@ -105,11 +112,13 @@ def make_question(
         metric=criterion.metric,
         criterion=criterion,
         records=tuple(records),
-        is_partial=is_partial,
+        rule=rule,
     )
 
 
-def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judgement, ...]:
+def ask(
+    records: Iterable[Record], criteria: Sequence[Criterion], rule: Rule = RULE
+) -> tuple[Judgement, ...]:
     """The unanswered questions of a comparison; those about each scenario last.
 
     Leaves out scenarios whose runs cannot have the metric, or that a revision cannot run.
@@ -117,15 +126,18 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Judge
     known = tuple(records)
     labels = dict.fromkeys(label for record in known for label in record.context.labels)
     questions = [
-        question
+        make_question(asked, label, group, rule)
         for label in labels
         for criterion in criteria
-        for question in _questions(criterion, label, known)
+        for asked, group in _groups(criterion, label, known)
     ]
     return tuple(sorted(questions, key=lambda question: question.criterion.each))
 
 
-def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Iterator[Judgement]:
+def _groups(
+    criterion: Criterion, label: str, known: Sequence[Record]
+) -> Iterator[tuple[Criterion, list[Record]]]:
+    """The criterion as it suits the scenarios, and the records of each question about it."""
     records = [record for record in known if _applies(criterion, record, label)]
     if criterion in DEFAULTS and len(records) == 1:
         if criterion.each:
@@ -145,7 +157,7 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> Ite
     ]
     for group in ([record] for record in records) if criterion.each else (have_it or records,):
         if group:
-            yield make_question(criterion, label, group)
+            yield criterion, group
 
 
 def _are_few(metric: Metric, records: Iterable[Record]) -> bool:
@@ -175,7 +187,8 @@ def _applies(criterion: Criterion, record: Record, label: str) -> bool:
 
 def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions, at the latest interim analysis."""
-    criterion, cost, records = question.criterion, question.criterion.cost, question.records
+    criterion, records, rule = question.criterion, question.records, question.rule
+    cost = criterion.cost
     numbers, pairs = question.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
     sides = (*baseline, question.revision)
@@ -199,28 +212,30 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
-        is_cost = criterion in costs
-        alpha = rule.ALPHA_FAIL * _part(criterion, criteria)
+        alpha = rule.alpha_fail * _part(criterion, criteria, rule)
         # The signed-rank test and the sign test have half each.
         alpha /= 2 if missed and baseline else 1
         if criterion.limit is not None:
-            result = limits.judge(pairs[:analysed], alpha=alpha)
+            result = judge_limit(pairs[:analysed], rule, alpha=alpha)
         else:
-            result = rule.judge(
+            part = _part(criterion, costs, rule) if criterion in costs else 0.0
+            result = judge_pairs(
                 pairs[:analysed],
+                rule,
                 margin=criterion.margin,
                 allowance=criterion.allowance,
                 least=criterion.metric.resolution,
                 alpha=alpha,
-                outlier_alpha=rule.ALPHA_OUTLIERS * _part(criterion, costs) if is_cost else 0.0,
+                alpha_outliers=rule.alpha_outliers * part,
             )
         if cost and len(cost_pairs := question.pairs(cost)[1]) >= analysed:
             # A fall in one scenario does not excuse a rise in another: no excess is allowed.
-            cost_result = rule.judge(
+            cost_result = judge_pairs(
                 cost_pairs[:analysed],
-                margin=-MIN_OFFSETTING_DROP,
+                rule,
+                margin=-rule.offsetting_fall,
                 least=cost.resolution,
-                max_excess=1.0,
+                most_excess=1.0,
             )
             has_fallen = cost_result.verdict in _PASSES
             if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
@@ -254,12 +269,14 @@ def _is_unresponsive(question: Judgement) -> bool:
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
 
-def _part(criterion: Criterion, criteria: Sequence[Criterion]) -> float:
+def _part(criterion: Criterion, criteria: Sequence[Criterion], rule: Rule) -> float:
     """The part of an error for a question, given the criteria of all questions.
 
-    The first criterion has a half; by default it is idle CPU. The others have equal parts of the
-    rest. Candidates and scenarios with questions of their own divide the part of their criterion.
+    The first criterion, by default idle CPU, has ``first_question``; the others have equal parts of
+    the rest. Candidates and scenarios with questions of their own divide the part of theirs.
     """
     first, *others = dict.fromkeys(criteria)
-    parts = 2 if criterion == first else 2 * len(others)
-    return 1 / criteria.count(criterion) / (parts if others else 1)
+    part = rule.first_question if others else 1.0
+    if criterion != first:
+        part = (1 - part) / len(others)
+    return part / criteria.count(criterion)

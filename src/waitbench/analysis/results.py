@@ -7,10 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from waitbench.analysis.censoring import Missed
-from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.limits import Limit
-from waitbench.analysis.rule import RuleResult
+from waitbench.analysis.criteria import Criterion, Limit
+from waitbench.analysis.rule import Missed, RuleResult
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.metrics import Metric

@@ -2,19 +2,31 @@
 
 A *pair* has the costs of the baseline and of the candidate in one round of one scenario. ``t`` is
 the log ratio of the candidate's cost to the allowed cost, ``baseline * (1 + margin) + allowance``.
-An *outlier* costs more than ``OUTLIER`` times the median of both sides.
+An *outlier* costs more than ``Rule.outlier`` times the median of both sides.
 
 * *A question fails* if the signed-rank test proves t above 0; or, at the last interim
   analysis, if the candidate certainly has more outliers: where one side of a pair is an outlier, a
   fair coin decides which one (I. McNemar, Psychometrika 12, 1947).
 * *It is within its margin* if the signed-rank test, without pairs in which a single side is an
   outlier, proves t below 0, and nothing keeps it open: outliers that may be more frequent by
-  ``RARE``, or in one scenario by ``RARE_ANYWHERE``; outliers that add more than ``OUTLIER_SHARE``
-  to a cost that can fail by them; plain means, or the centre of one scenario, above ``MAX_EXCESS``.
+  ``rise_of_outliers``, also in one scenario; outliers that add more than ``added_by_outliers`` to a
+  cost that can fail by them; plain means, or the centre of one scenario, above ``most_excess``.
 * *Else it is inconclusive.*
 
 The latest interim analysis counts. Their rounds are fixed, and errors are divided over analyses and
 questions (Bonferroni), which needs no assumption about their dependence.
+
+A *limit* is judged by *shares*, the cost of a run divided by its limit:
+
+* *It fails* if the signed-rank test proves the logarithms of the shares above 0.
+* *It holds* if that test proves the shares themselves below 1, and nothing keeps it open: a plain
+  mean above 1, or outliers, of more than twice the limit, that may be frequent.
+* *Else it is inconclusive.*
+
+Shares are skewed, if at all, by outliers. Then these two tests are the conservative ones, and the
+logarithm of 0 is needed for a rank only.
+
+A *censored* cost exceeded a time limit. It ranks above all others; two of them are a tie.
 """
 
 from __future__ import annotations
@@ -25,46 +37,143 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from waitbench.analysis.signed_rank import hodges_lehmann
+from msgspec import Struct
+
 from waitbench.model.estimate import Estimate
+from waitbench.model.metrics import BEYOND
 from waitbench.model.verdicts import Verdict
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 Pairs = tuple[tuple[tuple[float, float], ...], ...]
 """By round and scenario: the costs of the baseline and of the candidate."""
 
 ALPHA = 0.05
-"""The chance that a comparison without a regression fails.
+NOT_WITHIN = "not within"
+BOTH_AFTER = 3
+"""Rounds that both sides missed in a scenario until it is given up."""
+_DIGITS = 12
+"""Digits of logarithms, so that values that differ by rounding are ties."""
+_NOTHING = 1e-9
+"""Stands for a share of 0 in logarithms."""
 
-Also the chance, for each question by itself, that a real regression passes.
-"""
-ALPHA_OUTLIERS = 0.016
-"""The part of ``ALPHA`` for the test of outliers, spent at the last analysis."""
-INTERIM_LOOKS = (4, 9, 18, 30)
-"""Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
-ALPHA_FAIL = (ALPHA - ALPHA_OUTLIERS) / len(INTERIM_LOOKS)
-"""The chance that any question fails at one analysis by the signed-rank test without a rise."""
-ALPHA_PASS = ALPHA / len(INTERIM_LOOKS)
-"""The chance of passing at one analysis in spite of a rise."""
-OUTLIER = 2.0
-RARE = 0.3
-"""An increase in the frequency of outliers that must not be missed."""
-RARE_ANYWHERE = 0.5
-"""The same in one of several scenarios, with a chance of ``ALPHA`` at one analysis; and where a
-large rise is allowed, so that two scenarios can pass at the first analysis."""
-OUTLIER_SHARE = 0.2
-"""To pass, outliers must add less than this share to the baseline's mean, where they can fail. So
-a single run of ten times the cost in 36 pairs keeps a question open, and if one run in eight is
-such, the chance of eighteen pairs without any is at most a tenth."""
-OUTLIER_SHARE_ANYWHERE = 0.5
-"""The same in one of several scenarios."""
-A_LARGE_RISE = 1.0
-"""Margins from here on are for defects that occur in every run, not for rare outliers."""
-MAX_EXCESS = 1.15
-"""The most that passes, as a factor of the allowed cost, of plain means and in each scenario."""
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """The errors and thresholds of the rule, which a gate passes on and stores."""
+
+    alpha: float = ALPHA
+    """The chance that a comparison without a regression fails.
+
+    Also the chance, for each question by itself, that a real regression passes."""
+    alpha_outliers: float = 0.016
+    """The part of ``alpha`` for the test of outliers, spent at the last analysis."""
+    first_question: float = 0.5
+    """The share of the error that the first question has; all others divide the rest."""
+    analyses: tuple[int, ...] = (4, 9, 18, 30)
+    """Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
+    outlier: float = 2.0
+    rise_of_outliers: float = 0.3
+    """An increase in the frequency of outliers that must not be missed."""
+    rise_of_outliers_anywhere: float = 0.5
+    """The same in one of several scenarios, with a chance of ``alpha`` at one analysis; and where a
+    large rise is allowed, so that two scenarios can pass at the first analysis."""
+    added_by_outliers: float = 0.2
+    """To pass, outliers must add less than this share to the baseline's mean, where they can fail.
+
+    So a single run of ten times the cost in 36 pairs keeps a question open, and if one run in eight
+    is such, the chance of eighteen pairs without any is at most a tenth."""
+    added_by_outliers_anywhere: float = 0.5
+    """The same in one of several scenarios."""
+    large_rise: float = 1.0
+    """Margins from here on are for defects that occur in every run, not for rare outliers."""
+    most_excess: float = 1.15
+    """The most that passes of plain means and of each scenario, as a factor of the allowed cost."""
+    offsetting_fall: float = 0.1
+    """The certain fall of a cost, as a share, that excuses a rise of its components."""
+
+    @property
+    def alpha_fail(self) -> float:
+        """The chance that any question fails at one analysis by the signed-rank test."""
+        return (self.alpha - self.alpha_outliers) / len(self.analyses)
+
+    @property
+    def alpha_pass(self) -> float:
+        """The chance of passing at one analysis in spite of a rise."""
+        return self.alpha / len(self.analyses)
+
+    def latest_analysis(self, rounds: int) -> int:
+        """The number of rounds of the latest interim analysis; 0 before the first."""
+        return max((count for count in self.analyses if count <= rounds), default=0)
+
+    def fewest_rounds(self, scenarios: int) -> int:
+        """The rounds of the first analysis at which so many scenarios together can pass."""
+        return next(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
+
+
+RULE = Rule()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A location and its one-sided bounds, which are infinite for too few values."""
+
+    centre: float
+    low: float
+    high: float
+
+    def verdict(self, *, is_open: bool) -> Verdict:
+        """The verdict on a logarithm: whether it is certainly above 0, or below and not open."""
+        if self.low > 0:
+            return Verdict.SLOWER
+        return Verdict.WITHIN_MARGIN if self.high < 0 and not is_open else Verdict.INCONCLUSIVE
+
+    def ratio(self, count: int, shift: float = 0.0) -> Estimate:
+        """The ratio with this logarithm, after a shift."""
+        low, high = math.exp(self.low + shift), math.exp(self.high + shift)
+        bounds = low or None, high if math.isfinite(high) else None
+        return Estimate(math.exp(self.centre + shift), *bounds, count)
+
+
+def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
+    """The median of all means of two values, with bounds that invert the signed-rank test.
+
+    The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
+    1945), the inversion J. Hodges' and E. Lehmann's ("Estimates of location based on rank tests",
+    Annals of Mathematical Statistics 34, 1963), so that bounds and test agree.
+
+    For values that are symmetric about the truth, it lies below ``low`` with a chance of at most
+    ``error_low``, above ``high`` of ``error_high``. Takes at least one value, in any shape.
+    """
+    import numpy as np
+
+    values = np.ravel(values).astype(float)
+    first, second = np.triu_indices(values.size)
+    means = np.sort(np.round((values[first] + values[second]) / 2, _DIGITS))
+    below, above = (_beyond(values.size, error) for error in (error_low, error_high))
+    return Interval(
+        centre=float(np.median(means)),
+        low=float(means[below - 1]) if below else -math.inf,
+        high=float(means[-above]) if above else math.inf,
+    )
+
+
+@lru_cache(maxsize=1000)
+def _beyond(count: int, error: float) -> int:
+    """The number of means of two values beyond a bound with this error.
+
+    The number of means above a location is the sum of the ranks of the values above it (J. Tukey).
+    At the truth a fair coin decides about each rank; breaking ties changes no mean.
+    """
+    import numpy as np
+
+    chances = np.ones(1)
+    for rank in range(1, count + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return int(np.searchsorted(np.cumsum(chances), error, side="right"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,87 +227,155 @@ class RuleResult:
     """Indices of the scenarios that keep it open by their own centre or outliers."""
 
 
-def latest_analysis(rounds: int) -> int:
-    """The number of rounds of the latest interim analysis; 0 before the first."""
-    return max((count for count in INTERIM_LOOKS if count <= rounds), default=0)
+@dataclass(frozen=True, kw_only=True)
+class Missed:
+    """The numbers of pairs that missed a time limit, on one side or on both."""
+
+    within: float
+    candidate: int
+    baseline: int
+    both: int
+    pairs: int
+
+    @classmethod
+    def count(cls, pairs: Pairs, within: float) -> Missed | None:
+        """Counts the pairs; ``None`` where no side missed the limit."""
+        sides = [
+            tuple(cost >= BEYOND for cost in pair) for scenarios in pairs for pair in scenarios
+        ]
+        candidate, baseline, both = map(sides.count, ((False, True), (True, False), (True, True)))
+        if not candidate + baseline + both:
+            return None
+        return cls(
+            within=within, candidate=candidate, baseline=baseline, both=both, pairs=len(sides)
+        )
+
+    @property
+    def chance(self) -> float:
+        """The chance of so many misses by the candidate, by the sign test."""
+        return chance_of_heads(self.candidate, self.candidate + self.baseline)
 
 
-def fewest_rounds(scenarios: int) -> int:
-    """The rounds of the first analysis at which so many scenarios together can pass."""
-    return next(count for count in INTERIM_LOOKS if 2.0 ** -(count * scenarios) <= ALPHA_PASS)
+def not_within(seconds: float) -> str:
+    """Stands in place of a figure that exceeds a time limit."""
+    return f"{NOT_WITHIN} {seconds:g} s"
+
+
+def both_missed(pairs: Pairs) -> bool:
+    """Whether both sides missed the limit in all rounds of a scenario, and in enough of them."""
+    return len(pairs) >= BOTH_AFTER and any(
+        all(min(pair) >= BEYOND for pair in scenario) for scenario in zip(*pairs, strict=True)
+    )
+
+
+def tied(pairs: Pairs, margin: float, allowance: float) -> Pairs:
+    """The pairs, where a candidate's cost in a tie is set to the allowed cost."""
+    return tuple(
+        tuple(
+            (before, before * (1 + margin) + allowance if min(before, after) >= BEYOND else after)
+            for before, after in scenarios
+        )
+        for scenarios in pairs
+    )
 
 
 @lru_cache(maxsize=1000)
-def judge(
+def judge_pairs(
     pairs: Pairs,
+    rule: Rule = RULE,
     *,
     margin: float,
     allowance: float = 0.0,
     least: float,
-    alpha: float = ALPHA_FAIL,
-    outlier_alpha: float = 0.0,
-    max_excess: float = MAX_EXCESS,
+    alpha: float | None = None,
+    alpha_outliers: float = 0.0,
+    most_excess: float | None = None,
 ) -> RuleResult:
     """Judges the rounds of one analysis; cached, as it is called after each run.
 
-    ``alpha`` and ``outlier_alpha`` are the chances of failing without a rise, by the signed-rank
+    ``alpha`` and ``alpha_outliers`` are the chances of failing without a rise, by the signed-rank
     test and by outliers. Costs below ``least`` count as ``least``.
     """
     import numpy as np
 
+    alpha = rule.alpha_fail if alpha is None else alpha
+    most_excess = rule.most_excess if most_excess is None else most_excess
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + allowance
     logs = np.log(candidate / allowed)
     # The median of both sides is the same if the sides of a pair are swapped. That of one side
     # alone rises with its outliers, so that few would count. A candidate moves it by no more than
     # the baseline's own runs differ.
-    limit = OUTLIER * np.median(np.concatenate([allowed, candidate]), axis=0)
+    limit = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
     outliers = OutlierCounts.count(sides)
     chance = chance_of_heads(outliers.candidate, outliers.candidate + outliers.baseline)
-    has_more_outliers = len(pairs) == INTERIM_LOOKS[-1] and chance <= outlier_alpha
-    interval = hodges_lehmann(logs, alpha, ALPHA_PASS)
+    has_more_outliers = len(pairs) == rule.analyses[-1] and chance <= alpha_outliers
+    interval = hodges_lehmann(logs, alpha, rule.alpha_pass)
     # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
     # side is the candidate, so that the test of the other pairs is exact, too.
     others = logs[sides == 0]
     if 0 < others.size < logs.size:
-        bound = hodges_lehmann(others, alpha, ALPHA_PASS).high
+        bound = hodges_lehmann(others, alpha, rule.alpha_pass).high
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
     # Relative to the baseline's own cost: an allowance would hide rare late runs.
     added = np.where(sides, candidate - baseline, 0.0).sum(axis=0) / baseline.sum(axis=0)
-    added *= outlier_alpha > 0
-    apart = [
+    added *= alpha_outliers > 0
+    is_rare = margin < rule.large_rise
+    rise = rule.rise_of_outliers if is_rare else rule.rise_of_outliers_anywhere
+    apart = tuple(
         index
         for index, scenario in enumerate(logs.T)
-        if hodges_lehmann(scenario, 0.0, 0.0).centre > math.log(max_excess)
-        or OutlierCounts.count(sides[:, index]).chance_of_so_few(RARE_ANYWHERE) > ALPHA
-        or added[index] > OUTLIER_SHARE_ANYWHERE
-    ]
-    rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE
-    is_open = means > max_excess or apart or outliers.chance_of_so_few(rare) > ALPHA_PASS
-    is_open = is_open or added.mean() > OUTLIER_SHARE
-    verdict = Verdict.INCONCLUSIVE
-    if interval.low > 0 or has_more_outliers:
-        verdict = Verdict.SLOWER
-    elif interval.high < 0 and not is_open:
-        # By as much as it may rise: a bound with the error of a single question lies below 1 by
-        # chance in some of many.
-        has_fallen = not allowance and interval.high < -2 * math.log1p(margin)
-        verdict = Verdict.FASTER if has_fallen else Verdict.WITHIN_MARGIN
+        if hodges_lehmann(scenario, 0.0, 0.0).centre > math.log(most_excess)
+        or OutlierCounts.count(sides[:, index]).chance_of_so_few(rule.rise_of_outliers_anywhere)
+        > rule.alpha
+        or added[index] > rule.added_by_outliers_anywhere
+    )
+    is_open = (
+        means > most_excess
+        or bool(apart)
+        or outliers.chance_of_so_few(rise) > rule.alpha_pass
+        or bool(added.mean() > rule.added_by_outliers)
+    )
+    verdict = Verdict.SLOWER if has_more_outliers else interval.verdict(is_open=is_open)
+    # By as much as it may rise: a bound with the error of a single question lies below 1 by chance
+    # in some of many.
+    has_fallen = not allowance and interval.high < -2 * math.log1p(margin)
+    if verdict is Verdict.WITHIN_MARGIN and has_fallen:
+        verdict = Verdict.FASTER
     # Without an allowance, figures are relative to the baseline.
     shift = 0.0 if allowance else math.log1p(margin)
-    low, high = (
-        math.exp(log + shift) if math.isfinite(log) else None
-        for log in (interval.low, interval.high)
-    )
     return RuleResult(
         verdict=verdict,
         rounds=len(pairs),
-        ratio=Estimate(math.exp(interval.centre + shift), low, high, len(pairs)),
-        means=means * math.exp(shift) if means > max_excess else None,
+        ratio=interval.ratio(len(pairs), shift),
+        means=means * math.exp(shift) if means > most_excess else None,
         outliers=outliers,
         by_outliers=has_more_outliers and interval.low <= 0,
-        apart=tuple(apart),
+        apart=apart,
+    )
+
+
+@lru_cache(maxsize=1000)
+def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
+    """Judges ``(limit, value)`` at one analysis; ``alpha`` is the chance of a false failure."""
+    import numpy as np
+
+    limits, values = np.moveaxis(np.array(pairs), -1, 0)
+    shares = np.ravel(values / limits)
+    logs = hodges_lehmann(np.log(np.maximum(shares, _NOTHING)), alpha, rule.alpha_pass)
+    interval, means = hodges_lehmann(shares, alpha, rule.alpha_pass), float(shares.mean())
+    outliers = OutlierCounts.count((shares > rule.outlier).astype(int))
+    is_open = means > 1 or outliers.chance_of_so_few(rule.rise_of_outliers) > rule.alpha_pass
+    low, high = math.exp(logs.low), interval.high
+    return RuleResult(
+        verdict=replace(logs, high=high - 1).verdict(is_open=is_open),
+        rounds=len(pairs),
+        ratio=Estimate(
+            interval.centre, low or None, high if math.isfinite(high) else None, len(pairs)
+        ),
+        means=means if means > 1 else None,
+        outliers=outliers,
     )

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from waitbench.analysis import at_once
-from waitbench.analysis.censoring import not_within
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import by_round
-from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.analysis.rule import hodges_lehmann, not_within
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, BY_SECOND, Metric
 from waitbench.model.record import Record

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
-from waitbench.analysis.rule import INTERIM_LOOKS
+from waitbench.analysis.rule import RULE
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.shard import Shard
@@ -42,8 +42,8 @@ _NOT_OF_SHARDS = (
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
 """Options that --on applies itself; shards get all others as they were typed."""
-ROUNDS, GATE_ROUNDS = 5, INTERIM_LOOKS[-1]
-_EARLIER_LOOKS = ", ".join(map(str, INTERIM_LOOKS[:-1]))
+ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
+_EARLIER_LOOKS = ", ".join(map(str, RULE.analyses[:-1]))
 
 
 @partial(with_request_options, extensions=extensions())

@@ -10,7 +10,7 @@ from typing import Protocol
 from waitbench.analysis import at_once
 from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.rule import fewest_rounds
+from waitbench.analysis.rule import RULE
 from waitbench.execution import plan
 from waitbench.execution.concurrency import ROUNDS_AT_ONCE, Concurrency
 from waitbench.execution.session import Session
@@ -193,7 +193,7 @@ def _fewest_s(
     session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str]
 ) -> float:
     """The expected time after the first round before which the gate has no certain answer."""
-    fewest = fewest_rounds(max(map(len, groups), default=1)) - 1
+    fewest = RULE.fewest_rounds(max(map(len, groups), default=1)) - 1
     lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
     return sum(
         # Some concurrent rounds together take as long as one run.

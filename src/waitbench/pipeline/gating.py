@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Struct, structs
 
-from waitbench.analysis import gate, rule
-from waitbench.analysis.criteria import ALLOWANCE_UNITS, DEFAULTS, Criterion, Scope
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import ALLOWANCE_UNITS, DEFAULTS, Criterion, Limit, Scope
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.limits import Limit
+from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines import METRICS
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.acceptance import Acceptance
@@ -134,7 +134,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     criteria: tuple[Criterion, ...] = ()
     """Empty without a gate."""
-    most_rounds: int = rule.INTERIM_LOOKS[0]
+    rule: Rule = RULE
+    most_rounds: int = RULE.analyses[0]
     """The rounds of the last interim analysis: see ``last_look``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
@@ -203,7 +204,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> set[str]:
         """Names the scenarios with an open question: see ``comparing.StoppingRule``."""
-        answers = gate.judge_all(records, self.criteria, elsewhere, acceptances=self.acceptances)
+        answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
         return {scenario for answer in gate.unsettled(answers) for scenario in answer.scenarios}
 
     def conclude(self, records: Iterable[Record]) -> GateVerdict:
@@ -213,6 +214,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
             inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
             acceptances=self.acceptances,
+            rule=self.rule,
         )
 
 
@@ -267,13 +269,13 @@ def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Crite
 
 def last_look(most_rounds: int) -> int:
     """The number of rounds at the last interim analysis. Raises ``UsageError`` for too few."""
-    fewest = rule.INTERIM_LOOKS[1]
+    fewest = RULE.analyses[1]
     if most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
             "about a single scenario."
         )
-    return rule.latest_analysis(most_rounds)
+    return RULE.latest_analysis(most_rounds)
 
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]

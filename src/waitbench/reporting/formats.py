@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from waitbench.analysis.limits import Limit
+from waitbench.analysis.criteria import Limit
 from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
 

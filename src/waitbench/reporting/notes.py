@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from waitbench.analysis.censoring import NOT_WITHIN
 from waitbench.analysis.gate import LOST, UNSUPPORTED, FailedRuns, GateVerdict, incomplete_runs
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.rule import NOT_WITHIN
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.estimate import Estimate
 from waitbench.model.revision import Origin

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.features.bisect.searched import begun, history, judged, search
 from waitbench.analysis import rule
-from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.analysis.rule import hodges_lehmann
 from waitbench.features.bisect import search as bisection
 from waitbench.features.bisect.search import End, Search, Step, judge
 from waitbench.model.verdicts import Verdict

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
-from waitbench.analysis.signed_rank import hodges_lehmann
+from waitbench.analysis.rule import hodges_lehmann
 from waitbench.model.estimate import Estimate
 from waitbench.model.revision import EnvironmentSpec, LoggedCommit, Point, Revision
 from waitbench.model.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from waitbench.analysis.signed_rank import Floats
+    from waitbench.analysis.rule import Floats
 
 RELEASES, COMMITS = "releases", "commits"
 LOOKS = (6, 12, 20, 30)
