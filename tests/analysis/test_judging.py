@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tests.gate_runs import counted, record_of, rounds, scaled, sides
 from tests.records import make_record, measurement, outcome, specify, times
-from waitbench.analysis import judging
+from waitbench.analysis import gate, judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
-from waitbench.analysis.rule import RULE, hodges_lehmann
+from waitbench.analysis.rule import RULE, Rule, hodges_lehmann
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Topology
@@ -310,3 +310,36 @@ def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out() -> None:
     assert question(lacks).records == (lacks,), "nothing is left of it"
     lacks.add(measurement("base", 2, {STEADY.key: 1.0}))
     assert question(has, lacks).records == (has, lacks), "one revision has it, the other does not"
+
+
+def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest() -> None:
+    """A rise that is just certain for the first question is not for the second of three."""
+    logs = [0.2 + 0.01 * number for number in range(FIRST)]
+    records = [
+        make_record(
+            {
+                "old": [dict.fromkeys(("time_cpu", "time_wall_clock", "time_user"), 1.0)] * FIRST,
+                "new": [
+                    dict.fromkeys(("time_cpu", "time_wall_clock", "time_user"), math.exp(log))
+                    for log in logs
+                ],
+            }
+        )
+    ]
+    criteria = parse(["cpu:10%", "real:10%", "user:10%"], METRICS)
+    lows = [it.ratio.low for it in judge(*records, criteria=criteria) if it.ratio]
+    expected = [
+        math.exp(hodges_lehmann(np.array(logs), RULE.alpha_fail * part, RULE.alpha_pass).low)
+        for part in (1 / 2, 1 / 4, 1 / 4)
+    ]
+    assert lows == pytest.approx(expected)
+    assert expected[0] > expected[1]
+    assert RULE.alpha == 0.05
+
+
+@pytest.mark.parametrize(("alpha", "fails"), [(0.05, True), (1e-6, False)])
+def test_a_stricter_rule_fails_only_by_stronger_evidence(alpha: float, fails: bool) -> None:
+    rule = Rule(alpha=alpha, alpha_outliers=0.0)
+    record = sides("cpu", [1.0] * FIRST, [1.3 + 0.01 * number for number in range(FIRST)])
+    (answer,) = gate.conclude([record], [CPU], rule=rule).judgements
+    assert answer.fails is fails

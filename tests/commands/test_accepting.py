@@ -8,6 +8,7 @@ import pytest
 from tests.records import context, make_record, times
 from tests.store.keeping import finish
 from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.rule import Rule
 from waitbench.engines import METRICS
 from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
@@ -64,7 +65,8 @@ def test_what_is_wrong_is_said_with_its_entry(
 
 def test_a_gate_is_read_from_a_folder_as_it_was_stored(tmp_path: Path) -> None:
     criteria = (*DEFAULTS, *parse(["cpu:0.00001%,each", f"{LIMIT}wakeups:5/s"], METRICS))
-    gate = Gate(criteria=criteria, most_rounds=10, budget_s=9.0, acceptances=(READ,))
+    rule = Rule(alpha=0.01, analyses=(4, 10))
+    gate = Gate(criteria=criteria, rule=rule, most_rounds=10, budget_s=9.0, acceptances=(READ,))
     finish(tmp_path, make_record({"a": [times(1, 1, 1)], "b": []}), gate=gate)
     assert gate_of(comparisons.read(tmp_path).comparison) == gate
 

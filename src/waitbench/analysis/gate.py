@@ -38,6 +38,7 @@ class GateVerdict:
 
     judgements: tuple[Judgement, ...]
     """Questions about several scenarios first."""
+    rule: Rule = RULE
     inconclusive_passes: bool = False
     failed_runs: tuple[FailedRuns, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
@@ -183,6 +184,7 @@ def conclude(
     answers = judge_all(known, criteria, acceptances=acceptances, rule=rule)
     return GateVerdict(
         judgements=tuple(map(_with_figures, answers)),
+        rule=rule,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(runs for record in known for runs in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),

@@ -134,7 +134,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     criteria: tuple[Criterion, ...] = ()
     """Empty without a gate."""
-    rule: Rule = RULE
+    rule: Rule = msgspec.field(default_factory=Rule)
+    """Stored even if it is the default, which another version may change."""
     most_rounds: int = RULE.analyses[0]
     """The rounds of the last interim analysis: see ``last_look``."""
     budget_s: float = math.inf

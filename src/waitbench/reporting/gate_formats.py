@@ -21,7 +21,7 @@ _ERRORS = ("failed-runs", "lost")
 """Kinds of notes that keep a gate from a pass without a question."""
 _EXPLANATION = (
     "Lower bounds hold for all questions and interim analyses together, upper ones for all "
-    f"analyses, each with {ALPHA * 100:g} % error. With an allowance, a ratio is to the most that "
+    "analyses, each with {:g} % error. With an allowance, a ratio is to the most that "
     "is allowed."
 )
 
@@ -32,7 +32,7 @@ def as_json(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "outcome": verdict.outcome.value,
         "exit_code": int(verdict.exit_code),
-        "error": ALPHA,
+        "error": verdict.rule.alpha,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
         "judgements": results.as_json(findings.judgements),
         "notes": msgspec.to_builtins(findings.notes),
@@ -86,6 +86,8 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
 
 def rendered(findings: Findings) -> str:
     """Markdown: the answer for a reviewer, and all questions folded."""
-    answers = f"{markdown.render_table(details(findings))}\n{_EXPLANATION}"
+    alpha = findings.verdict.rule.alpha if findings.verdict else ALPHA
+    explanation = _EXPLANATION.format(alpha * 100)
+    answers = f"{markdown.render_table(details(findings))}\n{explanation}"
     folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
     return f"{markdown.render_report(summarize(findings))}\n{folded}"
