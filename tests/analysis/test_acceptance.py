@@ -6,8 +6,8 @@ import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis import gate
+from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.model.verdicts import GateOutcome, Verdict
 from waitbench.pipeline.gating import parse

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from tests.records import make_record, specify, times
 from waitbench.analysis import gate
+from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import GateOutcome, Verdict

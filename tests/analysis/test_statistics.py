@@ -8,10 +8,9 @@ import pytest
 from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""

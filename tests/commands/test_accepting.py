@@ -7,10 +7,9 @@ import pytest
 
 from tests.records import context, make_record, times
 from tests.store.keeping import finish
-from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.rule import Rule
 from waitbench.engines import METRICS
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import LIMIT, Gate, gate_of, parse

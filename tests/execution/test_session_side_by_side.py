@@ -19,8 +19,8 @@ from tests.execution.made_runs import (
     make_session,
 )
 from tests.records import measurement, outcome, specify, times
-from waitbench.analysis.at_once import differing
 from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.rounds import differing
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns

@@ -25,10 +25,9 @@ from tests.reporting.test_views import on_console
 from tests.sharing import part
 from tests.store.keeping import finish
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.features.bisect import view
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import gate_formats, html, markdown

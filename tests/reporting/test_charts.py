@@ -21,8 +21,7 @@ from waitbench.analysis import statistics
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import HarnessError
-from waitbench.model.estimate import Estimate
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting import bars, charts
 from waitbench.reporting.charts import draw_bars, draw_table
 from waitbench.reporting.document import Contribution, Dot, Heading, Table

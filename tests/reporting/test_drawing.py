@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Estimate
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.html import svg_of_dot

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Estimate
 from waitbench.reporting.formats import (
     format_change,
     format_digits,

@@ -8,9 +8,9 @@ from waitbench.analysis import statistics
 from waitbench.analysis.statistics import IdleCost
 from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Estimate
 from waitbench.reporting import idle, markdown
 from waitbench.reporting.idle import Price
 

@@ -23,11 +23,10 @@ from tests.records import (
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import OutlierCounts
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import notes
 from waitbench.reporting.findings import findings, remarks, summarize

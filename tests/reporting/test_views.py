@@ -15,9 +15,8 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.statistics import BELOW_RESOLUTION
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, METRICS
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, gate_formats, html, markdown
 from waitbench.reporting.charts import draw_table

@@ -4,13 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from waitbench.analysis import at_once
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.criteria import Acceptance, Criterion
 from waitbench.analysis.judging import Judgement, ask, judge, make_question
-from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.rounds import mostly_disturbed, understates
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.analysis.statistics import both_sides, mean
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, HARMLESS
@@ -120,7 +118,7 @@ def _with_figures(answer: Judgement) -> Judgement:
         if ratio is not None and is_little and not answer.allowance and not answer.limit:
             ratio = replace(ratio, is_bound=True)
     at_least = answer.verdict is Verdict.SLOWER and any(
-        at_once.understates(record, answer.revision, metric) for record in answer.records
+        understates(record, answer.revision, metric) for record in answer.records
     )
     return replace(answer, before=before, after=after, ratio=ratio, at_least=at_least)
 

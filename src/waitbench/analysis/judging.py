@@ -26,10 +26,9 @@ from waitbench.analysis.rule import (
     not_within,
     tied,
 )
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import Record
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15

@@ -7,12 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from waitbench.analysis.criteria import Criterion, Limit
+from waitbench.analysis.criteria import Acceptance, Criterion, Limit
 from waitbench.analysis.rule import Missed, RuleResult
-from waitbench.model.acceptance import Acceptance
-from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.metrics import Metric
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import MARGIN, Estimate, Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
 _URGENCY = (Verdict.SLOWER, Verdict.EXPLAINED, *_OPEN, Verdict.FASTER, Verdict.WITHIN_MARGIN)

@@ -1,13 +1,29 @@
-"""A Record -> the rounds that its figures are based on.
+"""The rounds of a record that its figures are based on, interleaved or concurrent.
 
 The ratio of a candidate, and the means beside it, use the rounds of both revisions. A disturbed
 round is repeated (``execution.session``); one that was disturbed in every attempt counts, too.
+
+In concurrent rounds, copies of a worker share pages, caches and CPUs, and may wait for each other's
+locks, or answer each other's messages. Caches shift the costs of both sides, so ratios of both
+kinds of rounds are compared, with the allowance of the question on both sides.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
 
-from waitbench.model.metrics import Metric
+from waitbench.analysis.criteria import Criterion
+from waitbench.model.metrics import BEYOND, Metric
 from waitbench.model.record import Record
+from waitbench.model.run import SIDE_BY_SIDE
+
+_FEWEST = 2
+"""Concurrent rounds that tell anything."""
+_LEAST, _MOST = math.log(1.15), math.log(2)
+"""A shift of the logarithm that may matter, and one that does however much rounds vary."""
+
+CostPairs = Sequence[tuple[float, float]]
+"""Costs of the baseline and of a candidate."""
 
 
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
@@ -37,3 +53,67 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     )
     shared = sorted(baseline.keys() & candidate.keys())
     return {number: (baseline[number], candidate[number]) for number in shared}
+
+
+def interleaved_rounds(record: Record) -> frozenset[int]:
+    """The rounds whose runs took place one at a time."""
+    return record.rounds - {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
+
+
+def differing(record: Record, criteria: Iterable[Criterion]) -> str:
+    """The title of the first metric whose ratios differ between the two kinds of rounds.
+
+    Ratios may differ where both exceed the question's allowance. Empty if none certainly differs.
+    """
+    for criterion in criteria:
+        metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
+        is_of_machine = metric.key.startswith("machine_")
+        if criterion.limit or is_of_machine or not criterion.scope.holds(record.spec):
+            continue
+        for label in record.context.labels[1:]:
+            interleaved, concurrent = _by_kind(record, label, metric)
+            excess = (
+                after - before * (1 + margin) - allowance
+                for before, after in (*interleaved, *concurrent)
+            )
+            is_harmless = min(excess, default=0.0) > 0
+            if _shift(interleaved, concurrent, allowance) and not is_harmless:
+                return metric.title
+    return ""
+
+
+def understates(record: Record, label: str, metric: Metric) -> bool:
+    """Whether a revision costs a multiple, and concurrent rounds, for lack of CPUs, show less."""
+    interleaved, concurrent = _by_kind(record, label, metric)
+    ratios = (after / before for before, after in interleaved)
+    is_multiple = min(ratios, default=0.0) > math.exp(_MOST)
+    return is_multiple and _shift(interleaved, concurrent, 0.0) > 0
+
+
+def _by_kind(record: Record, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
+    """The uncensored pairs of interleaved rounds, and of concurrent ones."""
+    interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
+    in_turn = interleaved_rounds(record)
+    for number, costs in paired_by_round(record, label, metric).items():
+        if max(costs) < BEYOND:
+            before, after = (max(cost, metric.resolution) for cost in costs)
+            (interleaved if number in in_turn else concurrent).append((before, after))
+    return interleaved, concurrent
+
+
+def _shift(interleaved: CostPairs, concurrent: CostPairs, allowance: float) -> float:
+    """How much greater the logarithm of ratios is in interleaved rounds; 0 if that is not certain.
+
+    It is certain where all of them lie on the same side, beyond the noise of concurrent rounds.
+    """
+    if not interleaved or len(concurrent) < _FEWEST:
+        return 0.0
+    logs, concurrent_logs = (
+        [math.log((after + allowance) / (before + allowance)) for before, after in pairs]
+        for pairs in (interleaved, concurrent)
+    )
+    centre = median(concurrent_logs)
+    noise = min(max(_LEAST, 2 * max(abs(log - centre) for log in concurrent_logs)), _MOST)
+    shifts = [log - centre for log in logs]
+    is_certain = min(shifts) > noise or max(shifts) < -noise
+    return median(shifts) if is_certain else 0.0

@@ -39,9 +39,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BEYOND
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,14 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from waitbench.analysis import at_once
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import by_round
+from waitbench.analysis.rounds import by_round, interleaved_rounds, understates
 from waitbench.analysis.rule import hodges_lehmann, not_within
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, BY_SECOND, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import ENDED, NOT_SUPPORTED
+from waitbench.model.verdicts import Estimate
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -239,7 +238,7 @@ def both_sides(record: Record, label: str, metric: Metric) -> tuple[list[float],
         for side in (record.context.labels[0], label)
     )
     rounds = baseline.keys() & candidate.keys() or baseline.keys() or candidate.keys()
-    if at_once.understates(record, label, metric):
-        rounds = set(rounds) & at_once.alone(record)
+    if understates(record, label, metric):
+        rounds = set(rounds) & interleaved_rounds(record)
     before, after = ([side[it] for it in side if it in rounds] for side in (baseline, candidate))
     return before, after

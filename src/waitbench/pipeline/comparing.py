@@ -7,9 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from waitbench.analysis import at_once
 from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
+from waitbench.analysis.rounds import differing
 from waitbench.analysis.rule import RULE
 from waitbench.execution import plan
 from waitbench.execution.concurrency import ROUNDS_AT_ONCE, Concurrency
@@ -121,7 +121,7 @@ def measure(
         partial(comparisons.append, folder),
         Concurrency(
             concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
-            partial(at_once.differing, criteria=of_memory),
+            partial(differing, criteria=of_memory),
         ),
     )
     try:

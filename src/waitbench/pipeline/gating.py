@@ -12,12 +12,18 @@ import msgspec
 from msgspec import Struct, structs
 
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import ALLOWANCE_UNITS, DEFAULTS, Criterion, Limit, Scope
+from waitbench.analysis.criteria import (
+    ALLOWANCE_UNITS,
+    DEFAULTS,
+    Acceptance,
+    Criterion,
+    Limit,
+    Scope,
+)
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines import METRICS
 from waitbench.engines.worker.metrics import metrics_of
-from waitbench.model.acceptance import Acceptance
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_SECOND, INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Context, Record

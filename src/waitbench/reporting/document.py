@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from waitbench.analysis.results import Note
-from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Estimate
 from waitbench.reporting.drawing import Axis
 
 _T = TypeVar("_T")

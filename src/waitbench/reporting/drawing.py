@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle
 
-from waitbench.model.estimate import Estimate
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.formats import factor_of, format_digits
 
 HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"

@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_DATAFLOWS, UNABLE
-from waitbench.model.estimate import Estimate
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import (
     BROKEN,

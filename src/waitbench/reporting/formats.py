@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from waitbench.analysis.criteria import Limit
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import Metric
+from waitbench.model.verdicts import Estimate
 
 NOT_KNOWN = "not known"
 NOTHING = "–"

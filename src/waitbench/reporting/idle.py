@@ -8,7 +8,7 @@ from itertools import repeat
 
 from waitbench.analysis.statistics import Comparison, IdleCost
 from waitbench.model.errors import UsageError
-from waitbench.model.estimate import Estimate
+from waitbench.model.verdicts import Estimate
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (

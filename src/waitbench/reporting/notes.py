@@ -15,10 +15,9 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.rule import NOT_WITHIN
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
-from waitbench.model.estimate import Estimate
 from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import Estimate, GateOutcome, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import grouped
 from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARKS, WARNING

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.rule import hodges_lehmann
-from waitbench.model.estimate import Estimate
 from waitbench.model.revision import EnvironmentSpec, LoggedCommit, Point, Revision
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 
 if TYPE_CHECKING:
     from waitbench.analysis.rule import Floats

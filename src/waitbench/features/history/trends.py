@@ -25,8 +25,8 @@ from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.features.history.sessions import Entry, Session, independent
 from waitbench.model.errors import HarnessError
-from waitbench.model.estimate import MARGIN, Estimate
 from waitbench.model.record import Announced, Series
+from waitbench.model.verdicts import MARGIN, Estimate
 
 _PRIOR_VARIANCE = 0.03**2
 _PRIOR_WEIGHT = 4

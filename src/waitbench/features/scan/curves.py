@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import CONFIDENCE, geometric_mean, log_ratios, mean, t_quantile
 from waitbench.features.scan.scan import SILENCE
-from waitbench.model.estimate import Estimate
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
+from waitbench.model.verdicts import Estimate
 
 COST = BY_NAME["share"]
 """CPU seconds per second of waiting, so that windows may differ."""

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from waitbench.analysis.results import Note
 from waitbench.features.scan.curves import TOLERANCE, Curve, Scanned
 from waitbench.features.scan.scan import SILENCE
-from waitbench.model.estimate import Estimate
-from waitbench.model.verdicts import Verdict
+from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import MARKS, WARNING, colours_of
 from waitbench.reporting.forest import TOO_FEW

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from tests.records import make_record, measurement, specify
-from waitbench.analysis.at_once import differing, understates
 from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.rounds import differing, understates
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import SIDE_BY_SIDE
