@@ -7,7 +7,7 @@ import typer
 
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
-from waitbench.pipeline import concluding
+from waitbench.pipeline.concluding import findings_of
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders
 
@@ -37,8 +37,11 @@ def plot(
     """Draw the charts of a folder of results."""
     output = make_console()
     folder = folders.existing_folder(results)
-    known = concluding.findings_of(comparisons.read(folder))
-    paths = concluding.draw(known, [chosen.value for chosen in formats])
+    known = findings_of(comparisons.read(folder))
+    # Imported late: matplotlib takes a second, for which no error message should wait.
+    from waitbench.reporting import charts
+
+    paths = charts.draw_all(known, [chosen.value for chosen in formats])
     if not paths:
         raise UsageError(f"Nothing was measured in {str(folder)!r}. {comparisons.MEASURE_FIRST}")
     for path in paths:

@@ -17,7 +17,6 @@ from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import Record
 from waitbench.model.worker import WorkerFile
-from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.request import Request
 from waitbench.reporting import idle
@@ -114,7 +113,10 @@ def workers(
             raise
         print_tables([table()], make_console())
         files.write_text(folder / f"{NAME}.md", render_table(table()))
-        concluding.draw_table(table(), folder, NAME)
+        # Imported late: matplotlib takes a second.
+        from waitbench.reporting import charts
+
+        charts.save(charts.draw_table(table()), folder, NAME, "png")
     raise typer.Exit(code)
 
 

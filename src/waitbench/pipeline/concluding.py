@@ -181,27 +181,14 @@ def publish_markdown(rendered: str, path: Path) -> None:
         files.append_line(Path(os.path.realpath(summary)), rendered)
 
 
-def draw(known: Findings, formats: Sequence[str]) -> list[Path]:
-    """Writes every chart there is data for into the folder. Returns the files."""
-    # Imported late: matplotlib takes a second, for which no error message should wait.
-    from waitbench.reporting import charts
-
-    return charts.draw_all(known, formats)
-
-
 def _try_to_draw(known: Findings) -> None:
     """Draws the charts, or prints why that fails: the results are complete all the same."""
     try:
-        draw(known, ("png",))
+        # Imported late: matplotlib takes a second.
+        from waitbench.reporting import charts
+
+        charts.draw_all(known, ("png",))
     except Exception as error:
         again = f"{called('plot')} {shlex.quote(_short_path(known.folder))}"
         text = f"Charts could not be drawn: {error} Try again: {again}"
         make_console(stderr=True).print(text, soft_wrap=True)
-
-
-def draw_table(table: Table, folder: Path, name: str) -> None:
-    """Writes the chart of a table, if it has any row."""
-    from waitbench.reporting import charts
-
-    if table.rows:
-        charts.save(charts.draw_table(table), folder, name, "png")

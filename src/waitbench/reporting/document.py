@@ -111,6 +111,11 @@ class Table:
     groups: Sequence[str] = ()
     """The scenario of each row, if there are several: a console says it once, above them."""
 
+    @classmethod
+    def of_texts(cls, title: str, rows: Sequence[Mapping[str, str]]) -> "Table":
+        """A table of texts by their headings, which are the same in each row."""
+        return cls(title, [(Heading(name), [row[name] for row in rows]) for name in rows[0]])
+
     @property
     def headings(self) -> tuple[Heading, ...]:
         return tuple(

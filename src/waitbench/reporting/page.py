@@ -96,6 +96,16 @@ def compose_several(several: Sequence[Contents], tables: Sequence[Table] = ()) -
     scenarios = len({record.scenario for record in records})
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     compared = format_count(len(several), "comparison", "comparisons")
+    sources = [
+        {
+            "folder": it.folder.resolve().name,
+            "begun": moment(it.comparison.started_at),
+            "machine": notes.machine_name(it.comparison.machine),
+            "command": _command(it),
+        }
+        for it in several
+    ]
+    how = Section(title="How it was measured", tables=[Table.of_texts("Comparisons", sources)])
     return Report(
         title=f"What workers cost while they wait: {compared}",
         facts=(
@@ -104,22 +114,12 @@ def compose_several(several: Sequence[Contents], tables: Sequence[Table] = ()) -
         ),
         notes=(*notes.failures(run for record in records for run in failed_runs(record)),),
         tables=tables,
-        sections=[Section(title="How it was measured", tables=[_sources(several)])],
+        sections=[how],
     )
 
 
 def moment(iso: str) -> str:
     return iso[:16].replace("T", " ") + " UTC"
-
-
-def _sources(several: Sequence[Contents]) -> Table:
-    columns: list[Column] = [
-        (Heading("folder"), [it.folder.resolve().name for it in several]),
-        (Heading("begun"), [moment(it.comparison.started_at) for it in several]),
-        (Heading("machine"), [notes.machine_name(it.comparison.machine) for it in several]),
-        (Heading("command"), [_command(it) for it in several]),
-    ]
-    return Table("Comparisons", columns)
 
 
 def _command(contents: Contents) -> str:
@@ -128,8 +128,7 @@ def _command(contents: Contents) -> str:
 
 def _source(contents: Contents) -> Section:
     context = contents.comparison
-    revisions = [_facts(revision) for revision in context.revisions]
-    known = {
+    facts = {
         "command": _command(contents),
         "begun": moment(context.started_at),
         "topology": context.topology,
@@ -138,12 +137,13 @@ def _source(contents: Contents) -> Section:
         **dict(_machine(context.machine)),
         "waitbench": context.waitbench,
     }
-    texts = {name: value for name, value in known.items() if value}
-    measured = Table("Measured", [(Heading("what"), [*texts]), (Heading("is"), [*texts.values()])])
-    columns = [(Heading(key), [it[key] or NOTHING for it in revisions]) for key in revisions[0]]
+    measured = [{"what": name, "is": value} for name, value in facts.items() if value]
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
-        tables=(Table("Revisions", columns), measured),
+        tables=(
+            Table.of_texts("Revisions", [_facts(revision) for revision in context.revisions]),
+            Table.of_texts("Measured", measured),
+        ),
     )
 
 
@@ -158,7 +158,7 @@ def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 def _facts(revision: Revision) -> dict[str, str]:
     facts = revision.build
     commit = (revision.commit or "")[:_SHOWN_DIGITS]
-    return {
+    texts = {
         "revision": revision.label,
         "asked for": revision.text,
         "origin": revision.origin.value,
@@ -168,3 +168,4 @@ def _facts(revision: Revision) -> dict[str, str]:
         "compiler": (facts.compiler if facts else None) or "",
         "package": facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
     }
+    return {name: text or NOTHING for name, text in texts.items()}
