@@ -29,8 +29,7 @@ from waitbench.pipeline import comparing
 from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
-from waitbench.reporting.output import Output
-from waitbench.reporting.progress import Log
+from waitbench.reporting.output import Log, Output
 from waitbench.store import folders, shards
 from waitbench.store.comparisons import Contents
 from waitbench.system import files

@@ -21,8 +21,7 @@ from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.reporting.output import Output
-from waitbench.reporting.progress import RunProgress
+from waitbench.reporting.output import Output, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import shutdown

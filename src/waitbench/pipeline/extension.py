@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from waitbench.model.record import Record
     from waitbench.model.scenario import Scenario
     from waitbench.pipeline.request import Request, ValidRequest
-    from waitbench.reporting.progress import RunProgress
+    from waitbench.reporting.output import RunProgress
 
 Select = Callable[["Request"], tuple["Scenario", ...]]
 

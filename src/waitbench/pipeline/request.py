@@ -21,7 +21,7 @@ from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.gating import NO_GATE, Gate
-from waitbench.reporting.progress import Log
+from waitbench.reporting.output import Log
 from waitbench.system import variables
 from waitbench.system.machine import find_instruments
 from waitbench.system.paths import RESULTS, Cache

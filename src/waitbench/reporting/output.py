@@ -1,13 +1,40 @@
-"""The streams that a command prints to."""
+"""The streams of a command: its log, and the progress of a comparison, live on a terminal."""
 
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from waitbench.reporting.console import make_console
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
+from waitbench.reporting.console import make_console, print_prose
+from waitbench.reporting.formats import format_digits, format_quantity
 from waitbench.reporting.idle import Price
-from waitbench.reporting.progress import Log
+
+
+class Log:
+    """Prints lines unless quiet; in a file, a line is never wrapped."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console, self._quiet = console, quiet
+
+    def __call__(self, label: str, step: str) -> None:
+        self.about(f"{label}: {step}")
+
+    def about(self, activity: str) -> None:
+        self.say(f"{activity} …")
+
+    def say(self, text: str, style: str = "") -> None:
+        if self._quiet:
+            return
+        if self._console.is_terminal:
+            print_prose(text, self._console, style=style)
+        else:
+            self._console.print(text, soft_wrap=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,3 +63,140 @@ class Output:
     @cached_property
     def log(self) -> Log:
         return Log(self.progress, quiet=self.quiet)
+
+
+class RunProgress(Log):
+    """Shows runs as they end.
+
+    The time left is the expected time of the runs left, scaled by the pace so far. If their number
+    is not known, it is the longest that they may take. The bar never goes back.
+    """
+
+    def __init__(
+        self, console: Console, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(console, quiet=quiet)
+        self._clock = clock
+        self._left: list[PlannedRun] = []
+        self._total = 0
+        self._expected_s = self._seen_s = self._share = 0.0
+        self._end = self._budget_end = math.inf
+        """The latest end of everything, by the clock; infinite if it is not known."""
+        self._fewest_s: float | None = None
+        self._started = self._begun = clock()
+        # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
+        # so that no bar is left behind among the tables.
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console, auto_refresh=False, expand=True, transient=True,
+            disable=quiet or not console.is_terminal,
+        )  # fmt: skip
+        self._task = self._bar.add_task("measuring", total=1.0, left="")
+
+    def __enter__(self) -> "RunProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.stop()
+
+    def expect(self, budget_s: float, fewest_s: float) -> None:
+        """Announces what to say after the first round: how long all may take, and if too long.
+
+        No certain answer comes in less than ``fewest_s``, if runs take as long as expected.
+        """
+        self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
+
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        if at_most_s is not None:
+            self._end = min(self._end, self._clock() + at_most_s)
+        self._left += runs
+        self._total += len(runs)
+
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        """Adds a round again, as other programs used so many cores during it."""
+        self.extend(runs)
+        name, number, _ = _described(runs[0])
+        others = f"other programs used {format_digits(foreign_cores)} cores meanwhile"
+        self.say(f"{name} {number} again: {others}.")
+
+    def begin(self, planned: PlannedRun) -> None:
+        self._begun = self._clock()
+        left_s, spent_s = self._left_s, self._begun - self._started
+        self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
+        description = " · ".join(_described(planned))
+        state: dict[str, Any] = {
+            "description": description,
+            "completed": self._share,
+            "left": self._time_left,
+        }
+        self._bar.update(self._task, refresh=True, **state)
+
+    def end(self, planned: PlannedRun, result: Result) -> None:
+        is_measured = isinstance(result, Measurement)
+        if is_measured:  # the time of a run that hung predicts nothing
+            self._expected_s += planned.scenario.expected_s
+            now = self._clock()
+            # The time of runs that began together is counted once.
+            self._seen_s, self._begun = self._seen_s + now - self._begun, now
+        self.skip(planned)
+        # A terminal has the bar.
+        if not (is_measured and self._console.is_terminal):
+            self._say_end(planned, result)
+        is_round = is_measured and not self._left and planned.round != WARM_UP
+        if is_round and self._fewest_s is not None:
+            self._forecast(planned.scenario.expected_s, self._fewest_s)
+            self._fewest_s = None
+
+    def _say_end(self, planned: PlannedRun, result: Result) -> None:
+        of_all = "" if math.isfinite(self._end) else f"/{self._total}"
+        left = "" if self._console.is_terminal else f" ({self._time_left})"
+        run = " ".join(_described(planned))
+        failure = "" if isinstance(result, Measurement) else f": {result.reason}: {result.message}"
+        number = self._total - len(self._left)
+        self.say(f"[{number}{of_all}] {run}{failure}{left}")
+
+    def _forecast(self, expected_s: float, fewest_s: float) -> None:
+        pace, now = self._pace, self._clock()
+        self._end = min(self._budget_end, now + max(1.0, pace) * self._left_s)
+        run = format_quantity(pace * expected_s, "second", 2)
+        self.say(f"A run takes {run}, all that follow at most {_human(self._left_s)}.")
+        if pace * fewest_s > self._budget_end - now:
+            needed, left = _human(pace * fewest_s), _human(max(0.0, self._budget_end - now))
+            self.say(
+                f"No certain answer fits into --budget: it takes {needed} more or longer, and "
+                f"{left} are left."
+            )
+
+    def skip(self, planned: PlannedRun) -> None:
+        self._left.remove(planned)
+
+    @property
+    def _time_left(self) -> str:
+        at_most = "at most " if math.isfinite(self._end) else ""
+        return f"{at_most}{_human(self._left_s)} left"
+
+    @property
+    def _pace(self) -> float:
+        return self._seen_s / self._expected_s if self._expected_s else 1.0
+
+    @property
+    def _left_s(self) -> float:
+        if math.isfinite(self._end):
+            return max(0.0, self._end - self._clock())
+        return self._pace * sum(planned.scenario.expected_s for planned in self._left)
+
+
+def _described(planned: PlannedRun) -> tuple[str, str, str]:
+    number = "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
+    return planned.scenario.name, number, planned.label
+
+
+def _human(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -14,7 +14,7 @@ from waitbench.features.why import extension
 from waitbench.features.why.extension import WhyExtension
 from waitbench.model.errors import HarnessError
 from waitbench.reporting.console import make_console
-from waitbench.reporting.progress import RunProgress
+from waitbench.reporting.output import RunProgress
 
 pytestmark = pytest.mark.integration
 ARGUMENTS = ("-s", "dynamic", "--rounds", "2", "--no-plot")

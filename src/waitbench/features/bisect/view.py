@@ -15,7 +15,7 @@ from waitbench.reporting.document import Column, Heading, Report, Table
 from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
-from waitbench.reporting.progress import Log
+from waitbench.reporting.output import Log
 from waitbench.system.installation import called
 
 _LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}

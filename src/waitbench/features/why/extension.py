@@ -17,7 +17,7 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.document import Contribution, Section
-from waitbench.reporting.progress import RunProgress
+from waitbench.reporting.output import RunProgress
 from waitbench.system import proc
 from waitbench.system.files import write_text
 

@@ -10,7 +10,7 @@ from waitbench.engines import SCENARIOS
 from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.reporting.console import make_console
 from waitbench.reporting.formats import format_quantity
-from waitbench.reporting.progress import RunProgress
+from waitbench.reporting.output import RunProgress
 
 SCENARIO = next(it for it in SCENARIOS if it.waits and not it.large_changes_only)
 RUNS = [
