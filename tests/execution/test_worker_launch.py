@@ -203,8 +203,8 @@ def test_lateness_counts_from_a_line_sent_unless_that_comes_as_the_poke_ends(
 ) -> None:
     tmp_path.joinpath("send.py").write_text(SENDS)
     poke = f"command = '{{revision}} {tmp_path}/send.py {how}'\ndone = {{ {done} }}"
-    for _ in range(3):  # a busy machine may delay the end of the poke after its flush
-        result = worker(tmp_path, POKED, f"{CALM}[poke]\n{poke}\n")
+    for attempt in range(3):  # a busy machine may delay the end of the poke after its flush
+        result = worker(tmp_path / f"{attempt}", POKED, f"{CALM}[poke]\n{poke}\n")
         assert result.exit_code == 0, result.failure
         if result.report.get("sent_at_end", False) is is_late:
             break
