@@ -29,8 +29,8 @@ _BISECT = "tests/features/bisect/test_bisecting.py::test_a_culprit_is_named"
 _SCAN = (
     "tests/features/scan/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
 )
-_SHARE = "tests/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
-_ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
+_SHARE = "tests/features/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
+_ON_DASK = "tests/features/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/features/history/test_tracking.py::test_each_night_measures_what_is_missing"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
@@ -92,7 +92,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
         "tests/features/scan/test_scanning.py::test_copies_of_a_worker_are_scanned"
     ),
-    "./waitbench merge share-1 share-2 share-3 --results whole": _SHARE,
+    "./waitbench merge shard-1 shard-2 shard-3 --results whole": _SHARE,
     "dask scheduler --host 10.0.0.1": _ON_DASK,
     "export DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False": _ON_DASK,
     "dask worker tcp://10.0.0.1:8786 --nthreads 1 --no-nanny": _ON_DASK,

@@ -25,7 +25,7 @@ def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
     if path == ENGINE_LIST or module_id(path).startswith(f"engines/{name}"):
         return
     text = path.read_text("utf-8").lower()
-    if module_id(path).startswith(("commands/", "cluster/", "features/", "pipeline/")):
+    if module_id(path).startswith(("commands/", "features/", "pipeline/")):
         # Examples and help may name it; code may not, as a value or as a module.
         assert not re.search(rf"""["']{name}["']|engines[. ](import )?{name}""", text)
     else:

@@ -125,7 +125,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> Context:
     [
         (asked("one"), "other scenarios, so"),
         (asked(items=6), "other parameters of one"),
-        (replace(asked("one"), share=HALF), r"other shares \(--shard\)"),
+        (replace(asked("one"), share=HALF), r"other shards \(--shard\)"),
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),

@@ -41,6 +41,6 @@ def test_what_is_not_a_share_is_refused_with_an_example(texts: list[str], says: 
 
 def test_more_shares_than_scenarios_are_refused() -> None:
     assert Shard.parse(" 2/4 ") == Shard(index=2, number=4)
-    assert Shard.parse("2/4").dealt(FOUR).title == "Share 2 of 4"
+    assert Shard.parse("2/4").dealt(FOUR).title == "Shard 2 of 4"
     with pytest.raises(UsageError, match=r"--shard 1/5: there are only 4 scenarios"):
         Shard.parse("1/5").dealt(FOUR)

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
+from waitbench.system.paths import WORKERS
 
 pytestmark = pytest.mark.integration
-FILES = sorted(FOLDER.glob("*/*.toml"))
+FILES = sorted(WORKERS.glob("*/*.toml"))
 OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")
 PROGRAMS = {
     "redis-server": "redis-server",
@@ -90,10 +90,10 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
 def test_each_variant_of_a_study_gives_every_metric(
     name: str, run_compare: Compare, tmp_path: Path
 ) -> None:
-    worker = worker_file.read(FOLDER / name)
+    worker = worker_file.read(WORKERS / name)
     settings = [word for setting in STUDIES[name] for word in ("--set", setting)]
     done = run_compare(
-        *worker.variants, "--worker", FOLDER / name, "--rounds", "1", "--no-plot", *settings,
+        *worker.variants, "--worker", WORKERS / name, "--rounds", "1", "--no-plot", *settings,
         timeout=580,
     )  # fmt: skip
     if "could not be installed" in done.stdout + done.stderr:
@@ -112,7 +112,7 @@ def test_each_variant_of_a_study_gives_every_metric(
 
 
 def test_the_worker_of_the_readme_is_whole(run_compare: Compare, tmp_path: Path) -> None:
-    text = (FOLDER / "README.md").read_text("utf-8")
+    text = (WORKERS / "README.md").read_text("utf-8")
     for language, name in (("python", "jobs.py"), ("toml", "jobs.toml")):
         (block,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
         (tmp_path / name).write_text(block)

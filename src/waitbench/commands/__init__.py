@@ -17,7 +17,7 @@ from waitbench import features
 from waitbench.model.errors import ExitCode, HarnessError, sanitize
 from waitbench.system import installation, paths, shutdown, variables
 
-_NAMES = "compare merge plot report workers scenarios doctor"
+_NAMES = "compare plot report scenarios doctor"
 COMMANDS: Mapping[str, str] = {
     **{name: f"waitbench.commands.{name}" for name in _NAMES.split()},
     **features.COMMANDS,

@@ -10,7 +10,6 @@ import typer
 from waitbench.analysis.rule import RULE
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.model.shard import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
@@ -18,7 +17,6 @@ from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.reporting.output import Output
-from waitbench.system.installation import called
 
 EXAMPLES = """
 \b
@@ -34,14 +32,8 @@ Examples:
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
   ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%   # one, against a budget
-  ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
-_NOT_OF_SHARDS = (
-    "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
-    "accepted", "origin", "python", "repo",
-)  # fmt: skip
-"""Options that --on applies itself; shards get all others as they were typed."""
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
 _EARLIER_LOOKS = ", ".join(map(str, RULE.analyses[:-1]))
 
@@ -103,23 +95,6 @@ def compare(
             "--resume", help="Continue an interrupted comparison: that of --results, or the latest."
         ),
     ] = False,
-    on: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="ADDRESS",
-            help="Measure on the workers of a dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.",
-            show_default="this machine",
-        ),
-    ] = None,
-    shard: Annotated[
-        str,
-        typer.Option(
-            metavar="I/N",
-            help="Measure this share of the scenarios, such as 1/3, and leave the rest to merge."
-            f"\n\n{called('merge')} makes one comparison of all shares.",
-            show_default="all",
-        ),
-    ] = "1/1",
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,
@@ -148,21 +123,13 @@ def compare(
         dataflow=dataflow,
         origin=origin,
         gate=chosen_gate,
-        shard=Shard.parse(shard),
         rounds=ROUNDS if rounds is None else rounds,
         quick=(chosen_gate.is_on or request.is_survey) and not full,
         results=results,
         resume=resume,
     )
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
-    if on is None:
-        running = run(request, output)
-    else:
-        # dask takes a second to import.
-        from waitbench.cluster import on_dask
-
-        typed = tuple(options.as_typed(context, besides=_NOT_OF_SHARDS))
-        running = on_dask.run(on, typed, accepted, request, output)
-    with running as contents:
+    elsewhere = (it.run(request, output, context) for it in request.extensions)
+    with next(filter(None, elsewhere), None) or run(request, output) as contents:
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

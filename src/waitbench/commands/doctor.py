@@ -29,11 +29,9 @@ class Finding:
 
     name: str
     here: str
-    """The state of this machine."""
     costs: str = ""
     """The consequence if it is missing; else empty."""
     remedy: str = ""
-    """A command that would fix it, if any."""
     is_needed: bool = False
     """Whether nothing can be compared without it."""
 

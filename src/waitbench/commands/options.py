@@ -4,7 +4,7 @@ import errno
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -219,21 +219,6 @@ CorePrice = Annotated[
 
 def parsed_price(price: str | None) -> Price | None:
     return None if price is None else Price.parse(price)
-
-
-def as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:
-    """The options that the user typed, as words of a command, but for some parameters."""
-    for option in context.command.params:
-        name = str(option.name)
-        source = context.get_parameter_source(name)
-        if name in besides or source is None or source.name != "COMMANDLINE":
-            continue
-        value = context.params[name]
-        if isinstance(value, bool):
-            yield (option.opts if value else option.secondary_opts)[0]
-            continue
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            yield from (option.opts[0], str(getattr(item, "value", item)))
 
 
 _LAST = "time_limit"

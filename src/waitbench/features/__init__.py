@@ -8,11 +8,14 @@ COMMANDS = {
     "track": "waitbench.features.history.track",
     "bisect": "waitbench.features.bisect.bisect",
     "look": "waitbench.features.why.look",
+    "merge": "waitbench.features.cluster.merge",
+    "workers": "waitbench.features.workers.workers",
 }
 """Commands, each with the module that has a function of its name."""
 EXTENSIONS = (
     "waitbench.features.scan.extension:ScanExtension",
     "waitbench.features.why.extension:WhyExtension",
+    "waitbench.features.cluster.extension:ClusterExtension",
 )
 """What takes part in every comparison: see ``pipeline.extension``."""
 PAGES = ("waitbench.features.history.page",)

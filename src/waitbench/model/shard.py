@@ -39,7 +39,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        return f"Share {self.index} of {self.number}"
+        return f"Shard {self.index} of {self.number}"
 
     def dealt(self, expected_s: Mapping[str, float]) -> "Shard":
         """Deals scenarios, given the lengths of their runs by name.
@@ -51,7 +51,7 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True):
         if self.number > len(expected_s):
             fewer = "1 scenario" if len(expected_s) == 1 else f"{len(expected_s)} scenarios"
             raise UsageError(
-                f"--shard {self.index}/{self.number}: there are only {fewer}, and a share has at "
+                f"--shard {self.index}/{self.number}: there are only {fewer}, and a shard has at "
                 "least one."
             )
         shards: list[set[str]] = [set() for _ in range(self.number)]

@@ -1,6 +1,7 @@
 """What a feature adds to comparisons: the classes that ``features.EXTENSIONS`` names."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -10,11 +11,14 @@ from waitbench.features import EXTENSIONS
 from waitbench.reporting.document import Contribution
 
 if TYPE_CHECKING:
+    import typer
+
     from waitbench.execution.bench import Bench
     from waitbench.model.record import Record
     from waitbench.model.scenario import Scenario
     from waitbench.pipeline.request import Request, ValidRequest
-    from waitbench.reporting.output import RunProgress
+    from waitbench.reporting.output import Output, RunProgress
+    from waitbench.store.comparisons import Contents
 
 Select = Callable[["Request"], tuple["Scenario", ...]]
 
@@ -41,6 +45,11 @@ class Extension:
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
         """Selects the scenarios of a request, with ``select`` for this or other requests."""
         return select(request)
+
+    def run(
+        self, request: "Request", output: "Output", context: "typer.Context"
+    ) -> "AbstractContextManager[Contents] | None":
+        """Has a request measured elsewhere, as ``comparing.run`` measures it here."""
 
     def after_runs(
         self, request: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"

@@ -289,8 +289,6 @@ _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
 class _Entry(Struct, forbid_unknown_fields=True):
-    """A table ``[[accepted]]``."""
-
     criterion: _Text
     scenario: _Text
     reason: _Text

@@ -43,7 +43,6 @@ class Prepared:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The revisions that have an environment."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
     def measurer(self, criteria: Sequence[Criterion]) -> Measurer:
@@ -189,7 +188,7 @@ def _questions(comparison: Context, other: Context) -> dict[str, Any]:
     gate = gate_of(comparison)
     return {
         # First, as another shard has other scenarios, too.
-        "shares (--shard)": comparison.share,
+        "shards (--shard)": comparison.share,
         **comparison.in_common(other.revisions),
         "criteria": gate.criteria,
         "left_out": gate.left_out,

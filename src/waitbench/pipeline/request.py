@@ -48,7 +48,6 @@ class Request:
     rounds: int = 5
     """Without a gate."""
     quick: bool = False
-    """Whether scenarios are shortened."""
     extensions: tuple[Extension, ...] = ()
     results: Path | None = None
     store: Path = RESULTS
@@ -73,7 +72,6 @@ class ValidRequest:
     typed: Request
     engine: Engine
     scenarios: tuple[Scenario, ...]
-    """All of the comparison."""
     shard: Shard
     """The scenarios that are measured here."""
     topology: Topology
@@ -134,7 +132,6 @@ def validate(request: Request, say: Log) -> ValidRequest:
 
 
 def topology_of(request: Request) -> Topology:
-    """The topology of a request. Raises ``UsageError``."""
     engine = request.engine
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:

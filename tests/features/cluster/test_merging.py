@@ -1,4 +1,4 @@
-"""Merged shares, and refusals."""
+"""Merged shards, and refusals."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -9,9 +9,12 @@ import pytest
 
 from tests.sharing import part
 from tests.store.keeping import finish, recorded
+from waitbench.features.cluster import merge
+from waitbench.features.cluster.on_dask import unpack
+from waitbench.features.cluster.on_worker import packed
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.store import comparisons, shards
+from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME
 
 NAMES = ("one", "two", "three")
@@ -29,12 +32,12 @@ def whole(tmp_path: Path) -> Path:
 
 
 def merged(*folders: Path) -> tuple[Context, Sequence[Record]]:
-    return shards.merge([shards.read(folder) for folder in folders])
+    return merge.merged([merge.read_finished(folder) for folder in folders])
 
 
 def write_merged(to: Path, *folders: Path, more: Sequence[Path] = ()) -> None:
     to.mkdir()
-    shards.write(to, *merged(*folders), more)
+    merge.write(to, *merged(*folders), more)
 
 
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
@@ -79,7 +82,7 @@ def test_what_the_first_share_does_not_know_is_known_from_the_others_if_they_agr
 
 def test_a_scenario_is_taken_from_one_machine_and_none_is_missing(whole: Path) -> None:
     first, second, third = part(whole, 3)
-    with pytest.raises(UsageError, match="A share is missing: no folder has two"):
+    with pytest.raises(UsageError, match="A shard is missing: no folder has two"):
         merged(first, third)
     with pytest.raises(UsageError, match="two was measured in 2 of these"):
         merged(first, second, second, third)
@@ -126,20 +129,20 @@ def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
     first, _second = part(whole, 2)
     change(first, lambda content: content.update(finished=False))
     with pytest.raises(UsageError, match=r"not finished.*--resume"):
-        shards.read(first)
+        merge.read_finished(first)
     (first / "runs.jsonl").write_text("")
     with pytest.raises(UsageError, match="holds no results"):
-        shards.read(first)
+        merge.read_finished(first)
 
 
 def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
     first, *_ = part(whole, 3)
     place = tmp_path / "1"
-    shards.unpack(shards.packed(first), place)
-    assert shards.packed(place) == shards.packed(first)
-    assert len(shards.packed(first)) == 4
+    unpack(packed(first), place)
+    assert packed(place) == packed(first)
+    assert len(packed(first)) == 4
     with pytest.raises(UsageError):
-        shards.unpack(shards.packed(tmp_path / "nowhere"), tmp_path / "2")
+        unpack(packed(tmp_path / "nowhere"), tmp_path / "2")
     assert not (tmp_path / "2").exists()
 
 
@@ -151,7 +154,7 @@ def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path:
     for name in ("../../outside", "/outside", "a\tb", ""):
         change(whole, name_scan(name))
         with pytest.raises(UsageError, match=r"scan\.scenario"):
-            shards.read(whole)
+            merge.read_finished(whole)
     change(whole, lambda content: content["scenarios"][0].update(scan=None))
     secret = tmp_path / "secret"
     secret.write_text("secret")

@@ -17,12 +17,11 @@ import distributed
 from tornado.ioloop import PeriodicCallback
 
 from waitbench.model.errors import UsageError
-from waitbench.store import shards
-from waitbench.system import installation, locks
+from waitbench.system import files, installation, locks
 from waitbench.system.machine import find_instruments
 from waitbench.system.processes import tail
 
-PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.shard_process")
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.features.cluster.shard_process")
 """Starts waitbench so that it ends with this worker; a command follows."""
 START = "dask worker ADDRESS --nthreads 1 --no-nanny"
 Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
@@ -59,7 +58,7 @@ def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
 
 
 def run_shard(
-    arguments: Sequence[str], files: Mapping[str, bytes], required: Mapping[str, str]
+    arguments: Sequence[str], sent: Mapping[str, bytes], required: Mapping[str, str]
 ) -> tuple[str, str, Mapping[str, bytes]]:
     """Runs ``compare`` in a folder that has these files.
 
@@ -76,11 +75,16 @@ def run_shard(
         tempfile.TemporaryDirectory(dir=worker.local_directory) as name,
     ):
         folder = Path(name)
-        for path, content in files.items():
+        for path, content in sent.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         _run(key, ("compare", *arguments, "--results", "results"), folder, lock)
-        return str(worker.name), tail(folder / "stderr"), shards.packed(folder / "results")
+        return str(worker.name), tail(folder / "stderr"), packed(folder / "results")
+
+
+def packed(folder: Path) -> Mapping[str, bytes]:
+    """The files of a folder by name; none if it does not exist."""
+    return {path.name: files.read(path) for path in folder.glob("*")}
 
 
 def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:

@@ -18,10 +18,11 @@ from typing import Any
 import distributed
 from msgspec import structs
 
-from waitbench.cluster.on_worker import START, Task, identity, require_same, run_shard
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.environments.virtualenvs import EnvironmentBuilder
+from waitbench.features.cluster import merge
+from waitbench.features.cluster.on_worker import START, Task, identity, require_same, run_shard
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.model.shard import Shard
@@ -30,7 +31,7 @@ from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Log, Output
-from waitbench.store import folders, shards
+from waitbench.store import folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
@@ -42,7 +43,7 @@ SHARDS = ".shards"
 def run(
     address: str,
     options: Sequence[str],
-    accepted: Path | None,
+    accepted: str | None,
     request: Request,
     output: Output,
 ) -> Iterator[Contents]:
@@ -51,7 +52,7 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
     Raises ``HarnessError``.
     """
-    if request.dataflow or request.is_survey or not request.shard.is_whole:
+    if request.dataflow or request.is_survey or "--shard" in options:
         raise UsageError("--on does not go with --dataflow, --scan or --shard.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
@@ -80,7 +81,7 @@ def run(
 
 
 def _command(
-    valid: ValidRequest, typed: Sequence[str], accepted: Path | None, say: Log
+    valid: ValidRequest, typed: Sequence[str], accepted: str | None, say: Log
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
     """Returns the revisions, the arguments of each shard, and the files that these name.
 
@@ -91,7 +92,7 @@ def _command(
         sent = worker_file.portable_files(valid.typed.worker)
         options += ["--worker", next(iter(sent))]
     if accepted is not None:
-        sent["accepted.toml"] = files.read(accepted, named=True)
+        sent["accepted.toml"] = files.read(Path(accepted), named=True)
         options += ["--accepted", "accepted.toml"]
     builder = EnvironmentBuilder(engine=valid.engine, cache=valid.cache, say=say)
     specs = builder.build_wheels(valid.specs)
@@ -133,10 +134,10 @@ def _measured(
     for future in distributed.as_completed(shards_of, loop=client.loop):
         shard = shards_of[future]
         names = ", ".join(shard.scenarios)
-        with _explained(f"{names}: the share is lost", resume_hint):
+        with _explained(f"{names}: the shard is lost", resume_hint):
             worker, last_words, packed = future.result()
         try:
-            shards.unpack(packed, folder / str(shard.index))
+            unpack(packed, folder / str(shard.index))
         except UsageError as error:
             raise HarnessError(
                 f"{names}, on {worker}: {last_words or error}\n{resume_hint}"
@@ -144,9 +145,20 @@ def _measured(
         yield f"{names}: measured on {worker}"
 
 
+def unpack(content: Mapping[str, bytes], folder: Path) -> None:
+    """Writes a finished shard of a trusted machine. Raises ``UsageError`` and writes no other."""
+    half = folder.with_name(f"{folder.name}.part")
+    files.remove(half)
+    half.mkdir()
+    for name, data in content.items():
+        (half / Path(name).name).write_bytes(data)
+    merge.read_finished(half)
+    half.rename(folder)
+
+
 def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
     measured = [*(folder / SHARDS).glob("*[0-9]")]
-    whole, records = shards.merge([shards.read(path) for path in measured])
+    whole, records = merge.merged([merge.read_finished(path) for path in measured])
     # As a comparison on this machine would record them: a worker gets a build as a file.
     facts = [
         it.build and structs.replace(it.build, compiler=spec.compiler or it.build.compiler)
@@ -161,7 +173,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         ),
     )
     records = [structs.replace(record, context=whole) for record in records]
-    contents = shards.write(folder, whole, records, files_of(measured))
+    contents = merge.write(folder, whole, records, files_of(measured))
     files.remove(folder / SHARDS)
     return contents
 

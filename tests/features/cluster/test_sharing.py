@@ -1,4 +1,4 @@
-"""Shares measured by compare, and what merge makes of them."""
+"""Shards measured by compare, and what merge makes of them."""
 
 import json
 from pathlib import Path
@@ -28,14 +28,14 @@ def revisions(tmp_path: Path) -> list[str]:
 def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
-    folders = [tmp_path / f"share-{number}" for number in (1, 2)]
+    folders = [tmp_path / f"shard-{number}" for number in (1, 2)]
     for number, folder in enumerate(folders, 1):
         options = [*NAMED[:4], *GATE, "--shard", f"{number}/2", "--no-plot", "--results", folder]
         done = run_compare(*revisions, *options)
-        assert done.returncode == 0, "a share has no verdict: " + done.stdout + done.stderr
+        assert done.returncode == 0, "a shard has no verdict: " + done.stdout + done.stderr
         assert "FAIL" not in done.stdout
         assert not (folder / "verdict.json").exists()
-        assert f"Share {number} of 2: " in done.stdout
+        assert f"Shard {number} of 2: " in done.stdout
         assert f"./waitbench merge {folder}" in done.stdout
     measured = [{path.stem for path in folder.glob("*.json")} for folder in folders]
     assert set.union(*measured) == {*SCENARIOS[:2], "comparison"}

@@ -6,11 +6,11 @@ import pytest
 
 from tests import standin
 from tests.bisect_repository import Plan
-from tests.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare, written
+from tests.features.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.waiting import until
-from waitbench.cluster.on_dask import SHARDS
+from waitbench.features.cluster.on_dask import SHARDS
 from waitbench.store import comparisons
 
 QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
@@ -63,11 +63,11 @@ def test_a_scheduler_that_is_gone_ends_it_and_what_is_measured(tmp_path: Path) -
     with started(tmp_path / "cluster", "x") as cluster:
         comparing = start(wheel, *QUIETLY, "--on", cluster.address, "--results", results)
         cluster.busy()
-        (share,) = cluster.shares("x")
+        (shard,) = cluster.shards("x")
         cluster.processes["scheduler"].kill()
         _, err = comparing.communicate(timeout=60)
         assert (comparing.returncode, "--resume" in err) == (3, True), err
-        until(lambda: not share.is_running())
+        until(lambda: not shard.is_running())
     assert (results / SHARDS).is_dir()
 
 

@@ -11,11 +11,11 @@ import psutil
 import pytest
 
 from tests import standin
-from tests.cluster.conftest import Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare
+from tests.features.cluster.conftest import Cluster, started
 from tests.waiting import until
-from waitbench.cluster.on_dask import SHARDS
+from waitbench.features.cluster.on_dask import SHARDS
 from waitbench.model.record import Record
 from waitbench.store import comparisons
 
@@ -42,7 +42,7 @@ def runs_of(record: Record) -> list[tuple[str, int]]:
     return sorted((run.label, run.round) for run in record.measurements)
 
 
-def shares_in(results: Path) -> list[Path]:
+def shards_in(results: Path) -> list[Path]:
     return [path for path in (results / SHARDS).glob("*") if path.name.isdigit()]
 
 
@@ -60,7 +60,7 @@ def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
     assert on_one.returncode == 1
     records, expected = records_of(tmp_path / "two"), records_of(tmp_path / "one")
     assert failures(tmp_path / "two") == {(name, "C") for name in expected}
-    # A share does not know what has failed elsewhere, where little more is measured of that.
+    # A shard does not know what has failed elsewhere, where little more is measured of that.
     assert failures(tmp_path / "one") <= failures(tmp_path / "two")
     for name, one in expected.items():
         assert {*runs_of(one)} <= {*runs_of(records[name])}
@@ -91,8 +91,8 @@ def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or
             "--on", cluster.address, "--results", results,
         )  # fmt: skip
         busy = cluster.busy()
-        (share,) = cluster.shares(busy)
-        until(lambda: any(one.stat().st_size for one in runs_in(share)))
+        (shard,) = cluster.shards(busy)
+        until(lambda: any(one.stat().st_size for one in runs_in(shard)))
         cluster.processes[busy].kill()
         killed = datetime.now().astimezone()
         out, err = comparing.communicate(timeout=120)
@@ -103,12 +103,12 @@ def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or
             starts = [datetime.fromisoformat(run.started_at) for run in record.measurements]
             assert min(starts) > killed, "no round is of two attempts"
         assert set(records) == {"dynamic", "partitioned"}
-        assert not share.is_running()
+        assert not shard.is_running()
 
 
-def runs_in(share: psutil.Process) -> Iterator[Path]:
-    """The file of the runs that a share has made."""
-    return Path(share.cwd()).glob("results/runs.jsonl")
+def runs_in(shard: psutil.Process) -> Iterator[Path]:
+    """The file of the runs that a shard has made."""
+    return Path(shard.cwd()).glob("results/runs.jsonl")
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -120,12 +120,12 @@ def test_resuming_keeps_the_shares_that_are_finished(
     asked = (f"A={wheel}", f"B={wheel}", *QUIETLY, *TWO, "--rounds", "2", "--results", results)
     with started(tmp_path / "cluster", "x") as cluster:
         comparing = start(*asked, "--on", cluster.address)
-        until(lambda: shares_in(results))
-        until(lambda: cluster.shares("x"))
+        until(lambda: shards_in(results))
+        until(lambda: cluster.shards("x"))
         comparing.send_signal(how)
         comparing.communicate(timeout=20)
-        until(lambda: not cluster.shares("x"))
-        (done,) = shares_in(results)
+        until(lambda: not cluster.shards("x"))
+        (done,) = shards_in(results)
         (kept,) = (path for path in done.glob("*.json") if path.stem != "comparison")
         content = kept.read_bytes()
         other = run_compare(*asked, "--set", "partitions=2", "--resume", "--on", cluster.address)
@@ -147,9 +147,9 @@ def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
             "--on", cluster.address, "--results", tmp_path / "results",
         )  # fmt: skip
         cluster.busy()
-        (share,) = cluster.shares("x")
+        (shard,) = cluster.shards("x")
         until(
-            lambda: any(child.name() == "hyperfine" for child in share.children(True)), each_s=0.05
+            lambda: any(child.name() == "hyperfine" for child in shard.children(True)), each_s=0.05
         )
         worker = psutil.Process(cluster.processes["x"].pid)
         before = switches(worker)
@@ -158,7 +158,7 @@ def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
         assert switches(worker) - before < 40, "dask's timers would switch 200 times a second"
         comparing.send_signal(signal.SIGINT)
         comparing.communicate(timeout=20)
-        until(lambda: not cluster.shares("x"))
+        until(lambda: not cluster.shards("x"))
 
 
 def switches(process: psutil.Process) -> int:

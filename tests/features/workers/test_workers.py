@@ -8,12 +8,11 @@ import pytest
 
 from tests.commands.idle_workers import program, worker
 from tests.conftest import Compare, Said
-from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
-from waitbench.system.paths import ROOT
+from waitbench.system.paths import ROOT, WORKERS
 
-EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
+EXAMPLES = sorted(WORKERS.glob("*/*.toml"))
 
 
 def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:

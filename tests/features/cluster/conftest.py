@@ -42,7 +42,7 @@ class Cluster:
     ) -> "subprocess.Popen[bytes]":
         """Starts a worker, and returns when it has joined."""
         kept = ("--name", name, "--local-directory", str(self.folder / name))
-        loaded = ("--preload", str(ROOT / "tests" / "cluster" / "preload.py"))
+        loaded = ("--preload", str(ROOT / "tests" / "features" / "cluster" / "preload.py"))
         process = self._start(
             name, "worker", self.address, *(options or WORKER), *kept, *loaded, variables=variables
         )
@@ -64,20 +64,20 @@ class Cluster:
         self.stack.callback(_end, process)
         return process
 
-    def shares(self, name: str) -> list[psutil.Process]:
-        """The processes of shares that a worker has started."""
+    def shards(self, name: str) -> list[psutil.Process]:
+        """The processes of shards that a worker has started."""
         return [
-            one for one in psutil.Process(self.processes[name].pid).children() if _is_share(one)
+            one for one in psutil.Process(self.processes[name].pid).children() if _is_shard(one)
         ]
 
     def busy(self) -> str:
-        """The name of a worker that measures a share; blocks until there is one."""
+        """The name of a worker that measures a shard; blocks until there is one."""
         names = [name for name in self.processes if name != "scheduler"]
-        until(lambda: any(map(self.shares, names)), each_s=0.05)
-        return next(name for name in names if self.shares(name))
+        until(lambda: any(map(self.shards, names)), each_s=0.05)
+        return next(name for name in names if self.shards(name))
 
 
-def _is_share(process: psutil.Process) -> bool:
+def _is_shard(process: psutil.Process) -> bool:
     try:
         return any("shard_with_standin" in word for word in process.cmdline())
     except psutil.Error:  # it has ended

@@ -1,30 +1,71 @@
-"""Shares of one comparison, each measured on a machine of its own, and merged.
+"""``merge``: the shards of several machines -> one comparison.
 
 Each scenario comes whole from one shard: no figure mixes machines.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from msgspec import structs
 
+from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.revision import Revision
 from waitbench.model.shard import Shard
-from waitbench.store import comparisons
+from waitbench.pipeline.concluding import conclude
+from waitbench.pipeline.extension import files_of
+from waitbench.pipeline.gating import gate_of
+from waitbench.reporting.output import Output
+from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.store.formats import reading
 from waitbench.system import files
+
+EXAMPLES = """
+\b
+Examples:
+  ./compare.sh main my-branch --gate --shard 1/2 --results one    # on one machine
+  ./compare.sh main my-branch --gate --shard 2/2 --results two    # on another
+  ./waitbench merge one two --results whole                       # where both folders are
+"""
+
+
+def merge(
+    shards: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER",
+            help="The results of every shard of a comparison.",
+        ),
+    ],
+    results: options.NewResults = None,
+    plot: options.Plot = True,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The comparison as JSON on stdout.")
+    ] = False,
+) -> None:
+    """Make one comparison of its shards: tables, verdict, charts and exit code as compare has."""
+    whole, records = merged([read_finished(folder) for folder in shards])
+    gate_of(whole)  # Raises before anything is created.
+    output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
+    with folders.claimed(results, whole.labels) as folder:
+        contents = write(folder, whole, records, files_of(shards))
+        code = conclude(contents, output, plot=plot)
+    raise typer.Exit(code)
+
 
 _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
 """The option among arguments that are joined by NUL."""
 
 
-def read(folder: Path) -> Contents:
+def read_finished(folder: Path) -> Contents:
     """Reads a finished comparison, or a shard of one. Raises ``UsageError`` for anything else."""
     contents = comparisons.read(folder)
     if not contents.comparison.finished:
@@ -34,7 +75,7 @@ def read(folder: Path) -> Contents:
     return contents
 
 
-def merge(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
+def merged(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
     """Merges all shards of a comparison into its header and its records.
 
     Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
@@ -80,22 +121,6 @@ def write(
     return Contents(folder=folder, comparison=whole, records=records)
 
 
-def packed(folder: Path) -> Mapping[str, bytes]:
-    """The files of a folder by name; none if it does not exist."""
-    return {path.name: files.read(path) for path in folder.glob("*")}
-
-
-def unpack(content: Mapping[str, bytes], folder: Path) -> None:
-    """Writes a finished shard of a trusted machine. Raises ``UsageError`` and writes no other."""
-    half = folder.with_name(f"{folder.name}.part")
-    files.remove(half)
-    half.mkdir()
-    for name, data in content.items():
-        (half / Path(name).name).write_bytes(data)
-    read(half)
-    half.rename(folder)
-
-
 def _require_alike(first: Contents, other: Contents, known: Sequence[Revision]) -> None:
     """Raises a ``UsageError`` that names the first difference between two comparisons."""
     here, there = _in_common(first.comparison, known), _in_common(other.comparison, known)
@@ -122,8 +147,8 @@ def _require_whole(shards: Sequence[Shard]) -> None:
         if number > 1:
             raise UsageError(
                 f"{name} was measured in {number} of these folders, and runs of two machines make "
-                "no round. Name each share once."
+                "no round. Name each shard once."
             )
     missing = [name for name in shards[0].of if name not in measured]
     if missing:
-        raise UsageError(f"A share is missing: no folder has {', '.join(missing)}.")
+        raise UsageError(f"A shard is missing: no folder has {', '.join(missing)}.")

@@ -37,7 +37,7 @@ Examples:
   ./waitbench workers workers/queues/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --price 0.04/core-hour
 """
-FOLDER, NAME = WORKERS, "workers"
+NAME = "workers"
 
 
 def workers(
@@ -77,7 +77,7 @@ def workers(
 
     One after the other, each in the versions that its file names.
     """
-    workers, core_price = _read(paths or [FOLDER]), options.parsed_price(price)
+    workers, core_price = _read(paths or [WORKERS]), options.parsed_price(price)
     for worker in workers:
         selection.select((), settings, worker=worker)
     request = Request(

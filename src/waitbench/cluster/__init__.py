@@ -1,1 +1,0 @@
-"""A comparison measured by many machines, in shares that dask carries."""

@@ -1,0 +1,1 @@
+"""A comparison measured by many machines, shard by shard."""

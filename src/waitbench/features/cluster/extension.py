@@ -1,0 +1,77 @@
+"""``--shard`` and ``--on``: a comparison that several machines measure."""
+
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.model.shard import Shard
+from waitbench.pipeline.extension import Extension
+from waitbench.pipeline.request import Request
+from waitbench.reporting.output import Output
+from waitbench.store.comparisons import Contents
+from waitbench.system.installation import called
+
+_NOT_OF_SHARDS = (
+    "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
+    "accepted", "origin", "python", "repo",
+)  # fmt: skip
+"""Options that --on applies itself; shards get all others as they were typed."""
+
+
+@dataclass(frozen=True)
+class ClusterExtension(Extension):
+    """Measures one shard here, or all on the workers of a scheduler."""
+
+    on: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="ADDRESS",
+            help="Measure on the workers of a dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.",
+            show_default="this machine",
+        ),
+    ] = None
+    shard: Annotated[
+        str,
+        typer.Option(
+            metavar="I/N",
+            help="Measure this shard of the scenarios, such as 1/3, and leave the rest to merge."
+            f"\n\n{called('merge')} makes one comparison of all shards.",
+            show_default="all",
+        ),
+    ] = "1/1"
+
+    EXAMPLE = (
+        "./compare.sh main my-branch --gate --shard 1/3   # ./waitbench merge makes the verdict"
+    )
+
+    def applied_to(self, request: Request) -> Request:
+        return replace(request, shard=Shard.parse(self.shard))
+
+    def run(
+        self, request: Request, output: Output, context: typer.Context
+    ) -> AbstractContextManager[Contents] | None:
+        if self.on is None:
+            return None
+        # dask takes a second to import.
+        from waitbench.features.cluster import on_dask
+
+        options = tuple(_as_typed(context, besides=_NOT_OF_SHARDS))
+        return on_dask.run(self.on, options, context.params["accepted"], request, output)
+
+
+def _as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:
+    """The options that the user typed, as words of a command, but for some parameters."""
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        if name in besides or source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[name]
+        if isinstance(value, bool):
+            yield (option.opts if value else option.secondary_opts)[0]
+            continue
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            yield from (option.opts[0], str(getattr(item, "value", item)))
