@@ -2,10 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -99,6 +102,32 @@ def launch(
     )
 
 
+@contextmanager
+def answering(cpu_s: Callable[[], float]) -> Iterator[str]:
+    """Answers in place of a service's launcher; yields its address."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("")
+        listener.listen()
+
+        def answer() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:  # shut down
+                    return
+                with client:
+                    client.recv(64)
+                    client.sendall(str(cpu_s()).encode())
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield listener.getsockname()[1:].decode()
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
 def text_in(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
@@ -145,7 +174,7 @@ def worker(
     with services.running(services_of_file, folder, Cache(folder / "cache")) as up:
         config = worker_config(read, parameters, Path(sys.executable), sys.executable, copies)
         if window_s is not None:
-            config = replace(config, window_s=window_s)
+            config = config._replace(window_s=window_s)
         launched = LaunchConfig(
             program=config,
             services={**up.described(), **more_services},

@@ -20,12 +20,11 @@ from tests.running import processes_with
 from tests.waiting import until
 from waitbench.engines.base import Service
 from waitbench.execution import services
-from waitbench.execution.service_launch import START, STOP
+from waitbench.execution.service_launch import START, STOP, request
 from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import proc, tcp, variables
-from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.paths import Cache
 
@@ -153,21 +152,19 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
             (pid,) = proc.descendants(launcher)
             assert os.sched_getscheduler(pid) == os.SCHED_BATCH, "it preempts no worker"
             before_s = up_services.cpu_s()
-            os.kill(launcher, STOP)
-            until(lambda: not proc.descendants(launcher))
+            request(server.state, STOP)
+            assert not proc.descendants(launcher)
             assert up_services.cpu_s() >= before_s, "what it has used is its own"
             assert up_services.why_ended() is None
-            os.kill(launcher, START)
-            until(lambda: read_served(server.state.up) == 1)
+            request(server.state, START)
             assert tcp.is_listened_to(port), "it is up when it is ready again"
             assert up_services.cpu_s() > before_s, "it has started another Python"
         (pid,) = proc.descendants(launcher)
         os.kill(pid, signal.SIGKILL)
         until(lambda: up_services.why_ended() is not None)
     with up(tmp_path, "second") as up_services:
+        request(up_services.servers[0].state, STOP)
         launcher = up_services.servers[0].process.pid
-        os.kill(launcher, STOP)
-        until(lambda: not proc.descendants(launcher))
     assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
 
 
@@ -209,13 +206,11 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
         (server,) = up_services.servers
         for number in range(2):
             assert Path(server.state.config.folder, "is-late").exists()
-            os.kill(server.process.pid, STOP)
-            until(lambda: read_served(server.state.up) == 0)
+            request(server.state, STOP)
             # As it is written when it is told to: it has not been killed after a time.
             until(partial(has_ended, server.log, number + 1))
             Path(server.state.config.folder, "is-late").unlink()
-            os.kill(server.process.pid, START)
-            until(lambda: read_served(server.state.up) == 1)
+            request(server.state, START)
             assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
 
@@ -243,9 +238,9 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
     service = serving("other", ("sh", "-c", once), Condition(log="Ready", within=0.5))
     with running([service], tmp_path, cache) as up_services:
         (server,) = up_services.servers
-        for order in (STOP, START):
-            os.kill(server.process.pid, order)
-            until(lambda: read_served(server.state.up) == 0)
+        request(server.state, STOP)
+        with pytest.raises(ConnectionError):
+            request(server.state, START)
         until(lambda: up_services.why_ended() is not None)
         assert "it was not ready within 0.5 s: no line of its output" in str(
             up_services.why_ended()

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.counting import needs_events
-from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, worker
+from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, answering, worker
 from waitbench.model.launch import Condition, RunningService, ServiceConfig
 from waitbench.system import tcp
-from waitbench.system.counters import serving
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
 READY = "ready = { log = 'never', within = 0.3 }\n"
@@ -27,12 +26,12 @@ while True: time.sleep(0.05)
 ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
 
 
-def counted_service(cpu: str, counting: Path) -> RunningService:
+def counted_service(address: str, counting: Path) -> RunningService:
     config = ServiceConfig(
         command=(), ready=Condition(), stop="TERM", port=1, folder=str(counting.parent), log="",
         counters=[str(counting)],
     )  # fmt: skip
-    return RunningService(config=config, launcher=0, pid=0, cpu=cpu, up="")
+    return RunningService(config=config, pid=0, address=address)
 
 
 REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
@@ -173,7 +172,7 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     tmp_path: Path,
 ) -> None:
     counts = {}
-    used_ns = iter(range(0, 10**12, 10**9))
+    used_s = iter(range(1000))
     for name, each in (("redis", 3), ("other", 1)):
         (tmp_path / name).mkdir()
         counting = tmp_path / name / "count"
@@ -184,8 +183,8 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
         )
         counting.chmod(0o755)
         counts[name] = counting
-    with serving(lambda: next(used_ns)) as cpu:
-        services = {name: counted_service(cpu, counting) for name, counting in counts.items()}
+    with answering(lambda: next(used_s)) as address:
+        services = {name: counted_service(address, counting) for name, counting in counts.items()}
         result = worker(tmp_path, SLEEPS, more_services=services)
     totals = result.report["totals"]
     assert totals["service_requests"] == 4.0, result.failure
@@ -248,8 +247,8 @@ def test_all_that_a_service_does_for_what_ends_by_itself_is_counted(
     log.touch()
     counting.write_text(f"#!/bin/sh\nprintf x >> {log}\necho requests $(wc -c < {log})\n")
     counting.chmod(0o755)
-    with serving(lambda: 0) as cpu:
-        service = counted_service(cpu, counting)
+    with answering(lambda: 0) as address:
+        service = counted_service(address, counting)
         code = code.format(log=str(log))
         result = worker(tmp_path / "run", code, more, more_services={"redis": service})
     assert result.exit_code == 0, result.failure
@@ -263,8 +262,10 @@ def test_what_a_service_counts_that_is_no_number_is_a_failure_and_not_nothing(
     counting = tmp_path / "count"
     counting.write_text(f"#!/bin/sh\necho requests {message}\n")
     counting.chmod(0o755)
-    with serving(lambda: 0) as cpu:
-        result = worker(tmp_path, SLEEPS, more_services={"redis": counted_service(cpu, counting)})
+    with answering(lambda: 0) as address:
+        result = worker(
+            tmp_path, SLEEPS, more_services={"redis": counted_service(address, counting)}
+        )
     assert f"the command that counts for redis printed 'requests {message}'" in result.failure
 
 

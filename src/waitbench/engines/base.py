@@ -4,11 +4,11 @@ import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from msgspec import convert
+from msgspec.structs import asdict
 from packaging.version import InvalidVersion, Version
 
 from waitbench.model import worker as worker_tables
@@ -36,7 +36,7 @@ class Service:
         ready = condition_of(self.file.ready)
         return ServiceConfig(
             command=fill(self.file.command),
-            ready=replace(ready, command=fill(ready.command)),
+            ready=ready._replace(command=fill(ready.command)),
             stop=self.file.stop.removeprefix("SIG"),
             port=port,
             folder=str(folder),
@@ -55,7 +55,7 @@ class Service:
 
 
 def condition_of(table: worker_tables.Condition) -> Condition:
-    return convert(table, Condition, from_attributes=True)
+    return Condition(**asdict(table))
 
 
 class Engine(ABC):

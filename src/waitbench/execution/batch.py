@@ -68,7 +68,7 @@ class BatchMember:
             return
         begun = time.monotonic()
         self._marker(barrier, self.slot.number).unlink()
-        while any(self._marker(barrier, number).exists() for number in range(self.slot.count)):
+        while any(self._marker(barrier, number).exists() for number in range(self.slot.size)):
             check()
             time.sleep(_POLL_INTERVAL_S)
         self.waited_s += time.monotonic() - begun

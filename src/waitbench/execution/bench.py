@@ -108,7 +108,7 @@ class Bench:
                         **self._variables(folder, scenario),
                         **self.engine.variables(environment),
                     },
-                    time_limit_s=limit_s * slot.count,  # runs of a batch take turns
+                    time_limit_s=limit_s * slot.size,  # runs of a batch take turns
                     services=services,
                     config=config,
                 )

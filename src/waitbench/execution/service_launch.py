@@ -1,13 +1,14 @@
 """Runs one service, counts it with its descendants, and ends them with it.
 
 Once it is ready, or has failed, the launcher writes one line of JSON to the report, which is a
-pipe: its ``RunningService``, or the reason. SIGTERM ends service and launcher, ``STOP`` the service
-only, and ``START`` starts it again with the same port, folder and counters.
+pipe: its ``RunningService``, or the reason. Then it carries out orders that come by a socket, and
+answers each with the CPU time that the service has used so far. SIGTERM ends service and launcher.
 """
 
 import os
 import shutil
 import signal
+import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -18,11 +19,27 @@ from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
 from waitbench.model.launch import RunningService, ServiceConfig, encode
-from waitbench.system.counters import serving
 
 ENDS_WITHIN_S = 10.0
-STOP, START = signal.SIGUSR1, signal.SIGUSR2
-"""Signals that stop a service and start it again."""
+READ, STOP, START = "read", "stop", "start"
+"""Orders: to read the CPU time alone, to stop the service, and to start it again with the same
+port, folder and counters."""
+_READ_TIMEOUT_S = 10.0
+
+
+def request(service: RunningService, order: str = READ) -> float:
+    """Returns the service's CPU time in s, once the order is carried out.
+
+    Raises ``OSError`` if the service has ended.
+    """
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_READ_TIMEOUT_S if order == READ else None)
+        client.connect(f"\0{service.address}")
+        client.sendall(order.encode())
+        cpu_s = client.recv(64)
+    if not cpu_s:
+        raise ConnectionError(f"{service.address} does not answer")
+    return float(cpu_s)
 
 
 class ServiceLaunch(ConditionLaunch):
@@ -33,40 +50,39 @@ class ServiceLaunch(ConditionLaunch):
         log = Path(service.log)
         super().__init__(tree, [log], log.with_suffix(".called"))
         self.report = report
-        self.orders: list[int] = []
+        self.must_end = False
         self.is_up = False
 
     def run(self) -> int:
         """Returns the service's exit code, or 128 + N where signal N has killed it."""
-        for number in (signal.SIGTERM, STOP, START):
-            signal.signal(number, lambda number, _frame: self.orders.append(number))
+        signal.signal(signal.SIGTERM, self._end_soon)
         # Otherwise it would preempt a worker on its CPU, which would have an answer before it
         # slept: wake-ups would depend on where the kernel puts both.
         with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
         # Orphans of the service must not hold the pipe open.
         os.set_inheritable(int(self.report.name), False)
-        try:
-            self._start()
-        except Failure as failure:
-            self._report(str(failure))
-            return 1
-        with (
-            serving(lambda: round(self.tree.cpu_s() * 1e9)) as cpu,
-            serving(lambda: int(self.is_up)) as up,
-        ):
-            pid, launcher = self.tree.pids[0], os.getpid()
-            self._report(
-                RunningService(config=self.service, launcher=launcher, pid=pid, cpu=cpu, up=up)
-            )
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("")  # the kernel chooses a unique abstract name
+            listener.listen(128)
+            address = listener.getsockname()[1:].decode("ascii")
             try:
-                self._serve()
+                self._start()
+            except Failure as failure:
+                self._report(str(failure))
+                return 1
+            pid = self.tree.pids[0]
+            self._report(RunningService(config=self.service, pid=pid, address=address))
+            try:
+                self._serve(listener)
             except Failure as failure:
                 sys.stderr.write(f"{failure}\n")
                 return 1
-        self.tree.kill_all()
         code = self.tree.exit_codes.get(self.tree.pids[-1], 0)
         return code if code >= 0 else 128 - code
+
+    def _end_soon(self, *_signal: object) -> None:
+        self.must_end = True
 
     def _report(self, state: RunningService | str) -> None:
         self.report.write_text(f"{encode(state)}\n")
@@ -78,27 +94,26 @@ class ServiceLaunch(ConditionLaunch):
         return [(self.tree.pids[-1], self.service.port)]
 
     def require_alive(self, when: str) -> None:
-        if signal.SIGTERM in self.orders:
+        if self.must_end:
             raise Failure(f"it was told to end {when}")
         if self._has_ended():
             code = self.tree.exit_codes.get(self.tree.pids[-1], 0)
             raise Failure(f"it ended {describe_exit(code)} {when}")
 
-    def _serve(self) -> None:
-        """Obeys orders until the service has ended. Raises ``Failure`` if it does not restart."""
-        is_stopped = False
-        while True:
-            order = self.orders.pop(0) if self.orders else None
-            if order in (STOP, signal.SIGTERM):
-                self._end()
-                is_stopped = True
-            elif order == START:
-                self._start()
-                is_stopped = False
-            if order == signal.SIGTERM or (self._has_ended() and not is_stopped):
-                return
-            if order is None:
-                self.tree.wait(None)
+    def _serve(self, listener: socket.socket) -> None:
+        """Carries out orders until it is over. Raises ``Failure`` if it does not start again."""
+        while not self.must_end and not (self.is_up and self._has_ended()):
+            for _ in self.tree.wait(None, listener.fileno()):
+                client, _ = listener.accept()
+                with client:
+                    order = client.recv(64).decode()
+                    if order == STOP:
+                        self._end()
+                    elif order == START:
+                        self._start()
+                    with suppress(OSError):  # the client is gone
+                        client.sendall(str(self.tree.cpu_s()).encode())
+        self._end()
 
     def _start(self) -> None:
         self.output_offsets = self.sizes()
@@ -109,10 +124,7 @@ class ServiceLaunch(ConditionLaunch):
     def _end(self) -> None:
         self.tree.signal(getattr(signal, f"SIG{self.service.stop}"))
         end_s = time.monotonic() + ENDS_WITHIN_S
-        while not self._has_ended():
-            left_s = end_s - time.monotonic()
-            if left_s <= 0:
-                break
+        while not self._has_ended() and (left_s := end_s - time.monotonic()) > 0:
             self.tree.wait(left_s)
         self.tree.kill_all()
         self.is_up = False

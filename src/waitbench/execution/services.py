@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from waitbench.engines.base import Service
-from waitbench.execution.service_launch import ENDS_WITHIN_S
+from waitbench.execution.service_launch import ENDS_WITHIN_S, request
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
 from waitbench.system import files, proc, variables
-from waitbench.system.counters import read_served
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.paths import Cache
 from waitbench.system.processes import limited, tail
@@ -116,7 +115,7 @@ class Running:
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(read_served(server.state.cpu) for server in self.servers) / 1e9
+            return sum(request(server.state) for server in self.servers)
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

@@ -11,7 +11,6 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +36,10 @@ from waitbench.execution.launch_report import (
     write_report,
 )
 from waitbench.execution.poke import Poke, Unanswered
-from waitbench.execution.service_launch import START, STOP
+from waitbench.execution.service_launch import START, STOP, request
 from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
 from waitbench.model.placeholders import filled
 from waitbench.system import loaded, proc
-from waitbench.system.counters import read_served
 from waitbench.system.tcp import Connections, Traffic, free_port
 
 _CALM_COUNT = 3
@@ -255,7 +253,7 @@ class WorkerLaunch(ConditionLaunch):
             self._act(phase, f"in its phase {phase.name}")
             settled = self.worker.settled
             if phase.seconds is not None:
-                settled = replace(settled, seconds=phase.seconds)
+                settled = settled._replace(seconds=phase.seconds)
             self.wait(settled, f"settled in its phase {phase.name}", calm=_CALM_COUNT)
 
     def _act(self, phase: Phase, when: str) -> None:
@@ -276,11 +274,8 @@ class WorkerLaunch(ConditionLaunch):
                 raise Failure(f"the command {when} {how}: {output.strip()[-_MAX_MESSAGE_CHARS:]}")
             return
         name = phase.stop or phase.start or ""
-        service = self.config.services[name]
-        os.kill(service.launcher, START if phase.start else STOP)
         try:
-            while read_served(service.up) != (phase.start is not None):
-                time.sleep(POLL_INTERVAL_S)
+            request(self.config.services[name], START if phase.start else STOP)
         except OSError as error:
             raise Failure(f"the service {name} ended {when}") from error
         self._stopped ^= {name}
@@ -396,7 +391,7 @@ class WorkerLaunch(ConditionLaunch):
         cpu_s, counts = 0.0, list[Mapping[str, float]]()
         for name, service in self.config.services.items():
             try:
-                cpu_s += read_served(service.cpu) / 1e9
+                cpu_s += request(service)
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self._stopped:

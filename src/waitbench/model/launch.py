@@ -1,20 +1,19 @@
 """The configuration that the harness writes for launchers, as JSON.
 
-Standard library only: launchers import this. Each part is tagged with its class.
+Launchers import this, and no dataclasses: a launcher's start is in the real time of a run. Each
+part is tagged with its class.
 """
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 _CLASS = "="
 """The key of a part's class: no variable and no placeholder has this name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition or answer of a worker file: see model/worker.py."""
 
     log: str | None = None
@@ -25,8 +24,7 @@ class Condition:
     exit: bool | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Phase:
+class Phase(NamedTuple):
     """A phase of a worker file: see model/worker.py."""
 
     name: str
@@ -38,16 +36,14 @@ class Phase:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataflowConfig:
+class DataflowConfig(NamedTuple):
     """A dataflow: one command line for all of its processes."""
 
     arguments: Sequence[str]
     processes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkerConfig:
+class WorkerConfig(NamedTuple):
     """A worker of a worker file."""
 
     command: Sequence[str]
@@ -68,8 +64,7 @@ class WorkerConfig:
     copies: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceConfig:
+class ServiceConfig(NamedTuple):
     """A service of a worker file."""
 
     command: Sequence[str]
@@ -81,25 +76,22 @@ class ServiceConfig:
     counters: Sequence[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunningService:
+class RunningService(NamedTuple):
     """A service that is up, as its launcher reports it."""
 
     config: ServiceConfig
-    launcher: int
     pid: int
-    cpu: str
-    up: str
-    """Names under which its CPU time and state are read: system/counters.py."""
+    address: str
+    """The socket at which its launcher takes orders: execution/service_launch.py."""
 
 
-@dataclass(frozen=True)
-class BatchSlot:
+class BatchSlot(NamedTuple):
     """A run's slot in its batch; without a folder, the run is by itself."""
 
     folder: str = ""
     number: int = 0
-    count: int = 1
+    size: int = 1
+    """The number of runs in the batch."""
     shutdown_turn_s: float = math.inf
     """Time for which a run keeps the turn while it ends."""
 
@@ -107,13 +99,12 @@ class BatchSlot:
 ALONE = BatchSlot()
 
 
-@dataclass(frozen=True, kw_only=True)
-class LaunchConfig:
+class LaunchConfig(NamedTuple):
     """One launch."""
 
     program: DataflowConfig | WorkerConfig | ServiceConfig
     tracepoint: int | None = None
-    services: Mapping[str, RunningService] = field(default_factory=dict)
+    services: Mapping[str, RunningService] = {}
     slot: BatchSlot = ALONE
     modules: Sequence[str] | None = None
     """Files to be looked for in what the run loads: see ``execution.identity``."""
@@ -122,7 +113,7 @@ class LaunchConfig:
 
 
 def encode(config: object) -> str:
-    return json.dumps(config, default=_tagged)
+    return json.dumps(_tagged(config))
 
 
 def decode(text: str) -> Any:
@@ -130,8 +121,12 @@ def decode(text: str) -> Any:
     return json.loads(text, object_hook=_untagged)
 
 
-def _tagged(part: Any) -> dict[str, object]:
-    return {_CLASS: type(part).__name__, **{it.name: getattr(part, it.name) for it in fields(part)}}
+def _tagged(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return {key: _tagged(value) for key, value in part.items()}
+    if hasattr(part, "_asdict"):
+        return {_CLASS: type(part).__name__, **_tagged(part._asdict())}
+    return [*map(_tagged, part)] if isinstance(part, list | tuple) else part
 
 
 def _untagged(values: dict[str, Any]) -> Any:

@@ -9,11 +9,8 @@ import ctypes
 import errno
 import os
 import platform
-import socket
 import struct
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 
 TYPE_SOFTWARE = 1
 TYPE_TRACEPOINT = 2
@@ -24,7 +21,6 @@ the event, and an exec enables it. ``INHERIT`` alone counts the thread, too."""
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 _THIS_THREAD, _ANY_CPU, _NO_GROUP, _CLOSE_ON_EXEC = 0, -1, -1, 8
 _ATTRIBUTE_BYTES = 128
-_ANSWER_TIMEOUT_S = 10.0
 
 
 def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREAD) -> int:
@@ -94,39 +90,3 @@ class TreeCounters:
 def read_counter(descriptor: int) -> int:
     (count,) = struct.unpack("Q", os.read(descriptor, 8))
     return int(count)
-
-
-@contextmanager
-def serving(answer: Callable[[], int]) -> Iterator[str]:
-    """Serves ``answer()``, in decimal digits, on an abstract socket (Linux); yields its name."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("")  # the kernel chooses a unique name
-        listener.listen(128)
-        thread = threading.Thread(target=_answer, args=(listener, answer), daemon=True)
-        thread.start()
-        try:
-            yield listener.getsockname()[1:].decode("ascii")
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
-            thread.join()
-
-
-def read_served(name: str) -> int:
-    """Reads the value served under a name. Raises ``OSError`` where nobody serves it any more."""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(_ANSWER_TIMEOUT_S)
-        client.connect(f"\0{name}")
-        value = client.recv(32)
-    if not value:
-        raise ConnectionError(f"{name} does not answer")
-    return int(value)
-
-
-def _answer(listener: socket.socket, answer: Callable[[], int]) -> None:
-    while True:
-        try:
-            client, _ = listener.accept()
-        except OSError:  # shut down
-            return
-        with client, suppress(OSError):  # it is gone
-            client.sendall(b"%d" % answer())

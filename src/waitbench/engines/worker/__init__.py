@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import convert
+from msgspec.structs import asdict
 
 from waitbench.engines.base import Engine, Service, condition_of
 from waitbench.engines.worker.file import PHASE, needs_python
@@ -73,7 +73,7 @@ def worker_config(
         done=condition_of(worker.poke.done) if worker.poke else None,
         values={**_values_of(worker, parameters, python), "revision": revision},
         files=[str(worker.path.parent / name) for name in worker.files],
-        phases=[convert(phase, launch.Phase, from_attributes=True) for phase in phases],
+        phases=[launch.Phase(**asdict(phase)) for phase in phases],
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
         copies=copies,
     )
