@@ -1,12 +1,18 @@
 """What threads and children have done that have ended when a launcher looks."""
 
+import os
+import shutil
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, worker
+from tests.running import run
 from waitbench.execution.accounting import metrics_of
+from waitbench.system.paths import PACKAGE
 
 LONGER = CALM.replace("0.4", "2")
 COUNTS = """
@@ -97,3 +103,37 @@ while True:
     result = worker(tmp_path, COUNTS + does, LONGER)
     assert result.exit_code == 0, result.failure
     assert result.report["totals"]["processes_replaced"] >= 1
+
+
+READS = """
+import sys, time
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from waitbench.execution.counted_tree import Command, CountedTree
+tree = CountedTree(None)
+script = "while sleep 0.01; do :; done"
+tree.start(Command(f"{sys.argv[1]}/sh", ["sh", "-c", script], {"PATH": "/bin"}, Path("/")))
+was_counted = tree.is_counted
+time.sleep(0.3)
+print(was_counted, tree.reading()["wakeups"] > 0, tree.is_counted)
+tree.kill_all()
+"""
+
+
+@needs_events
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+@pytest.mark.parametrize("mode", [0o755, 0o711], ids=["readable", "unreadable"])
+def test_wakeups_of_a_program_that_its_user_may_not_read_are_those_of_proc(mode: int) -> None:
+    """The kernel drops the counters of a process that executes such a program."""
+    # Not below the folder of all tests, which is closed to others.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        shutil.copytree(PACKAGE, Path(folder, "waitbench"))
+        shutil.copy("/bin/sh", folder)
+        Path(folder, "sh").chmod(mode)
+        user = "--reuid=65534", "--regid=65534", "--clear-groups"
+        may_count = "--inh-caps=+perfmon", "--ambient-caps=+perfmon"
+        done = run("setpriv", *user, *may_count, sys.executable, "-ISc", READS, folder)
+    if not done.stdout.startswith("True"):
+        pytest.skip(f"another user may not count here: {done.stderr}")
+    assert done.stdout.split() == ["True", "True", str(mode == 0o755)]

@@ -106,7 +106,7 @@ def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
     rise = end["wakeups"] - begin["wakeups"]
     if end.get("is_blind"):
         return {}
-    unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in end else 0.0
+    unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in begin else 0.0
     if unseen_s > _UNSEEN * _rise(begin, end, "cpu_s"):
         unseen = max(0, used["context_switches_voluntary"] - last["wakeups"])
         rise += round(unseen * min(1.0, unseen_s / last["unseen_s"]))

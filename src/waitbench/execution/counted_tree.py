@@ -156,8 +156,11 @@ class CountedTree:
         By ``/proc``, ``unseen_s`` is the CPU of unreaped processes and threads that have ended;
         their wake-ups are missing, and ``accounting`` adds them, unless ``is_blind``.
         """
-        reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         processes = self.processes()
+        if self.is_counted and any(map(proc.is_protected, processes)):
+            while self._counters:
+                self._counters.pop().close()
+        reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         seen = proc.usage_by_thread(processes)
         forgets = any(map(proc.ignores_children, processes))
         if self.is_counted and forgets:

@@ -158,6 +158,14 @@ def is_kernel_thread(pid: int) -> bool:
     return bool(fields) and bool(int(fields[_FLAGS]) & _PF_KTHREAD)
 
 
+def is_protected(pid: int) -> bool:
+    """Whether a process runs a program that this user may not read: exec dropped its counters."""
+    with suppress(OSError):
+        # The kernel gives such a process's files to root.
+        return os.geteuid() != 0 == Path(f"/proc/{pid}/stat").stat().st_uid
+    return False
+
+
 def group_members(group: int) -> list[int]:
     with suppress(PermissionError):
         try:
