@@ -10,11 +10,28 @@ from tests.commands.processes import start
 from tests.conftest import Compare, written
 from tests.features.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.waiting import until
+from waitbench.features.cluster import on_dask
 from waitbench.features.cluster.on_dask import SHARDS
+from waitbench.model.errors import UsageError
+from waitbench.pipeline.extension import Extension
+from waitbench.pipeline.request import Request
+from waitbench.reporting.output import Output
 from waitbench.store import comparisons
 
 QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
 integration = pytest.mark.integration
+
+
+def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
+    class Survey(Extension):
+        is_survey = True
+
+    request = Request(revisions=("a", "b"), argv=(), extensions=(Survey(),))
+    with (
+        pytest.raises(UsageError, match="--on does not go with --dataflow, --scan or --shard"),
+        on_dask.run("tcp://h:9", (), None, request, Output()),
+    ):
+        pass
 
 
 @integration

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from tests.records import make_record, specify, times
-from waitbench.features.scan.scan import SILENCE
+from waitbench.features.scan.curves import SILENCE
 from waitbench.model.record import Record
 from waitbench.model.scenario import CurvePoint
 

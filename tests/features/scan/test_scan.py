@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests import standin
 from tests.engines.worker.reading import read
-from waitbench.features.scan.extension import ScanExtension
-from waitbench.features.scan.scan import Scan
+from waitbench import engines
+from waitbench.features.scan.extension import Scan, ScanExtension
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Scenario
 from waitbench.model.shard import Shard
@@ -80,6 +81,14 @@ def test_processes_are_scanned_by_the_topology() -> None:
         "single", "cluster, 2 processes", "cluster, 4 processes",
     ]  # fmt: skip
     assert len({str(it.parameters) for it in chosen}) == 1, "processes are no parameter"
+
+
+def test_processes_are_refused_by_an_engine_without_clusters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engines, "DEFAULT", standin.StandIn())
+    with pytest.raises(UsageError, match="--topology 'cluster' is not one of: single"):
+        scenarios("processes=1:4")
 
 
 def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:

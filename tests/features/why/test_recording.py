@@ -19,7 +19,8 @@ from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
-from waitbench.features.why import recording, stacks
+from waitbench.features.why import stacks
+from waitbench.features.why.extension import record as record_run
 from waitbench.features.why.lines import Line, lines
 from waitbench.features.why.sampler import sample_running
 from waitbench.features.why.samples import KERNEL, Samples
@@ -72,7 +73,7 @@ def record(folder: Path, program: str, *, says_when: bool = True) -> Samples:
     )
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
-    return recording.record(cast(Scenario, scenario), "a", cast(Bench, bench))
+    return record_run(cast(Scenario, scenario), "a", cast(Bench, bench))
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import CONFIDENCE, geometric_mean, log_ratios, mean, t_quantile
-from waitbench.features.scan.scan import SILENCE
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 from waitbench.model.verdicts import Estimate
 
+SILENCE = "silence"
+"""The parameter that scans the window before a poke: for lateness, not for the cost of a second."""
 COST = BY_NAME["share"]
 """CPU seconds per second of waiting, so that windows may differ."""
 LATENESS = BY_NAME["latency-p50"]
 TOLERANCE = 0.15
 """The share by which a mean may be off the line; twice that with a single round."""
 FEWEST = 3
+"""Values of a curve: two are always on a line."""
 _LEAST = 1e-9
 """Cores, and cores per input, below which a cost or a slope counts as zero."""
 

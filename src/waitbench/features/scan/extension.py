@@ -1,22 +1,32 @@
-"""``compare --scan``: each scenario at several values of a parameter."""
+"""``compare --scan``: one parameter at several values, each of which makes scenarios."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
+from msgspec import structs
 
+from waitbench.engines.worker.metrics import LATENESS
 from waitbench.features.scan import view
-from waitbench.features.scan.curves import scans
-from waitbench.features.scan.scan import Scan
+from waitbench.features.scan.curves import FEWEST, SILENCE, scans
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.model.scenario import Scenario
+from waitbench.model.scenario import CurvePoint, Scenario
 from waitbench.pipeline.extension import Extension, Select
-from waitbench.pipeline.request import Request
+from waitbench.pipeline.request import Request, topology_of
 from waitbench.reporting.document import Contribution, Section
+
+TOPOLOGY = ("processes", "workers")
+"""Parameters of the topology, rather than of a scenario."""
+_SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
+_RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
+_EXAMPLE = "such as --scan partitions=1:4096 (1, 2, 4, 8 …), or --scan partitions=1,16,256"
+_MOST = 64
 
 
 @dataclass(frozen=True)
@@ -55,17 +65,109 @@ class ScanExtension(Extension):
 
     def contribution(self, folder: Path, records: Sequence[Record]) -> Contribution:
         scanned = scans(records)
-        tables = [view.table(it) for it in scanned]
+        tables = [(it, view.table(it)) for it in scanned]
         return Contribution(
             notes=[*view.headlines(scanned)],
-            sections=[
-                Section(title=view.title(it), tables=[table])
-                for it, table in zip(scanned, tables, strict=True)
-            ],
+            sections=[Section(title=view.title(it), tables=[table]) for it, table in tables],
             charts={
                 f"{it.scenario}-{it.parameter}-scan": table
-                for it, table in zip(scanned, tables, strict=True)
+                for it, table in tables
                 if any(curve.costs for curve in it.curves)
             },
             json={"scans": [asdict(it) for it in scanned]},
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """A parameter and its ascending values."""
+
+    parameter: str
+    values: tuple[int | float, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Scan":
+        """Reads ``NAME=LOW:HIGH``, doubled up to HIGH, or ``NAME=A,B,C``. Raises ``UsageError``."""
+        match = _SCAN.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"--scan {text!r} is not NAME=VALUES, {_EXAMPLE}.")
+        values = sorted(_values(match["values"], text))
+        if len(values) < FEWEST or len(values) > _MOST:
+            raise UsageError(
+                f"--scan {text!r} has {len(values)} values: a curve takes {FEWEST} to {_MOST}, "
+                f"{_EXAMPLE}."
+            )
+        if len(set(values)) < len(values):
+            raise UsageError(f"--scan {text!r} names a value twice.")
+        if match["name"] in TOPOLOGY and not all(isinstance(value, int) for value in values):
+            raise UsageError(f"--scan {text!r}: {match['name']} are whole numbers.")
+        return cls(parameter=match["name"], values=tuple(values))
+
+    def scenarios_at(self, value: int | float, request: Request, select: Select) -> list[Scenario]:
+        """The selected scenarios that have the parameter, with this value.
+
+        Raises ``UsageError``.
+        """
+        at_value = self._with_value(value, request)
+        topology = topology_of(at_value) if self.parameter in TOPOLOGY else None
+        return [
+            structs.replace(
+                scenario,
+                name=f"{scenario.name}@{self.parameter}={value}",
+                scan=CurvePoint(scenario=scenario.name, parameter=self.parameter, value=value),
+                topology=topology or scenario.topology,
+            )
+            for scenario in select(at_value)
+            if not scenario.is_own or self._is_parameter_of(scenario)
+        ]
+
+    def _with_value(self, value: int | float, request: Request) -> Request:
+        # Windows are not found for each value of a worker's parameter.
+        changes: dict[str, Any] = {"quick": request.quick and request.worker is None}
+        if not (request.scenarios or request.worker or request.dataflow):
+            changes["scenarios"] = ("partitioned-idle",)
+        if self.parameter in TOPOLOGY:
+            changes[self.parameter] = value
+            return replace(request, **changes)
+        if self.parameter == SILENCE and (request.worker is None or request.worker.poke is None):
+            raise UsageError(
+                "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
+            )
+        if request.dataflow is not None:
+            place = f"{{{self.parameter}}}"
+            if place not in request.dataflow:
+                raise UsageError(
+                    f"--scan {self.parameter}: write {place} where it belongs into --dataflow, "
+                    f"such as flow.py:get_flow({place})."
+                )
+            changes["dataflow"] = request.dataflow.replace(place, str(value))
+        if request.scenarios or request.dataflow is None:
+            changes["settings"] = (*request.settings, f"{self._setting}={value}")
+        return replace(request, **changes)
+
+    @property
+    def _setting(self) -> str:
+        return "window" if self.parameter == SILENCE else self.parameter
+
+    def _is_parameter_of(self, scenario: Scenario) -> bool:
+        is_late = self.parameter != SILENCE or not LATENESS & scenario.lacks.keys()
+        return self._setting in (*TOPOLOGY, *scenario.settable) and is_late
+
+
+def _values(text: str, whole: str) -> list[int | float]:
+    doubling = _RANGE.fullmatch(text)
+    if doubling is not None:
+        low, high = int(doubling["low"]), int(doubling["high"])
+        if not 0 < low < high:
+            raise UsageError(
+                f"--scan {whole!r}: the first value must be above zero, and below the last."
+            )
+        doubled = [low]
+        while doubled[-1] * 2 < high:
+            doubled.append(doubled[-1] * 2)
+        return [*doubled, high]
+    numbers = [part.strip() for part in text.split(",")]
+    wrong = [part for part in numbers if not _NUMBER.fullmatch(part) or not float(part) > 0]
+    if wrong:
+        raise UsageError(f"--scan {whole!r}: {wrong[0]!r} is not a number above zero, {_EXAMPLE}.")
+    return [float(part) if "." in part else int(part) for part in numbers]

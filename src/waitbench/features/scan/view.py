@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.features.scan.curves import TOLERANCE, Curve, Scanned
-from waitbench.features.scan.scan import SILENCE
+from waitbench.features.scan.curves import SILENCE, TOLERANCE, Curve, Scanned
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import MARKS, WARNING, colours_of
@@ -34,7 +33,7 @@ def table(scanned: Scanned) -> Table:
     costs = [curve.costs.get(value) for value, curve in rows]
     colours = colours_of([curve.label for curve in curves])
     names = [TextCell(text=curve.label, colour=colours[curve.label]) for _, curve in rows]
-    values = [TextCell(text=format_value(value), sort=value) for value, _ in rows]
+    values = [TextCell(text=_format_value(value), sort=value) for value, _ in rows]
     unit = ", s" if scanned.parameter == SILENCE else ""
     columns: list[Column] = [
         (Heading(f"{scanned.parameter}{unit}"), values),
@@ -92,7 +91,7 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
         how_sure = f" (95 %: {interval})" if interval else f", {TOO_FEW} for an interval"
         return MARKS[ratio.verdict], f"{change} CPU for each {unit}{how_sure}"
     if curve.off_at is not None:
-        where = f"{format_value(curve.off_at)} {scanned.parameter}"
+        where = f"{_format_value(curve.off_at)} {scanned.parameter}"
         off = f"{TOLERANCE * 100:g} % off the best line"
         return WARNING, f"not a line: the cost at {where} is more than {off}"
     if curve.slope is None:
@@ -106,13 +105,13 @@ def _after(curve: Curve) -> str:
     """The cost after the shortest and the longest silence, and how late the answer is."""
     values = sorted(curve.costs.keys() & curve.lateness)
     return "; ".join(
-        f"after {format_value(value)} s {format_digits(curve.costs[value].value * 100)} % of a "
+        f"after {_format_value(value)} s {format_digits(curve.costs[value].value * 100)} % of a "
         f"core, {format_quantity(curve.lateness[value].value, 'second')} late"
         for value in dict.fromkeys((*values[:1], *values[-1:]))
     )
 
 
-def format_value(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
 
 

@@ -1,15 +1,20 @@
 """``compare --why``: one more run of each revision, of which stacks are sampled."""
 
 import re
+import threading
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from waitbench.execution.bench import Bench
-from waitbench.features.why import recording, samples, view
+from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
+from waitbench.features.why import samples, view
+from waitbench.features.why.sampler import SAMPLED_S, StackSampler
 from waitbench.features.why.samples import SUFFIX, Samples
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
@@ -20,11 +25,18 @@ from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.output import RunProgress
 from waitbench.system import proc
 from waitbench.system.files import write_text
+from waitbench.system.processes import tail
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _FOLDED = ".folded"
 _LONGEST = 100
 """Characters of a label in a file's name: the last of a path tell most."""
+_COUNTED_S = 3.0
+_SETTLES_S = 0.5
+_SPARE_S = 15.0
+"""To settle, and for samples that take long."""
+_BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
+"""When waiting begins: assumed, if the worker does not say it; else a time limit."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,46 @@ def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Sa
             continue
         progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
         try:
-            revisions.append(recording.record(scenario, label, bench))
+            revisions.append(record(scenario, label, bench))
         except HarnessError as error:
             progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
     return revisions
+
+
+def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
+    """Samples one run of a scenario. Raises ``HarnessError`` if nothing was counted."""
+    # A worker file's window is long enough to know the worker.
+    counted_s = scenario.window_s or _COUNTED_S
+    longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
+    begins_within_s = _BEGINS_WITHIN_S if longer.is_own else _BEGINS_AFTER_S
+    over = threading.Event()
+    sampling: list[Future[StackSampler]] = []
+    with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
+        marker = ready.folder / "waiting"
+
+        def sample(group: int) -> StackSampler:
+            """Samples the run from when it waits, then ends it."""
+            sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
+            end = time.monotonic() + begins_within_s
+            try:
+                while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
+                    pass
+                sampler.alternate(counted_s, _SETTLES_S)
+            finally:
+                proc.kill(lambda: [group, *proc.descendants(group)])
+            return sampler
+
+        marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})
+        try:
+            marked.carry_out(ready.launcher, lambda it: sampling.append(pool.submit(sample, it)))
+        finally:
+            over.set()
+        try:
+            sampler = sampling[0].result()
+        except OSError as error:
+            raise HarnessError(str(error)) from error
+        if not sampler.parts_s:
+            logs = (tail(ready.folder / name, 1) for name in (FAILURE, *reversed(OUTPUT)))
+            last_words = next((f": {line}" for line in logs if line), "")
+            raise HarnessError(f"the run ended before it was counted{last_words}")
+        return sampler.samples(label)

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
@@ -188,8 +188,8 @@ class StackSampler:
     def sample(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         least_ns = _LEAST_CPU * 1e9 * sum(self.parts_s)
-        sleeping = {key: sum(thread.wakeups) for key, thread in self.threads.items()}
-        working = {key: sum(thread.cpu_ns) for key, thread in self.threads.items()}
+        sleeping = Counter({key: sum(thread.wakeups) for key, thread in self.threads.items()})
+        working = Counter({key: sum(thread.cpu_ns) for key, thread in self.threads.items()})
         # The busiest first, as time may not suffice for all.
         goals = [(key, False) for key in _most_first(sleeping, 1)]
         goals += [(key, True) for key in _most_first(working, least_ns)]
@@ -289,5 +289,5 @@ def _without_numbers(name: str) -> str:
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 
-def _most_first(amounts: Mapping[proc.Thread, int], least: float) -> list[proc.Thread]:
-    return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])
+def _most_first(amounts: Counter[proc.Thread], least: float) -> list[proc.Thread]:
+    return [key for key, amount in amounts.most_common() if amount >= least]
