@@ -9,7 +9,6 @@ from waitbench.model.revision import (
     EnvironmentSpec,
     Interpreter,
     Origin,
-    Revision,
     SearchRange,
     Source,
 )
@@ -74,5 +73,6 @@ def release(version: str) -> EnvironmentSpec:
 
 
 def _spec(label: str, text: str, source: Source) -> EnvironmentSpec:
-    revision = Revision(label=label, text=text, engine="standin", origin=source.origin)
-    return EnvironmentSpec(revision=revision, source=source)
+    return EnvironmentSpec(
+        label=label, text=text, engine="standin", origin=source.origin, source=source
+    )

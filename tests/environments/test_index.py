@@ -2,10 +2,10 @@
 
 import functools
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests import histories, standin
 from tests.environments.serving import Serving, served

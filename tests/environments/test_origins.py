@@ -105,8 +105,8 @@ def test_a_commit_among_releases_makes_all_of_them_source_builds(
 ) -> None:
     specs = chosen("r0.0.1", "main")
     assert [r.origin for r in specs] == [Origin.SOURCE] * 2
-    assert specs[0].revision.commit == repository.find_commit("release-0.0.1")
-    assert (specs[0].revision.commit_date or "").startswith("2020-01-01T00:00:00")
+    assert specs[0].commit == repository.find_commit("release-0.0.1")
+    assert (specs[0].commit_date or "").startswith("2020-01-01T00:00:00")
     assert not origins.is_mixed(specs)
 
 

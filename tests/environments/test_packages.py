@@ -22,7 +22,6 @@ from waitbench.model.revision import (
     EnvironmentSpec,
     Interpreter,
     Origin,
-    Revision,
     Source,
 )
 from waitbench.system.paths import Cache
@@ -37,7 +36,10 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
     engine = WorkerFileEngine(worker_file.read(path))
     source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
-        revision=Revision(label="a", text="a", engine=engine.name, origin=Origin.FILE),
+        label="a",
+        text="a",
+        engine=engine.name,
+        origin=Origin.FILE,
         source=source,
         python=HERE,
         wheel=wheel,
@@ -103,7 +105,10 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
     engine = WorkerFileEngine(worker_file.read(path))
     specs = [
         EnvironmentSpec(
-            revision=Revision(label=word, text=word, engine=engine.name, origin=Origin.VARIANT),
+            label=word,
+            text=word,
+            engine=engine.name,
+            origin=Origin.VARIANT,
             source=Source(Origin.VARIANT, word),
             python=HERE,
         )

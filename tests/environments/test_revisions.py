@@ -121,7 +121,7 @@ def test_a_wheel_is_known_by_its_content_and_refused_if_it_is_misnamed_or_damage
     whole = path.read_bytes()
     assert packages.find_wheel(tmp_path / "kept") == path
     (revision,) = resolve([f"L={path}"], STANDIN, repository)
-    assert (revision.label, revision.revision.engine) == ("L", "standin")
+    assert (revision.label, revision.engine) == ("L", "standin")
     assert revision.source == Source(Origin.FILE, hashlib.sha256(whole).hexdigest(), path)
     for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"PK", b"KP")):
         path.write_bytes(damaged)
@@ -147,11 +147,11 @@ def test_a_revision_is_typed_as_it_was_read_or_by_a_wheel_of_it_with_its_label(
 ) -> None:
     for text in ("main", "A=main", "r0.0.1", "x y=r0.0.1"):
         (revision,) = resolve([text], STANDIN, repository)
-        assert resolve([typed(revision.revision)], STANDIN, repository) == (revision,)
-    assert typed(revision.revision, "x/one.whl") == "x y=x/one.whl"
+        assert resolve([typed(revision)], STANDIN, repository) == (revision,)
+    assert typed(revision, "x/one.whl") == "x y=x/one.whl"
     (unlabelled,) = resolve(["main~0"], BYTEWAX, repository)
     with pytest.raises(UsageError, match="is not a label"):
-        typed(unlabelled.revision, "x/one.whl")
+        typed(unlabelled, "x/one.whl")
 
 
 def test_a_release_from_before_the_oldest_is_refused(tmp_path: Path) -> None:

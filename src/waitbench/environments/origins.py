@@ -8,11 +8,11 @@ preferred to a newer one that needs builds. A missing Python is fetched.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
 
-from msgspec import structs
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from waitbench.engines import cargo
@@ -33,8 +33,6 @@ class OriginResolver:
     repository: Repository | None
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
-    offline: bool = False
-    """Whether to use uv's cache of the index, which does not answer."""
 
     def choose(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice, python_request: str | None
@@ -65,24 +63,29 @@ class OriginResolver:
         return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in others))
 
     def _fitting(
-        self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
+        self,
+        specs: Sequence[EnvironmentSpec],
+        pythons: Sequence[Interpreter],
+        *,
+        offline: bool = False,
     ) -> tuple[EnvironmentSpec, ...] | None:
-        """Completes specs with the first Python that fits all. Raises ``HarnessError``."""
+        """Completes specs with the first Python that fits all. Raises ``HarnessError``.
+
+        Asks uv's cache where the index does not answer.
+        """
+        obstacle = partial(self._obstacle, offline=offline)
         try:
             with ThreadPoolExecutor(max_workers=8) as pool:
                 for only_wheels, python in product((True, False), pythons):
-                    tried = tuple(
-                        replace(spec, python=python, only_wheels=only_wheels) for spec in specs
-                    )
-                    if not any(pool.map(self._obstacle, tried)):
-                        return tried
+                    tried = [replace(it, python=python, only_wheels=only_wheels) for it in specs]
+                    if not any(pool.map(obstacle, tried)):
+                        return tuple(tried)
             return None
         except HarnessError:
-            if not self.offline:
-                fitting = replace(self, offline=True)._fitting(specs, pythons)
-                if fitting is not None:
-                    return fitting
-            raise
+            fitting = None if offline else self._fitting(specs, pythons, offline=True)
+            if fitting is None:
+                raise
+            return fitting
 
     def _with_origins(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice
@@ -122,12 +125,14 @@ class OriginResolver:
             date = git(sources.repository, "show", "--no-patch", "--format=%cI", commit)
         return replace(
             spec,
-            revision=structs.replace(spec.revision, origin=origin, commit=commit, commit_date=date),
+            origin=origin,
+            commit=commit,
+            commit_date=date,
             wheel=source.path if origin is Origin.FILE else None,
             sources=sources,
         )
 
-    def _obstacle(self, spec: EnvironmentSpec) -> str:
+    def _obstacle(self, spec: EnvironmentSpec, *, offline: bool = False) -> str:
         """Why a spec's Python does not fit; empty if it does."""
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
@@ -137,7 +142,7 @@ class OriginResolver:
         sources = spec.sources
         if sources and not cargo.supports_python(python, partial(read_file, sources)):
             return "its sources do not take it"
-        return uv.obstacle(self.engine, spec, offline=self.offline)
+        return uv.obstacle(self.engine, spec, offline=offline)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]

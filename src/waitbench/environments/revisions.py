@@ -38,7 +38,7 @@ def resolve(
         )
     specs = tuple(_resolve(text, engine, repository) for text in texts)
     seen: set[str] = set()
-    for revision in (spec.revision for spec in specs):
+    for revision in specs:
         if revision.label in seen:
             raise UsageError(
                 f"Two revisions are called {revision.label!r}. To compare a revision with itself, "
@@ -68,8 +68,9 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Enviro
     label = label or default_label
     if not label.isprintable():  # a file's name may contain anything
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
-    revision = Revision(label=label, text=name, engine=engine.name, origin=source.origin)
-    return EnvironmentSpec(revision=revision, source=source)
+    return EnvironmentSpec(
+        label=label, text=name, engine=engine.name, origin=source.origin, source=source
+    )
 
 
 def tree_of(spec: EnvironmentSpec, engine: Engine, repository: Repository | None) -> SourceTree:

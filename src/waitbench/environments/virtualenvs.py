@@ -4,11 +4,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
@@ -121,7 +122,7 @@ class EnvironmentBuilder:
         if spec.origin is Origin.VARIANT:
             # Variants share an environment, and their digests must differ.
             sha256 = _digest(source.identity, *build.requirements)
-            build = msgspec.structs.replace(build, package_sha256=sha256, program=source.identity)
+            build = replace(build, package_sha256=sha256, program=source.identity)
         return Environment(folder, build)
 
     def _whole(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
@@ -186,7 +187,7 @@ class EnvironmentBuilder:
             raise HarnessError(f"{spec.label} did not install a package {self.engine.package}.")
         sha256, compiled = packages.read_contents(package)
         module = Path(str(package.locate_file(self.engine.module)))
-        return msgspec.structs.replace(
+        return replace(
             build,
             package_version=package.version,
             extensions=compiled,

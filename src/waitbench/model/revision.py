@@ -6,7 +6,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import replace
 
 SHOWN_DIGITS = 10
 """The digits of a commit that outputs show."""
@@ -40,7 +41,7 @@ class Source:
 
 
 class BuildInfo(Struct, frozen=True, kw_only=True):
-    """BuildInfo about an environment, stored in ``environment.json`` and in result files."""
+    """The content of an environment, stored in ``environment.json`` and in result files."""
 
     python: str
     package_version: str = ""
@@ -108,11 +109,9 @@ class SourceTree:
     tree: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class EnvironmentSpec:
-    """Everything that determines the environment of a revision."""
+class EnvironmentSpec(Revision, frozen=True, kw_only=True):
+    """A revision with everything that determines its environment."""
 
-    revision: Revision
     source: Source
     python: Interpreter = Interpreter("", "")
     """Without an executable until one is chosen, and until it is fetched."""
@@ -123,13 +122,9 @@ class EnvironmentSpec:
     only_wheels: bool = True
     """Whether the package and all requirements have wheels for the Python."""
 
-    @property
-    def label(self) -> str:
-        return self.revision.label
-
-    @property
-    def origin(self) -> Origin:
-        return self.revision.origin
+    def recorded(self, build: BuildInfo | None) -> Revision:
+        """Returns it without the fields that result files do not have."""
+        return convert(replace(self, build=build), Revision, from_attributes=True)
 
 
 @dataclass(frozen=True)

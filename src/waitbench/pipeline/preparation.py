@@ -114,9 +114,7 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
             output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
-            replace(spec.revision, build=usable[spec.label].build)
-            if spec.label in usable
-            else spec.revision
+            spec.recorded(usable[spec.label].build if spec.label in usable else None)
             for spec in request.specs
         ),
         topology=request.topology,

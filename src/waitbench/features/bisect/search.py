@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.rule import hodges_lehmann
-from waitbench.model.revision import EnvironmentSpec, LoggedCommit, Point, Revision
+from waitbench.model.revision import EnvironmentSpec, LoggedCommit, Point
 from waitbench.model.verdicts import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ class Search:
 
     def spec(self, point: int, engine: str) -> EnvironmentSpec:
         label, source = self.labels[point], self.points[point].source
-        revision = Revision(label=label, text=label, engine=engine, origin=source.origin)
-        return EnvironmentSpec(revision=revision, source=source)
+        return EnvironmentSpec(
+            label=label, text=label, engine=engine, origin=source.origin, source=source
+        )
 
     @property
     def _middle(self) -> tuple[int, ...]:

@@ -102,7 +102,7 @@ def _command(
         if spec.wheel is not None and spec.origin is not Origin.WHEEL:
             path = f"{files.sha256(spec.wheel)[:16]}/{spec.wheel.name}"
             sent[path] = spec.wheel.read_bytes()
-        texts.append(revisions.typed(spec.revision, path))
+        texts.append(revisions.typed(spec, path))
     if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
         options += ["--origin", "mixed"]
     return specs, (*texts, *options, "--python", specs[0].python.version), sent
@@ -168,9 +168,7 @@ def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path)
         whole,
         argv=valid.typed.argv,
         mixed_origins=origins.is_mixed(specs),
-        revisions=tuple(
-            structs.replace(spec.revision, build=it) for spec, it in zip(specs, facts, strict=True)
-        ),
+        revisions=tuple(spec.recorded(it) for spec, it in zip(specs, facts, strict=True)),
     )
     records = [structs.replace(record, context=whole) for record in records]
     contents = merge.write(folder, whole, records, files_of(measured))
