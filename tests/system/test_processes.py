@@ -78,3 +78,10 @@ def test_the_first_line_has_the_first_complaint_or_else_the_end_of_the_log(
 def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:
     message = fail("import time; time.sleep(600)", tmp_path / "log", time_limit_s=0.5)
     assert "still running after 0.5 s" in message
+
+
+def test_a_step_that_prints_without_end_is_killed_and_named(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    message = fail("while True: print('x' * 1000)", log)
+    assert message.startswith(f"{Path(sys.executable).name} wrote more than 16 MiB, and was killed")
+    assert log.stat().st_size < 17 << 20

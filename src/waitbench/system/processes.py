@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -50,6 +50,7 @@ def run(
     cwd: Path | None = None,
     on_start: Callable[[int], None] = lambda _group: None,
     find_left: Callable[[int], Sequence[int]] = proc.group_members,
+    limits_output: bool = False,
 ) -> Finished:
     """Runs a program to its end or its time limit, then kills the processes of ``find_left``.
 
@@ -58,29 +59,44 @@ def run(
     """
     if shutdown.was_interrupted():
         raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
-    with _begins:
-        process = subprocess.Popen(
-            list(arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            env={**(os.environ if env is None else env), **REAPER.mark()},
-            cwd=cwd,
-            start_new_session=True,
+    too_much = threading.Event()
+
+    def stop() -> None:
+        too_much.set()
+        with _begins:
+            pid = process.pid
+        proc.kill(lambda: find_left(pid))
+
+    with ExitStack() as stack:
+        outputs = (
+            stack.enter_context(limited(file, stop))
+            if limits_output and not isinstance(file, int)
+            else file
+            for file in (stdout, stderr)
         )
-        _begun.add(process.pid)
-    try:
-        on_start(process.pid)
-        # Popen.wait with a timeout polls, up to 20 times a second; a thread in waitpid does not.
-        waiter = threading.Thread(target=process.wait, daemon=True)
-        waiter.start()
-        waiter.join(time_limit_s)
-        timed_out = waiter.is_alive()
-    finally:
-        leftovers = proc.kill(lambda: find_left(process.pid))
-        process.wait()
-        _begun.discard(process.pid)
-    return Finished(None if timed_out else process.returncode, leftovers)
+        with _begins:
+            process = subprocess.Popen(
+                list(arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=next(outputs),
+                stderr=next(outputs),
+                env={**(os.environ if env is None else env), **REAPER.mark()},
+                cwd=cwd,
+                start_new_session=True,
+            )
+            _begun.add(process.pid)
+        try:
+            on_start(process.pid)
+            # Popen.wait with a timeout polls, 20 times a second; a thread in waitpid does not.
+            waiter = threading.Thread(target=process.wait, daemon=True)
+            waiter.start()
+            waiter.join(time_limit_s)
+            timed_out = waiter.is_alive()
+        finally:
+            leftovers = proc.kill(lambda: find_left(process.pid))
+            process.wait()
+            _begun.discard(process.pid)
+    return Finished(None if timed_out else process.returncode, leftovers, too_much.is_set())
 
 
 def run_alone(
@@ -100,36 +116,31 @@ def run_alone(
     REAPER.mark()  # starts the reaper now: it does not belong to the program
     before = {*proc.descendants(os.getpid())}
     group: list[int] = []
-    too_much = threading.Event()
 
     def started(number: int) -> None:
         group.append(number)
         on_start(number)
-
-    def stop() -> None:
-        too_much.set()
-        proc.kill(left)
 
     def left(_group: int = 0) -> list[int]:
         # Concurrent programs keep their orphans below them, as their launchers adopt them.
         with _begins:
             return proc.descendants(os.getpid(), without=before | _begun.difference(group))
 
-    with ExitStack() as stack:
-        finished = run(
-            arguments,
-            stdout=stack.enter_context(limited(stdout, stop)),
-            stderr=stack.enter_context(limited(stderr, stop)),
-            time_limit_s=time_limit_s,
-            env=env,
-            cwd=cwd,
-            on_start=started,
-            find_left=left,
-        )
+    finished = run(
+        arguments,
+        stdout=stdout,
+        stderr=stderr,
+        time_limit_s=time_limit_s,
+        env=env,
+        cwd=cwd,
+        on_start=started,
+        find_left=left,
+        limits_output=True,
+    )
     for pid in left():  # zombies
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-    return replace(finished, wrote_too_much=too_much.is_set())
+    return finished
 
 
 @contextmanager
@@ -224,7 +235,8 @@ def run_logged(
         finished = run(
             arguments,
             stdout=file,
-            stderr=file,
+            stderr=subprocess.STDOUT,
+            limits_output=True,
             time_limit_s=time_limit_s,
             # Without the harness's other variables: some steps run the code under test.
             env={**variables.of_setup(), **(more_variables or {})},
@@ -233,11 +245,11 @@ def run_logged(
     if finished.returncode == 0:
         return
     program = Path(arguments[0]).name
-    if finished.timed_out:
-        raise HarnessError(
-            f"{program} was still running after {time_limit_s:g} s, and was killed.\n"
-            f"The end of {log}:\n{tail(log)}"
-        )
+    if finished.timed_out or finished.wrote_too_much:
+        why = f"was still running after {time_limit_s:g} s"
+        if finished.wrote_too_much:
+            why = f"wrote more than {files.MOST_OUTPUT >> 20} MiB"
+        raise HarnessError(f"{program} {why}, and was killed.\nThe end of {log}:\n{tail(log)}")
     # The first line is stored as the reason, so it is complete and without paths of this machine.
     end = tail(log, since=begun)
     first = _complaint(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
