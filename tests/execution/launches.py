@@ -20,14 +20,15 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution import services
 from waitbench.execution.launch_report import PROBES
 from waitbench.model.launch import (
+    ADDRESSES,
     ALONE,
+    INDEX,
     BatchSlot,
     DataflowConfig,
     LaunchConfig,
     RunningService,
     encode,
 )
-from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.machine import find_instruments
 from waitbench.system.paths import DATAFLOWS, PACKAGE, Cache
 

@@ -13,8 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench.model import worker as worker_tables
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import Condition, DataflowConfig, ServiceConfig, WorkerConfig
-from waitbench.model.placeholders import filled
+from waitbench.model.launch import Condition, DataflowConfig, ServiceConfig, WorkerConfig, filled
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.worker import ServiceFile

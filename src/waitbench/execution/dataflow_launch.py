@@ -23,8 +23,7 @@ from waitbench.execution.launch_report import (
     Failure,
     write_report,
 )
-from waitbench.model.launch import DataflowConfig
-from waitbench.model.placeholders import ADDRESSES, INDEX
+from waitbench.model.launch import ADDRESSES, INDEX, DataflowConfig
 from waitbench.system.proc import Thread
 from waitbench.system.tcp import LOOPBACK, is_listened_to, reserve_ports
 

@@ -37,8 +37,7 @@ from waitbench.execution.launch_report import (
 )
 from waitbench.execution.poke import Poke, Unanswered
 from waitbench.execution.service_launch import START, STOP, request
-from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig
-from waitbench.model.placeholders import filled
+from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig, filled
 from waitbench.system import loaded, proc
 from waitbench.system.tcp import Connections, Traffic, free_port
 

@@ -6,8 +6,14 @@ part is tagged with its class.
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
+"""``{port}`` or ``{redis.port}``; other braces stay as they are."""
+INDEX, ADDRESSES = "{index}", "{addresses}"
+"""A process's number in its cluster, and the addresses of all its processes."""
 
 _CLASS = "="
 """The key of a part's class: no variable and no placeholder has this name."""
@@ -132,3 +138,8 @@ def _tagged(part: Any) -> Any:
 def _untagged(values: dict[str, Any]) -> Any:
     name = values.pop(_CLASS, None)
     return values if name is None else globals()[name](**values)
+
+
+def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Fills in the placeholders that have values."""
+    return [PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words]

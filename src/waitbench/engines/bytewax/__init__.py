@@ -6,8 +6,7 @@ from pathlib import Path
 
 from waitbench.engines.base import Engine
 from waitbench.engines.bytewax.scenarios import Dataflow
-from waitbench.model.launch import DataflowConfig
-from waitbench.model.placeholders import ADDRESSES, INDEX
+from waitbench.model.launch import ADDRESSES, INDEX, DataflowConfig
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Scenario, Topology
 

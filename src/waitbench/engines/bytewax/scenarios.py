@@ -124,75 +124,34 @@ _LONG: dict[str, Value] = {"long_input": True}
 _SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
 _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
-    (
-        "-long-input",
-        20,
-        _LONG,
-        "20 items each, one due per 0.25 s: what a worker spends while it waits",
-    ),
-    (
-        "-heavy-map",
-        20,
-        {"heavy_map": True},
-        "20 items each, heavy work on every one: all CPU should be used",
-    ),
-    (
-        "-long-input-heavy-map",
-        20,
-        {**_LONG, "heavy_map": True},
-        "one item due per 0.25 s and heavy work: waiting and working",
-    ),
-    (
-        "-scheduled",
-        20,
-        {**_LONG, "scheduled": True},
-        "as long-input, but the source says when to be asked next (from 0.17)",
-    ),
+    ("-long-input", 20, _LONG,
+     "20 items each, one due per 0.25 s: what a worker spends while it waits"),
+    ("-heavy-map", 20, {"heavy_map": True},
+     "20 items each, heavy work on every one: all CPU should be used"),
+    ("-long-input-heavy-map", 20, {**_LONG, "heavy_map": True},
+     "one item due per 0.25 s and heavy work: waiting and working"),
+    ("-scheduled", 20, {**_LONG, "scheduled": True},
+     "as long-input, but the source says when to be asked next (from 0.17)"),
     ("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
-    (
-        "-burst",
-        40,
-        {**_LONG, "interval": 1.25, "burst": 10},
-        "10 items at once after 1.25 s of silence: latency after parking",
-    ),
-    (
-        "-windowed",
-        8,
-        {**_SOME, "window": 3600.0},
-        "8 items each within 1 s, then 4 s of silence while a window of an hour holds them",
-    ),
-    (
-        "-notify",
-        8,
-        {**_SOME, "alarm": 3600.0},
-        "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour",
-    ),
-    (
-        "-ended",
-        20,
-        {"silent": 1, "idle": 5.0},
-        "all but one have ended after 20 items each; that one is silent for 5 s",
-    ),
-)
+    ("-burst", 40, {**_LONG, "interval": 1.25, "burst": 10},
+     "10 items at once after 1.25 s of silence: latency after parking"),
+    ("-windowed", 8, {**_SOME, "window": 3600.0},
+     "8 items each within 1 s, then 4 s of silence while a window of an hour holds them"),
+    ("-notify", 8, {**_SOME, "alarm": 3600.0},
+     "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour"),
+    ("-ended", 20, {"silent": 1, "idle": 5.0},
+     "all but one have ended after 20 items each; that one is silent for 5 s"),
+)  # fmt: skip
 """Suffix of the name, items of each source, parameters, purpose."""
 _LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
-    (
-        "-silence",
-        Topology("cluster", 2),
-        {"partitions": 1, "idle": 6.0},
-        "4 items within 0.5 s, then 6 s of silence, read by one of two processes: what begins "
-        "late, and what an idle peer costs",
-    ),
-    (
-        "-launcher",
-        Topology("launcher", 2),
-        {},
-        "4 items each within 0.5 s, two processes by the engine's own launcher: what that costs",
-    ),
-)
+    ("-silence", Topology("cluster", 2), {"partitions": 1, "idle": 6.0},
+     "4 items within 0.5 s, then 6 s of silence, read by one of two processes: what begins late, "
+     "and what an idle peer costs"),
+    ("-launcher", Topology("launcher", 2), {},
+     "4 items each within 0.5 s, two processes by the engine's own launcher: what that costs"),
+)  # fmt: skip
 """Suffix, topology, parameters, purpose of scenarios that the gate asks for large rises only."""
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
-
 
 _WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
 """0.5 s of waiting.
@@ -210,7 +169,6 @@ _QUICK_KINDS: Mapping[str, Parameters] = {
     "-burst": {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25},
 }
 """Parameters in gates that differ from ``_QUICK``, by suffix; those absent do not count."""
-
 
 SCENARIOS: tuple[OwnDataflow, ...] = tuple(
     OwnDataflow(

@@ -18,22 +18,11 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.engines.worker import metrics
 from waitbench.engines.worker.metrics import declared_metrics
+from waitbench.model import worker as tables
 from waitbench.model.errors import UsageError
+from waitbench.model.launch import PLACEHOLDER
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.placeholders import PLACEHOLDER
-from waitbench.model.worker import (
-    UNTIL_EXIT,
-    Answer,
-    Condition,
-    MetricFile,
-    Phase,
-    Poke,
-    ServiceFile,
-    Words,
-    WorkerFile,
-    WorkerTable,
-    stopped_after,
-)
+from waitbench.model.worker import UNTIL_EXIT, Words, WorkerFile, WorkerTable, stopped_after
 from waitbench.system import files
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
@@ -46,11 +35,8 @@ _RESERVED = {
     REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, PHASE, "processes", "workers", "silence",
     "window", "file", "sha256",
 }  # fmt: skip
-_KEYS = [
-    key
-    for kind in (WorkerTable, ServiceFile, Poke, Answer, Phase, MetricFile)
-    for key in kind.__struct_encode_fields__
-]
+_TABLES = (tables.ServiceFile, tables.Poke, tables.Answer, tables.Phase, tables.MetricFile)
+_KEYS = [key for kind in (WorkerTable, *_TABLES) for key in kind.__struct_encode_fields__]
 _ANY = "[...]"
 """The name of any key of a table in errors of msgspec."""
 _MAX_BYTES = 2**20
@@ -185,7 +171,7 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
             texts[name] = held.decode("utf-8")
     given = {name: getattr(table, name) for name in WorkerTable.__struct_fields__}
     given["package"], extras = _package(table.package)
-    default = Condition(seconds=0.0 if table.window_s == UNTIL_EXIT else 1.0)
+    default = tables.Condition(seconds=0.0 if table.window_s == UNTIL_EXIT else 1.0)
     given.update(ready=table.ready or default, settled=table.settled or default)
     given["stop"] = table.stop.removeprefix("SIG")
     given.update(extras=extras, name=path.stem, path=path, sha256=digest.hexdigest(), texts=texts)
