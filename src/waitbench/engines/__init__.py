@@ -2,8 +2,7 @@
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine
-from waitbench.engines.bytewax.scenarios import SCENARIOS
-from waitbench.engines.bytewax.user_dataflow import user_dataflow
+from waitbench.engines.bytewax.scenarios import SCENARIOS, user_dataflow
 from waitbench.engines.worker.metrics import UNTIL_EXIT, WAITING
 from waitbench.model import metrics
 from waitbench.model.metrics import Metric

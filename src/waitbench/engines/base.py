@@ -79,7 +79,6 @@ class Engine(ABC):
     has_environment: bool = True
     is_program: bool = False
     variants: tuple[str, ...] = ()
-    """Revisions that share one environment, if it has such."""
     pythons: str = ""
     install: str = ""
     topologies: tuple[str, ...] = ("single",)
@@ -103,7 +102,6 @@ class Engine(ABC):
         return version
 
     def capabilities(self, package: Path) -> frozenset[str]:
-        """Returns the capabilities of an installed package, a folder in ``site-packages``."""
         return frozenset()
 
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:

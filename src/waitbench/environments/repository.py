@@ -35,7 +35,6 @@ class Repository:
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
     _fetched: set[str] = field(default_factory=set, compare=False)
-    """Names already fetched by this process."""
 
     @property
     def shown(self) -> str:

@@ -141,7 +141,6 @@ class EnvironmentBuilder:
         return folder, build
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
-        """Makes a virtualenv, installs the requirements, and runs the smoke test."""
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
         wheel = spec.wheel.resolve().as_uri() if spec.wheel else ""

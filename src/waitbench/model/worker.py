@@ -128,7 +128,6 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     exclude_newer: date | None = None
     python: str = ""
     files: tuple[str, ...] = ()
-    """Copied to the directory in which the command runs."""
     environment: dict[VariableName, Text] = {}
     ready: Condition | None = None
     settled: Condition | None = None

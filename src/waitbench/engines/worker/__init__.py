@@ -85,6 +85,5 @@ def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Seq
 
 
 def _values_of(worker: WorkerFile, parameters: Parameters, python: Path) -> dict[str, str]:
-    """Returns the values of placeholders that all texts of a worker file may have."""
     values = {name: str(parameters[name]) for name in worker.parameters}
     return {"python": str(python), "here": str(worker.path.parent), **values}
