@@ -191,7 +191,7 @@ def gate_table(
         place = judgement.scenario
         groups += [f"{judgement.revision}: {place}" if has_several else place] * (1 + len(parts))
         rows += [judgement, *parts]
-    sides = forest.sides(findings.labels) if any(row.after for row in rows) else ()
+    sides = forest.sides(findings.labels, give_way=True) if any(it.after for it in rows) else ()
     has_rises = any(judgement.limit is None for judgement in judgements)
     return forest.tabulate(
         title,

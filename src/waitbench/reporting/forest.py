@@ -14,7 +14,7 @@ from types import MappingProxyType
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_DATAFLOWS, UNABLE
 from waitbench.model.verdicts import Estimate, Verdict
-from waitbench.reporting.document import Column, Dot, Heading, Table, TextCell
+from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import (
     BROKEN,
     HARMLESS,
@@ -144,32 +144,34 @@ def allowed_of(result: MetricResult) -> str:
     return f"+{result.margin * 100:g} %{allowance}"
 
 
-Figure = Callable[[MetricResult], str]
-Columns = Sequence[tuple[str, Figure]]
-COLUMNS: Columns = (("change", change_of), ("95 %", interval_of))
-GATE_COLUMNS: Columns = (("change", change_of), ("certainly", interval_of), ("allowed", allowed_of))
-LIMIT_COLUMNS: Columns = (("estimate", change_of), *GATE_COLUMNS[1:])
-_NAMES: Columns = (
-    ("scenario", attrgetter("scenario")),
-    ("cost", cost_of),
-    ("revision", label_of),
-)
+def _change(result: MetricResult) -> TextCell:
+    style, ratio = MARK_STYLES.get(mark_of(result), ""), result.ratio
+    return TextCell(text=change_of(result), style=style, sort=ratio.value if ratio else None)
 
 
-def sides(labels: Sequence[str]) -> Columns:
+Columns = Sequence[tuple[str | Heading, Callable[[MetricResult], Cell]]]
+Names = Sequence[tuple[str, Callable[[MetricResult], Cell]]]
+COLUMNS: Columns = (("change", _change), ("95 %", interval_of))
+GATE_COLUMNS: Columns = (("change", _change), ("certainly", interval_of), ("allowed", allowed_of))
+LIMIT_COLUMNS: Columns = (("estimate", _change), *GATE_COLUMNS[1:])
+
+
+def sides(labels: Sequence[str], *, give_way: bool = False) -> Columns:
     """The columns of both figures; of a revision alone, of its own."""
     baseline, *candidates = labels or ("",)
     if not candidates:
-        return ((baseline, after_of),)
+        return ((Heading(baseline, is_left=False, gives_way=give_way), after_of),)
     (candidate,) = candidates if len(candidates) == 1 else ("candidate",)
-    return (
-        (baseline if len(baseline) <= _SHORT else "baseline", before_of),
-        (candidate if len(candidate) <= _SHORT else "candidate", after_of),
+    texts = (
+        baseline if len(baseline) <= _SHORT else "baseline",
+        candidate if len(candidate) <= _SHORT else "candidate",
     )
+    before, after = (Heading(text, is_left=False, gives_way=give_way) for text in texts)
+    return ((before, before_of), (after, after_of))
 
 
-def columns_of(labels: Sequence[str]) -> Columns:
-    return (*sides(labels), *(COLUMNS if labels[1:] else ()))
+def columns_of(labels: Sequence[str], *, give_way: bool = False) -> Columns:
+    return (*sides(labels, give_way=give_way), *(COLUMNS if labels[1:] else ()))
 
 
 def dot_of(result: MetricResult) -> Dot | None:
@@ -199,44 +201,33 @@ def tabulate(
     *,
     axis: Axis | None = None,
     colours: Mapping[str, str] = MappingProxyType({}),
-    names: Columns = (),
+    names: Names = (),
     groups: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Table:
     """A row for each result: a mark and names, columns of figures, and dots if there is an axis.
 
-    By default, names that all rows share have no column. With ``names``, the figures of the two
-    sides give way on a console where names would not fit beside them.
+    By default, names that all rows share have no column.
     """
-    giving_way = (before_of, after_of) if names else ()
-    shown = names or [
-        (heading, name)
-        for heading, name in _NAMES
-        if name is cost_of or len(set(map(name, results))) > 1
-    ]
-    table: list[Column] = [
-        (Heading(text), [_cell(it, name, colours, has_mark=number == 0) for it in results])
-        for number, (text, name) in enumerate(shown)
-    ]
-    for text, figure in columns:
-        heading = Heading(text, is_left=False, gives_way=figure in giving_way)
-        table.append((heading, [_cell(it, figure, colours) for it in results]))
-    if axis is not None:
-        table.append((Heading("ratio", axis=axis), [dot_of(it) or "" for it in results]))
-    return Table(title, table, notes, groups)
-
-
-def _cell(
-    result: MetricResult, figure: Figure, colours: Mapping[str, str], *, has_mark: bool = False
-) -> TextCell:
-    is_change, mark = figure is change_of, mark_of(result)
-    return TextCell(
-        text=figure(result),
-        mark=mark if has_mark else "",
-        style=MARK_STYLES.get(mark, "") if is_change else "",
-        sort=result.ratio.value if is_change and result.ratio else None,
-        colour=colours.get(result.revision, "") if figure is label_of else "",
+    known: Names = (
+        ("scenario", attrgetter("scenario")),
+        ("cost", cost_of),
+        ("revision", lambda it: TextCell(text=it.revision, colour=colours.get(it.revision, ""))),
     )
+    shown = names or [it for it in known if it[1] is cost_of or len(set(map(it[1], results))) > 1]
+    first = shown[0][1]
+
+    def marked(result: MetricResult) -> Cell:
+        return TextCell(text=text_of(first(result)), mark=mark_of(result))
+
+    cells: list[tuple[str | Heading, Callable[[MetricResult], Cell]]] = [
+        *((Heading(text), marked if name is first else name) for text, name in shown),
+        *columns,
+    ]
+    if axis is not None:
+        cells.append((Heading("ratio", axis=axis), lambda it: dot_of(it) or ""))
+    table = [(heading, [*map(cell_of, results)]) for heading, cell_of in cells]
+    return Table(title, table, notes, groups)
 
 
 def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iterator[Table]:
@@ -256,7 +247,8 @@ def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iter
         scenarios = [it.scenario for it in main]
         groups = scenarios if len(set(scenarios)) > 1 else ()
         cost = (("cost", cost_of),)
-        yield tabulate("", main, columns_of(labels), names=cost, groups=groups)
+        columns = columns_of(labels, give_way=True)
+        yield tabulate("", main, columns, names=cost, groups=groups)
     elif main:
         headings = dict(zip(labels, ("old", "new") if labels[1:] else ("",), strict=True))
         yield _matrix(headings, main, OF_DATAFLOWS, judged="cpu")
