@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -37,9 +36,8 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
         return cls(scenario, topology, json.dumps(dict(parameters), sort_keys=True))
 
     @property
-    def as_mapping(self) -> Mapping[str, Any]:
-        parameters: dict[str, Any] = json.loads(self.parameters)
-        return parameters
+    def as_mapping(self) -> Mapping[str, object]:
+        return msgspec.json.decode(self.parameters, type=dict[str, object])
 
 
 class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
@@ -80,7 +78,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     started_at: str
     argv: tuple[str, ...]
     waitbench: str | None = None
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, object] = {}
     scenarios: tuple[Scenario, ...] = ()
     """All scenarios, including those measured elsewhere."""
     share: Shard | None = None
@@ -111,7 +109,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
             if len(set(different)) > 1 and different != compared
         )
 
-    def in_common(self, others: Sequence[Revision]) -> dict[str, Any]:
+    def in_common(self, others: Sequence[Revision]) -> dict[str, object]:
         """Facts that all parts of a comparison share, by their names for people.
 
         The facts of a revision without an environment come from ``others``.
