@@ -251,7 +251,8 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
 def test_the_chance_of_heads_is_that_of_scipy(heads: int, tails: int) -> None:
     tosses = heads + tails
     expected = binom.sf(heads - 1, tosses, 0.5)
-    assert rule.chance_of_heads(heads, tosses) == pytest.approx(float(expected), rel=1e-9)
+    counts = OutlierCounts(candidate=heads, baseline=tails, pairs=tosses)
+    assert counts.chance_of_so_many == pytest.approx(float(expected), rel=1e-9)
 
 
 def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> None:

@@ -240,7 +240,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
             if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
                 result = replace(result, verdict=Verdict.EXPLAINED)
         if missed:
-            if baseline and missed.chance <= alpha:
+            if baseline and missed.chance_of_so_many <= alpha:
                 result = replace(result, verdict=Verdict.SLOWER)
             # Figures of censored values mean nothing.
             result = replace(result, ratio=None, means=None)

@@ -176,18 +176,19 @@ def _beyond(count: int, error: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlierCounts:
-    """The numbers of pairs in which a single side was an outlier."""
+class PairCounts:
+    """The numbers of pairs in which only the candidate's run is marked, or only the baseline's."""
 
     candidate: int
     baseline: int
     pairs: int
 
-    @classmethod
-    def count(cls, sides: NDArray[np.int_]) -> OutlierCounts:
-        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
-        candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
-        return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
+    @property
+    def chance_of_so_many(self) -> float:
+        """The chance that a fair coin gives the candidate so many. Exact, without scipy's start."""
+        tosses = self.candidate + self.baseline
+        heads = (math.comb(tosses, count) for count in range(self.candidate, tosses + 1))
+        return sum(heads) / (1 << tosses)
 
     def chance_of_so_few(self, more: float) -> float:
         """The chance of so few, if the candidate's were more frequent by ``more``.
@@ -203,9 +204,15 @@ class OutlierCounts:
         return NormalDist().cdf((candidate - baseline - n * more) / deviation)
 
 
-def chance_of_heads(heads: int, tosses: int) -> float:
-    """The chance that a fair coin shows so many heads or more. Exact, and without scipy's start."""
-    return sum(math.comb(tosses, count) for count in range(heads, tosses + 1)) / (1 << tosses)
+@dataclass(frozen=True, kw_only=True)
+class OutlierCounts(PairCounts):
+    """The numbers of pairs in which a single side is an outlier."""
+
+    @classmethod
+    def count(cls, sides: NDArray[np.int_]) -> OutlierCounts:
+        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
+        candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
+        return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,14 +234,11 @@ class RuleResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missed:
-    """The numbers of pairs that missed a time limit, on one side or on both."""
+class Missed(PairCounts):
+    """The numbers of pairs that missed a time limit, in seconds, on one side or on both."""
 
     within: float
-    candidate: int
-    baseline: int
     both: int
-    pairs: int
 
     @classmethod
     def count(cls, pairs: Pairs, within: float) -> Missed | None:
@@ -248,11 +252,6 @@ class Missed:
         return cls(
             within=within, candidate=candidate, baseline=baseline, both=both, pairs=len(sides)
         )
-
-    @property
-    def chance(self) -> float:
-        """The chance of so many misses by the candidate, by the sign test."""
-        return chance_of_heads(self.candidate, self.candidate + self.baseline)
 
 
 def not_within(seconds: float) -> str:
@@ -308,8 +307,8 @@ def judge_pairs(
     limit = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
     outliers = OutlierCounts.count(sides)
-    chance = chance_of_heads(outliers.candidate, outliers.candidate + outliers.baseline)
-    has_more_outliers = len(pairs) == rule.analyses[-1] and chance <= alpha_outliers
+    is_last = len(pairs) == rule.analyses[-1]
+    has_more_outliers = is_last and outliers.chance_of_so_many <= alpha_outliers
     interval = hodges_lehmann(logs, alpha, rule.alpha_pass)
     # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
     # side is the candidate, so that the test of the other pairs is exact, too.
