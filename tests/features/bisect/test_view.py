@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.features.bisect.searched import history, search
-from tests.reporting.printing import lines_of
 from waitbench.analysis.criteria import Criterion
 from waitbench.features.bisect import view
 from waitbench.features.bisect.search import Search, Step
-from waitbench.features.bisect.view import Searched
+from waitbench.features.bisect.view import Bisection
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
 from waitbench.model.verdicts import Verdict
@@ -28,13 +27,13 @@ def releases(points: int, *rises: tuple[int, float]) -> Search:
     return replace(commits(points, *rises), points=tuple(sources), labels=labels)
 
 
-def searched(*searches: Search) -> Searched:
+def searched(*searches: Search) -> Bisection:
     """What was asked, and these searches."""
-    return Searched(
+    return Bisection(
         criterion=Criterion(metric=BY_NAME["idle"], margin=0.10),
         faster=False,
         scenarios=("partitioned-long-input",),
-        searches=searches,
+        searches=[*searches],
         options=("-p", "2"),
     )
 
@@ -91,4 +90,4 @@ def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> No
     ],
 )
 def test_the_end_of_a_step_says_what_it_found(step: Step, line: str) -> None:
-    assert lines_of(lambda to: view.Steps(to, quiet=False).end(step)) == [line]
+    assert view.ended(step) == line

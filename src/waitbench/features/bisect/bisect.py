@@ -1,6 +1,8 @@
 """``bisect``: the release, or the commit, that changed the cost of a worker."""
 
+import re
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,28 +12,29 @@ import typer
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
+from waitbench.environments import candidates
+from waitbench.environments.origins import OriginResolver
 from waitbench.environments.revisions import without_label
 from waitbench.features.bisect import view
-from waitbench.features.bisect.points import (
-    FEWEST,
-    CannotBeMeasured,
-    History,
-    StepRule,
-    given_up,
-    name_of,
-    require_measurable,
-)
-from waitbench.features.bisect.search import LOOKS, RELEASES, End, Search, Step
-from waitbench.features.bisect.view import Searched
+from waitbench.features.bisect.search import LOOKS, RELEASES, Search, StepRule, given_up
+from waitbench.features.bisect.view import Bisection
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.revision import SearchRange
+from waitbench.model.record import Record
+from waitbench.model.revision import (
+    SHOWN_DIGITS,
+    EnvironmentSpec,
+    Origin,
+    OriginChoice,
+    Point,
+    SearchRange,
+)
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import kept_in, prepare
-from waitbench.pipeline.request import Request, validate
+from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import markdown
 from waitbench.reporting.console import print_report
 from waitbench.reporting.output import Output
@@ -103,19 +106,22 @@ def bisect(
         quick=not full,
     )
     output = Output(quiet=quiet)
-    history = History(validate(bounded, output.log))
+    valid = validate(bounded, output.log)
     # Raises before a folder is made if there is nothing to search.
-    first = history.first()
+    first = _first(valid)
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
-    claim = folders.claimed(results, (KIND, *history.request.labels), resumable=resumable)
+    claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
     with claim as folder, shutdown.noted(kept_in(folder)):
         run = BisectRun(
-            criterion=criterion,
-            faster=find == "faster",
+            request=valid,
+            bisection=Bisection(
+                criterion=criterion,
+                faster=find == "faster",
+                scenarios=tuple(scenario.name for scenario in valid.scenarios),
+                options=_to_repeat(request),
+            ),
             most_rounds=max(look for look in LOOKS if look <= rounds),
             budget_s=budget,
-            options=_to_repeat(request),
-            history=history,
             folder=folder,
             output=output,
         )
@@ -150,136 +156,171 @@ def _to_repeat(request: Request) -> tuple[str, ...]:
 
 KIND = "bisect"
 """The name of the documents, and of the kind of results folder."""
+_FEWEST = 2
+"""The fewest points of a search."""
+
+
+def _first(request: ValidRequest) -> SearchRange:
+    """The releases between two wheels, else the commits. Raises ``UsageError`` without any."""
+    good, bad = request.specs
+    if good.origin is bad.origin is Origin.WHEEL:
+        return candidates.releases(request.engine, good, bad, good.python)
+    commits = candidates.commits(request.engine, request.repository, good, bad)
+    if len(commits.points) < _FEWEST:
+        raise UsageError(
+            f"Nothing between {good.label} and {bad.label} can change the package: no file "
+            "that it is built from differs."
+        )
+    return commits
 
 
 @dataclass(kw_only=True)
 class BisectRun:
     """A search among releases, then among the commits of one of them."""
 
-    criterion: Criterion
-    faster: bool
+    request: ValidRequest
+    bisection: Bisection
     most_rounds: int
     budget_s: float
-    options: tuple[str, ...]
-    """Options of ``compare``, to measure the culprit again."""
-    history: History
     folder: Path
     output: Output
-    searches: list[Search] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
     def carry_out(self, first: SearchRange) -> ExitCode:
         """Searches, then reports. Raises ``HarnessError``."""
-        code = ExitCode.OK
+        code, engine, repository = ExitCode.OK, self.request.engine, self.request.repository
         try:
             search = self._search(first)
-            is_proven = search.end in (End.FOUND, End.RANGE)
-            if search.grain == RELEASES and is_proven and self.history.has_commits:
-                commits = self.history.commits_of(search)
-                if len(commits.points) >= FEWEST:
+            if search.grain == RELEASES and search.is_proven and repository is not None:
+                good, bad = (self._unresolved(search, point) for point in search.suspects)
+                commits = candidates.commits(engine, repository, good, bad)
+                if len(commits.points) >= _FEWEST:
                     self._search(commits)
         except HarnessError as error:
-            if not (self.searches and self.searches[0].steps):
+            searches = self.bisection.searches
+            if not (searches and searches[0].steps):
                 raise
             # The result of the steps before is still worth a report.
-            self.remarks.append(str(error))
+            self.bisection.remarks.append(str(error))
             code = ExitCode.FAILED
-        self._conclude()
-        return code
-
-    def _search(self, points: SearchRange) -> Search:
-        """Carries a search to its end, or to that of the budget."""
-        search = Search(
-            points=points.points,
-            labels=self.history.labels(points),
-            margin=self.criterion.margin,
-            faster=self.faster,
-        )
-        self.searches.append(search)
         self._save()
-        if points.begins_at_fork:
-            self.remarks.append(
-                f"{self.history.request.labels[0]} is on a branch of its own: the search begins "
-                f"where the branch left, at {search.labels[0]}."
-            )
-        folder = self.folder / f"{len(self.searches)}-{search.grain}"
-        folders.make_subfolder(folder)
-        # One interpreter that fits both ends measures all points.
-        ends, python = (0, len(search.points) - 1), self.history.request.typed.python
-        python = self.history.specs(search, ends, python)[0].python.executable
-        while (step := search.next()) is not None:
-            left_s = self.budget_s - (time.monotonic() - self.begun)
-            before = search
-            if left_s > 0:
-                search = self._step(search, step, python, folder / name_of(search, step), left_s)
-                self.searches[-1] = search
-                self._save()
-            if search is before:
-                self.remarks.append("The budget is spent: --resume goes on, with a new --budget.")
-                break
-        return search
-
-    def _step(
-        self, search: Search, points: tuple[int, ...], python: str, folder: Path, budget_s: float
-    ) -> Search:
-        """Returns the search with one more step; the same search if nothing was measured."""
-        log = view.Steps(self.output.progress, quiet=self.output.quiet)
-        log.begin(search, points)
-        rule = StepRule(
-            search=search,
-            points=points,
-            criterion=self.criterion,
-            most_rounds=self.most_rounds,
-            budget_s=budget_s,
-        )
-        try:
-            step = self._measure(rule, python, folder)
-        except CannotBeMeasured as error:
-            (middle,) = points[1:-1]
-            log.missing(search.labels[middle], str(error))
-            return search.without(middle, str(error))
-        log.end(step)
-        return search if step.left is None and not step.rounds else search.and_then(step)
-
-    def _measure(self, rule: StepRule, python: str, folder: Path) -> Step:
-        """Measures the points of a step.
-
-        Raises ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
-        """
-        search, points = rule.search, rule.points
-        try:
-            self.history.specs(search, points[1:-1], python)
-        except UsageError as error:
-            raise CannotBeMeasured(str(error)) from error
-        specs = self.history.specs(search, points, python)
-        prepared = prepare(replace(self.history.request, specs=specs), self.output)
-        errors = {label: str(error) for label, error in prepared.errors.items()}
-        require_measurable(search.labelled(points), errors)
-        folders.make_subfolder(folder)
-        records = measure(prepared, folder, self.output, rule).records
-        require_measurable(prepared.labels, given_up(records))
-        return rule.step(records)
-
-    def _save(self) -> None:
-        """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
-        formats.write(self.folder, KIND, view.as_json(self._searched()))
-
-    def _searched(self) -> Searched:
-        return Searched(
-            criterion=self.criterion,
-            faster=self.faster,
-            scenarios=tuple(scenario.name for scenario in self.history.request.scenarios),
-            searches=tuple(self.searches),
-            options=self.options,
-            remarks=tuple(self.remarks),
-        )
-
-    def _conclude(self) -> None:
-        """Reports the result. Raises ``HarnessError``."""
-        self._save()
-        report = view.summarize(self._searched())
+        report = view.summarize(self.bisection)
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         links = (*report.links, ("Results", where))
         print_report(replace(report, links=links), self.output.progress)
         publish_markdown(markdown.render_report(report), self.folder / f"{KIND}.md")
+        return code
+
+    def _search(self, points: SearchRange) -> Search:
+        """Carries a search to its end, or to that of the budget."""
+        bisection = self.bisection
+        search = Search(
+            points=points.points,
+            labels=tuple(map(self._label, points.points)),
+            margin=bisection.criterion.margin,
+            faster=bisection.faster,
+        )
+        bisection.searches.append(search)
+        self._save()
+        if points.begins_at_fork:
+            bisection.remarks.append(
+                f"{self.request.labels[0]} is on a branch of its own: the search begins where the "
+                f"branch left, at {search.labels[0]}."
+            )
+        folder = self.folder / f"{len(bisection.searches)}-{search.grain}"
+        folders.make_subfolder(folder)
+        # One interpreter that fits both ends measures all points.
+        ends, typed = (0, len(search.points) - 1), self.request.typed
+        python = self._specs(search, ends, typed.python)[0].python.executable
+        while (step := search.next()) is not None:
+            before, left_s = search, self.budget_s - (time.monotonic() - self.begun)
+            if left_s > 0:
+                rule = StepRule(
+                    search=search,
+                    points=step,
+                    criterion=bisection.criterion,
+                    most_rounds=self.most_rounds,
+                    budget_s=left_s,
+                )
+                search = bisection.searches[-1] = self._step(rule, python, folder)
+                self._save()
+            if search is before:
+                bisection.remarks.append(
+                    "The budget is spent: --resume goes on, with a new --budget."
+                )
+                break
+        return search
+
+    def _step(self, rule: StepRule, python: str, folder: Path) -> Search:
+        """Returns the search with one more step; the same search if nothing was measured.
+
+        Raises ``HarnessError`` about the ends.
+        """
+        search, points, log = rule.search, rule.points, self.output.log
+        log.say(view.announced(search, points), "bold")
+        records, missing = self._measure(rule, python, folder / _name_of(search, points))
+        if not missing:
+            step = rule.step(records)
+            log.say(view.ended(step))
+            return search.and_then(step) if step.rounds else search
+        ends = search.labelled(search.suspects)
+        # An end matters more than the middle.
+        label = min(missing, key=lambda label: label not in ends)
+        if label in ends:
+            raise HarnessError(
+                f"{label} cannot be measured, so there is nothing to search from: {missing[label]}"
+            )
+        # The last line of a log mostly names the cause.
+        first, *lines = (line.strip() for line in missing[label].splitlines() if line.strip())
+        why = " ".join((first, *lines[-1:]))
+        log.say(view.missing(label, why), "yellow")
+        return search.without(search.labels.index(label), why)
+
+    def _measure(
+        self, rule: StepRule, python: str, folder: Path
+    ) -> tuple[Sequence[Record], Mapping[str, str]]:
+        """Measures the points of a step, or returns why some of them cannot be measured."""
+        search, points = rule.search, rule.points
+        try:
+            self._specs(search, points[1:-1], python)
+        except UsageError as error:
+            return (), dict.fromkeys(search.labelled(points[1:-1]), str(error))
+        specs = self._specs(search, points, python)
+        prepared = prepare(replace(self.request, specs=specs), self.output)
+        if prepared.errors:
+            return (), {label: str(error) for label, error in prepared.errors.items()}
+        folders.make_subfolder(folder)
+        records = measure(prepared, folder, self.output, rule).records
+        return records, given_up(records)
+
+    def _specs(
+        self, search: Search, points: Sequence[int], python: str | None
+    ) -> tuple[EnvironmentSpec, ...]:
+        """The environments of some points. Raises ``UsageError``."""
+        request = self.request
+        resolver = OriginResolver(request.engine, request.repository, request.cache)
+        specs = [self._unresolved(search, point) for point in points]
+        origin: OriginChoice = "wheel" if search.grain == RELEASES else "source"
+        return resolver.choose(specs, origin, python) if specs else ()
+
+    def _unresolved(self, search: Search, point: int) -> EnvironmentSpec:
+        label, source = search.labels[point], search.points[point].source
+        engine = self.request.engine.name
+        return EnvironmentSpec(
+            label=label, text=label, engine=engine, origin=source.origin, source=source
+        )
+
+    def _label(self, point: Point) -> str:
+        identity = point.source.identity
+        is_commit = point.source.origin is Origin.SOURCE
+        return identity[:SHOWN_DIGITS] if is_commit else self.request.engine.tag_of(identity)
+
+    def _save(self) -> None:
+        """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
+        formats.write(self.folder, KIND, view.as_json(self.bisection))
+
+
+def _name_of(search: Search, points: Sequence[int]) -> str:
+    """Names the folder of the next step by its number and its new point."""
+    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in search.labelled(points))
+    return f"{len(search.steps) + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"

@@ -22,12 +22,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from waitbench.analysis import rule
-from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.analysis.rule import hodges_lehmann
-from waitbench.model.revision import EnvironmentSpec, LoggedCommit, Point
+from waitbench.model.record import Record
+from waitbench.model.revision import LoggedCommit, Point
+from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import Estimate, Verdict
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from waitbench.analysis.rule import Floats
 
 RELEASES, COMMITS = "releases", "commits"
@@ -124,6 +129,10 @@ class Search:
         return End.FOUND if bad == good + 1 else End.RANGE
 
     @property
+    def is_proven(self) -> bool:
+        return self.end in (End.FOUND, End.RANGE)
+
+    @property
     def culprit(self) -> LoggedCommit | None:
         return self.points[self.suspects[1]].commit if self.end is End.FOUND else None
 
@@ -144,12 +153,6 @@ class Search:
     def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.labels[point] for point in points)
 
-    def spec(self, point: int, engine: str) -> EnvironmentSpec:
-        label, source = self.labels[point], self.points[point].source
-        return EnvironmentSpec(
-            label=label, text=label, engine=engine, origin=source.origin, source=source
-        )
-
     @property
     def _middle(self) -> tuple[int, ...]:
         """The middle of the measurable points between the suspects, if any."""
@@ -158,10 +161,53 @@ class Search:
         return (inside[(len(inside) - 1) // 2],) if inside else ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepRule:
+    """Asks for rounds until a step of a search is certain: see ``comparing.StoppingRule``."""
+
+    search: Search
+    points: tuple[int, ...]
+    criterion: Criterion
+    most_rounds: int
+    budget_s: float
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        return (self.criterion,)
+
+    def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
+        return [scenarios]
+
+    def unsettled(self, records: Sequence[Record], _elsewhere: Sequence[Record]) -> set[str]:
+        # Without a point that is given up there is no step.
+        is_over = bool(given_up(records)) or self.step(records).left is not None
+        return set() if is_over else {record.scenario for record in records}
+
+    def step(self, records: Sequence[Record]) -> Step:
+        import numpy as np
+
+        metric, labels = self.criterion.metric, records[0].context.labels
+        rounds = by_round([(record, label) for record in records for label in labels], metric)
+        shape = (len(rounds), len(records), len(labels))
+        costs = np.maximum([*rounds.values()], metric.resolution).reshape(shape)
+        disturbed = {number for record in records for number in record.disturbed_rounds}
+        return judge(self.search, self.points, costs, [number in disturbed for number in rounds])
+
+
+def given_up(records: Sequence[Record]) -> dict[str, str]:
+    """Maps revisions without further rounds to the reason."""
+    return {
+        label: why
+        for record in records
+        for label in record.context.labels
+        if (why := record.why_given_up(label)) is not None
+    }
+
+
 def judge(
     search: Search,
     points: tuple[int, ...],
-    costs: Sequence[Sequence[Sequence[float]]],
+    costs: "ArrayLike",
     disturbed: Sequence[bool] = (),
 ) -> Step:
     """Judges a step by its costs, indexed by round, scenario and point.
@@ -172,12 +218,12 @@ def judge(
     import numpy as np
 
     step = Step()
+    logs = np.diff(np.log(costs), axis=-1)
     halves = list(pairwise(points))
     error = rule.ALPHA / 2 / search.most_steps / len(LOOKS) / len(halves)
-    for look in (look for look in LOOKS if look <= len(costs)):
-        logs = np.diff(np.log(costs[:look]), axis=-1)
+    for look in (look for look in LOOKS if look <= len(logs)):
         changes = tuple(
-            _change(search, half, logs[..., at], error) for at, half in enumerate(halves)
+            _change(search, half, logs[:look, :, at], error) for at, half in enumerate(halves)
         )
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
         step = Step(rounds=look, changes=changes, is_disturbed=is_disturbed)
@@ -187,16 +233,10 @@ def judge(
 
 
 def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float) -> Change:
+    margin, sign = math.log1p(search.margin), -1 if search.faster else 1
     # A fall is judged as a mirrored rise.
-    sign = -1 if search.faster else 1
-    interval = hodges_lehmann(sign * logs, error, error)
-    margin = math.log1p(search.margin)
-    verdict = Verdict.WITHIN_MARGIN if interval.high <= margin else Verdict.INCONCLUSIVE
-    if interval.low > margin:
-        verdict = Verdict.FASTER if search.faster else Verdict.SLOWER
-    low, high = (
-        math.exp(log) if math.isfinite(log) else None
-        for log in sorted((sign * interval.low, sign * interval.high))
-    )
-    ratio = Estimate(math.exp(sign * interval.centre), low, high, len(logs))
+    verdict = hodges_lehmann(sign * logs - margin, error, error).verdict(is_open=False)
+    if verdict is Verdict.SLOWER and search.faster:
+        verdict = Verdict.FASTER
+    ratio = hodges_lehmann(logs, error, error).ratio(len(logs))
     return Change(good=half[0], bad=half[1], ratio=ratio, verdict=verdict)

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from waitbench.analysis.criteria import Criterion
@@ -15,61 +15,59 @@ from waitbench.reporting.document import Column, Heading, Report, Table
 from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
-from waitbench.reporting.output import Log
 from waitbench.system.installation import called
 
 _LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Searched:
+@dataclass(kw_only=True)
+class Bisection:
     """The request, and the searches so far: among releases, then among the commits of one."""
 
     criterion: Criterion
     faster: bool
     scenarios: tuple[str, ...]
-    searches: tuple[Search, ...]
-    """At least one."""
     options: tuple[str, ...]
     """Options of ``compare``, to measure the same again."""
-    remarks: tuple[str, ...] = ()
+    searches: list[Search] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def proven(self) -> tuple[Search, ...]:
         """The searches that named a culprit, or a range."""
-        return tuple(it for it in self.searches if it.end in (End.FOUND, End.RANGE))
+        return tuple(search for search in self.searches if search.is_proven)
 
     @property
     def main(self) -> Search:
         """The last search that proved something; else the first."""
-        return (self.proven or self.searches[:1])[-1]
+        return (*self.searches[:1], *self.proven)[-1]
 
 
-def summarize(searched: Searched) -> Report:
+def summarize(bisection: Bisection) -> Report:
     """The findings, the culprit, every step, and how to repeat the search."""
-    good, *_, bad = searched.searches[0].labels
+    good, *_, bad = bisection.searches[0].labels
     return Report(
-        title=f"{searched.criterion.metric.title} between {good} and {bad}",
-        notes=tuple(_notes(searched)),
-        tables=(_steps(searched),),
-        links=tuple(("Again", text) for text in to_repeat(searched)),
+        title=f"{bisection.criterion.metric.title} between {good} and {bad}",
+        notes=tuple(_notes(bisection)),
+        tables=(_steps(bisection),),
+        links=tuple(("Again", text) for text in to_repeat(bisection)),
     )
 
 
-def _notes(searched: Searched) -> Iterator[Note]:
-    main = searched.main
-    yield Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(searched, main))
-    for search in searched.searches:
+def _notes(bisection: Bisection) -> Iterator[Note]:
+    main = bisection.main
+    yield Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(bisection, main))
+    for search in bisection.searches:
         if search is not main:
-            yield _note("finding", finding(searched, search))
+            yield _note("finding", finding(bisection, search))
         for point, why in sorted(search.missing.items()):
-            yield _note("missing", f"{search.labels[point]} cannot be measured: {why}")
-    for remark in searched.remarks:
+            yield _note("missing", missing(search.labels[point], why))
+    for remark in bisection.remarks:
         yield _note("remark", remark)
-    for commit in (search.culprit for search in searched.proven if search.culprit):
+    for commit in (search.culprit for search in bisection.proven if search.culprit):
         digits = commit.commit[:SHOWN_DIGITS]
         yield _note("culprit", f"{digits} {commit.subject} ({commit.author}, {commit.date})")
-    if searched.proven:
+    if bisection.proven:
         chance = f"{ALPHA * 100:g} % at most, over all steps together"
         yield _note("error", f"the chance of a wrong answer is {chance}")
 
@@ -78,10 +76,10 @@ def _note(kind: str, text: str) -> Note:
     return Note(kind=kind, level=HARMLESS, text=text)
 
 
-def _steps(searched: Searched) -> Table:
+def _steps(bisection: Bisection) -> Table:
     steps = [
         (f"{number}.{at}", search.labelled((change.good, change.bad)), change)
-        for number, search in enumerate(searched.searches, 1)
+        for number, search in enumerate(bisection.searches, 1)
         for at, step in enumerate(search.steps, 1)
         for change in step.changes
     ]
@@ -99,8 +97,8 @@ def _steps(searched: Searched) -> Table:
     return Table("", columns)
 
 
-def finding(searched: Searched, search: Search) -> str:
-    cost, (good, bad) = searched.criterion.metric.title, search.labelled(search.suspects)
+def finding(bisection: Bisection, search: Search) -> str:
+    cost, (good, bad) = bisection.criterion.metric.title, search.labelled(search.suspects)
     last = search.steps[-1] if search.steps else None
     proven = _ratios([search.proof] if search.proof else [])
     if search.end is End.FOUND:
@@ -118,22 +116,22 @@ def finding(searched: Searched, search: Search) -> str:
             "(--rounds) or longer runs (--full) may tell"
         )
     elif last is not None:
-        certain = f"no single step is certainly beyond {searched.criterion.margin * 100:g} %"
+        certain = f"no single step is certainly beyond {bisection.criterion.margin * 100:g} %"
         why = "not searched to the end" if last.left else certain
     return f"OPEN: {cost} from {good} to {bad}: {why}"
 
 
-def to_repeat(searched: Searched) -> list[str]:
+def to_repeat(bisection: Bisection) -> list[str]:
     """The commands that compare each culprit with the point before it, and search a merge."""
     # A user's file has one scenario, which has no name on the command line.
-    is_own = {"--worker", "--dataflow"}.intersection(searched.options)
-    scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
-    options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
-    typed = [("compare", search.labelled(search.suspects), options) for search in searched.proven]
-    merge = searched.main.culprit
+    is_own = {"--worker", "--dataflow"}.intersection(bisection.options)
+    scenarios = () if is_own else [word for name in bisection.scenarios for word in ("-s", name)]
+    options = (*scenarios, "--fail-on", str(bisection.criterion), *bisection.options)
+    typed = [("compare", search.labelled(search.suspects), options) for search in bisection.proven]
+    merge = bisection.main.culprit
     if merge is not None and len(merge.parents) > 1:
         first, second, *_ = (parent[:SHOWN_DIGITS] for parent in merge.parents)
-        find = ("--find", "faster") if searched.faster else ()
+        find = ("--find", "faster") if bisection.faster else ()
         typed.append(("bisect", (first, second), (*find, *options)))
     return [f"{called(name)} {shlex.join((*ends, *more))}" for name, ends, more in typed]
 
@@ -145,36 +143,37 @@ def _ratios(changes: Iterable[Change]) -> str:
     )
 
 
-class Steps(Log):
-    """Reports how far a search is."""
-
-    def begin(self, search: Search, points: Sequence[int]) -> None:
-        good, bad = search.suspects
-        left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
-        shown = " … ".join(search.labelled(points))
-        self.say(f"step {len(search.steps) + 1}, {left} {search.grain} left: {shown}", "bold")
-
-    def missing(self, label: str, why: str) -> None:
-        self.say(f"{label} cannot be measured: {why}", "yellow")
-
-    def end(self, step: Step) -> None:
-        is_open = "inconclusive: " if step.left is None else ""
-        ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
-        self.say(f"{is_open}{ratios if step.changes else 'too few rounds'}")
+def announced(search: Search, points: Sequence[int]) -> str:
+    """A line for the begin of a step."""
+    good, bad = search.suspects
+    left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
+    shown = " … ".join(search.labelled(points))
+    return f"step {len(search.steps) + 1}, {left} {search.grain} left: {shown}"
 
 
-def as_json(searched: Searched) -> dict[str, Any]:
-    first = searched.searches[0]
+def missing(label: str, why: str) -> str:
+    return f"{label} cannot be measured: {why}"
+
+
+def ended(step: Step) -> str:
+    """A line for the end of a step."""
+    is_open = "inconclusive: " if step.left is None else ""
+    ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
+    return f"{is_open}{ratios if step.changes else 'too few rounds'}"
+
+
+def as_json(bisection: Bisection) -> dict[str, Any]:
+    first = bisection.searches[0]
     return {
         "good": first.labels[0],
         "bad": first.labels[-1],
-        "criterion": str(searched.criterion),
-        "find": "faster" if searched.faster else "slower",
-        "scenarios": list(searched.scenarios),
-        "end": searched.main.end.value,
-        "headline": finding(searched, searched.main),
-        "remarks": list(searched.remarks),
-        "repeat": to_repeat(searched),
+        "criterion": str(bisection.criterion),
+        "find": "faster" if bisection.faster else "slower",
+        "scenarios": list(bisection.scenarios),
+        "end": bisection.main.end.value,
+        "headline": finding(bisection, bisection.main),
+        "remarks": bisection.remarks,
+        "repeat": to_repeat(bisection),
         "stages": [
             {
                 **asdict(search),
@@ -182,6 +181,6 @@ def as_json(searched: Searched) -> dict[str, Any]:
                 "end": search.end.value,
                 "suspects": list(search.labelled(search.suspects)),
             }
-            for search in searched.searches
+            for search in bisection.searches
         ],
     }
