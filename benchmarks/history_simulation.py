@@ -22,8 +22,9 @@ from numpy.random import Generator, default_rng
 from benchmarks.common import command_line
 from waitbench.features.history.sessions import Entry, Session
 from waitbench.features.history.track import due
-from waitbench.features.history.trends import Trend, trends, unannounced
-from waitbench.model.record import Announced, Series
+from waitbench.features.history.trends import Announced, Trend, trends, unannounced
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.record import Series
 
 ROUNDS = 5
 RISE = 0.25
@@ -67,7 +68,7 @@ def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int
     rounds = [[log + noise(chance, 1) for log in off.values()] for _ in range(ROUNDS)]
     return Session(
         folder=f"{number:04}", started=f"{number:04}", engine="", series=SERIES, machine="m",
-        metric="idle",
+        metric=BY_NAME["idle"],
         logs=dict(zip(map(entry, logs), zip(*rounds, strict=True), strict=True)),
     )  # fmt: skip
 
@@ -88,13 +89,11 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
         return trends(sessions, "v0")
 
     for newest in range(1, nights + 1):
-        for one in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):
-            measure([int(name[1:]) for name in one.revisions])
+        for revisions in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):
+            measure([int(name[1:]) for name in revisions])
         after = sum(any(int(e.name[1:]) >= at for e in one.logs) for one in sessions)
-        for trend, step in unannounced(history(), "idle", known):
-            known.append(
-                Announced(series=trend.series, metric="idle", after=step.after, rose=step.is_rise)
-            )
+        for trend, step in unannounced(history(), known):
+            known.append(trend.announced(step))
             is_right = rise > 0 and step.is_rise and abs(int(step.after[1:]) - at) <= 1
             is_found |= is_right and after <= 3
             is_beside |= not is_right

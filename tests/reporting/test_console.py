@@ -17,7 +17,6 @@ from tests.reporting.printing import lines_of
 from tests.reporting.test_idle import COSTS, PRICE, record
 from waitbench.analysis import statistics
 from waitbench.features.history import view
-from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
@@ -97,8 +96,8 @@ SHOWN: dict[str, Show] = {
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
-    "history": tables(*(view.table(trend, "waiting", BY_NAME["idle"]) for trend in TRENDS)),
-    "long history": tables(view.table(LENGTHY, "waiting", BY_NAME["idle"], newest=4)),
+    "history": tables(*(view.table(trend, "waiting") for trend in TRENDS)),
+    "long history": tables(view.table(LENGTHY, "waiting", newest=4)),
 }
 """tests/frozen/expected/console has what each shows."""
 

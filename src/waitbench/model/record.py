@@ -40,16 +40,6 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
         return msgspec.json.decode(self.parameters, type=dict[str, object])
 
 
-class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
-    """An announced change point."""
-
-    series: Series
-    metric: str
-    after: str
-    """The first revision with the new cost."""
-    rose: bool
-
-
 GIVE_UP_AFTER = 2
 """Failures without any success. A run that hung is given up at once: its time limit is long."""
 GIVE_UP_LATER_AFTER = 5

@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -174,26 +173,26 @@ ONCE = told("1", {"v1": 1, "v2": 2})
 
 
 def test_a_confirmed_change_point_is_announced_once() -> None:
-    assert unannounced(trends(ONCE, "v1"), "idle", ()) == []
+    assert unannounced(trends(ONCE, "v1"), ()) == []
     known = trends(CONFIRMED, "v1")
-    ((trend, step),) = unannounced(known, "idle", ())
-    before = trend.announced("idle", step)
-    assert unannounced(known, "idle", {before}) == []
-    assert len(unannounced(known, "cpu", {before})) == 1
-    assert len(unannounced(known, "idle", {msgspec.structs.replace(before, rose=False)})) == 1
+    ((trend, step),) = unannounced(known, ())
+    before = trend.announced(step)
+    assert unannounced(known, {before}) == []
+    assert len(unannounced(known, {replace(before, metric="cpu")})) == 1
+    assert len(unannounced(known, {replace(before, rose=False)})) == 1
 
 
 def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> None:
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
     here = [it for name in "ab" for it in told(name, costs, machine=BOX)]
     (trend,) = trends(here, "v1")
-    known = {trend.announced("idle", step) for step in trend.change_points}
+    known = {trend.announced(step) for step in trend.change_points}
     assert [step.after for step in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
     there = [it for name in "cd" for it in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]
-    assert unannounced(trends(here + there, "v1"), "idle", known) == []
+    assert unannounced(trends(here + there, "v1"), known) == []
     more = [it for name in "ef" for it in told(name, {"v1": 1.0, "v5": 4.0}, machine=other)]
-    ((_, step),) = unannounced(trends(here + there + more, "v1"), "idle", known)
+    ((_, step),) = unannounced(trends(here + there + more, "v1"), known)
     assert step.after == "v5"
 
 

@@ -7,10 +7,8 @@ import pytest
 from tests.features.history.test_trends import told
 from waitbench.features.history import view
 from waitbench.features.history.trends import trends as found_in
-from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
 
-STEADY = BY_NAME["idle"]
 TRENDS = found_in(told("1", {"v1": 1, "v2": 1, "v3": 2}) + told("2", {"v8": 1, "v9": 1}), "v1")
 LONG = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
 (LENGTHY,) = found_in(told("1", LONG) + told("2", LONG), "v1")
@@ -21,11 +19,12 @@ def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> Non
     series = short.series
     long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
     elsewhere = replace(long, machine="another")
-    assert list(view.titled([short, long])) == [
+    assert [view.title_of(it, [short, long]) for it in (short, long)] == [
         "waiting, single, partitions 2", "waiting, single, partitions 20"
     ]  # fmt: skip
-    assert len(view.titled([short, long, elsewhere])) == 3
-    rows = view.as_json([short, elsewhere], STEADY)
+    every = [short, long, elsewhere]
+    assert len({view.title_of(it, every) for it in every}) == 3
+    rows = view.as_json([short, elsewhere])
     assert [row["revision"] for row in rows] == ["v1", "v2", "v3"] * 2
     assert len({(row["parameters"]["partitions"], row["machine"]) for row in rows}) == 2
     assert rows[2]["step"]["value"] == pytest.approx(2)

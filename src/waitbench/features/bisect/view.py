@@ -1,4 +1,4 @@
-"""The search for a change -> an answer, progress lines, JSON."""
+"""The search for a change -> a report, progress lines, JSON."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence

@@ -68,10 +68,10 @@ def history(
     name = _anchor_among(anchor, sessions) if anchor else None
     histories = trends(sessions, name)
     if as_json:
-        print(json.dumps(view.as_json(histories, followed), indent=2))
+        print(json.dumps(view.as_json(histories), indent=2))
     else:
-        for title, trend in view.titled(histories).items():
-            print_tables([view.table(trend, title, followed, _NEWEST)], make_console())
+        titled = [(trend, view.title_of(trend, histories)) for trend in histories]
+        print_tables([view.table(*it, _NEWEST) for it in titled], make_console())
     if stored.unreadable:
         # The history is incomplete, which must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)

@@ -60,7 +60,7 @@ class Session:
     engine: str
     series: Series
     machine: str
-    metric: str
+    metric: Metric
     logs: Mapping[Entry, tuple[float, ...]]
     """The logarithms of the costs of two or more revisions in the rounds that all have."""
 
@@ -119,7 +119,7 @@ def sessions_of(contents: Contents, metrics: Sequence[Metric]) -> Iterator[Sessi
             engine=context.engine,
             series=record.series,
             machine=machine_of(record, [r for r in context.revisions if r.label in labels]),
-            metric=metric.name,
+            metric=metric,
             logs=logs,
         )
 

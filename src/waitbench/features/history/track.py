@@ -1,21 +1,22 @@
 """``track``: measures what the history lacks, as a nightly job does, and names new steps."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Optional
 
+import msgspec
 import typer
 
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, uv
-from waitbench.features.history import announced, view
+from waitbench.features.history import view
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
-from waitbench.features.history.trends import Trend, commonest, trends, unannounced
+from waitbench.features.history.trends import Announced, Trend, commonest, trends, unannounced
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Series
 from waitbench.model.revision import EnvironmentSpec, Origin, Source
@@ -24,6 +25,7 @@ from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output
+from waitbench.store import formats
 from waitbench.system.paths import RESULTS
 
 EXAMPLES = """
@@ -33,6 +35,15 @@ Examples:
   ./waitbench track main --anchor v0.21.1 --budget 3600 -s 'partitioned*' -s 'dynamic*'
   ./waitbench track main --results nightly/results
 """
+
+
+_ANNOUNCED = "acknowledged"
+
+
+class _AnnouncedFile(msgspec.Struct, tag_field="kind", tag=_ANNOUNCED):
+    """The change points that were announced: each is announced once."""
+
+    change_points: list[Announced]
 
 
 @with_request_options
@@ -88,18 +99,17 @@ def track(
     name = _name_of(valid.specs[0])
     texts = {**_candidates(branch, valid, newest), name: anchor}
     complete = measured(before.tried, valid.engine.name, _series(valid))
-    others = [candidate for candidate in texts if candidate != name]
-    queue = [*due(others, complete, name, _trends(before, valid, name))]
+    queue = due(texts, complete, name, _trends(before, valid, name))
     code = ExitCode.OK
-    for number, lacking in enumerate(queue, 1):
-        console.print(f"{number} of {len(queue)}: {' '.join(lacking.revisions)}: {lacking.why}")
+    for number, (names, why) in enumerate(queue.items(), 1):
+        console.print(f"{number} of {len(queue)}: {' '.join(names)}: {why}")
         if dry_run:
             continue
         if time.monotonic() - begun > budget:
             console.print("The budget is spent: the next call goes on from here.")
             break
         # Labels are short, and the same every night.
-        labelled = tuple(f"{label}={texts.get(label, label)}" for label in lacking.revisions)
+        labelled = tuple(f"{label}={texts.get(label, label)}" for label in names)
         try:
             with run(replace(nightly, revisions=labelled), output) as contents:
                 code = max(code, conclude(contents, output))
@@ -112,13 +122,14 @@ def track(
     if dry_run:
         raise typer.Exit(ExitCode.OK)
     histories = _trends(stored(), valid, name)
-    titles = {id(trend): title for title, trend in view.titled(histories).items()}
-    new = unannounced(histories, followed.name, announced.read(results))
+    known = _read_announced(results)
+    new = unannounced(histories, known)
     for trend, step in new:
-        note = view.change_points([("", step)], followed)
-        console.print(f"{titles[id(trend)]}: {note.level} {note.text}.")
+        note = view.note_of([(trend, step)])
+        console.print(f"{view.title_of(trend, histories)}: {note.level} {note.text}.")
     if new:
-        announced.add(results, [trend.announced(followed.name, step) for trend, step in new])
+        known = known.union(trend.announced(step) for trend, step in new)
+        formats.write(results, _ANNOUNCED, {"change_points": msgspec.to_builtins(sorted(known))})
     has_risen = any(step.is_rise for _, step in new)
     raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))
 
@@ -158,38 +169,36 @@ def _name_of(anchor: EnvironmentSpec) -> str:
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
+def _read_announced(store: Path) -> frozenset[Announced]:
+    """Raises ``UsageError`` for a file that is not one of ours."""
+    file = formats.read(store, _ANNOUNCED, _AnnouncedFile)
+    return frozenset(file.change_points if file else ())
+
+
 def _series(valid: ValidRequest) -> list[Series]:
     return [Series.of(it.name, str(valid.topology), it.parameters) for it in valid.scenarios]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Due:
-    """A comparison that the history lacks."""
-
-    revisions: tuple[str, ...]
-    """The anchor first, the newest last."""
-    why: str
-
-
 def due(
-    candidates: Sequence[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
-) -> Iterator[Due]:
-    """The comparisons that the history lacks, the most important first.
+    candidates: Iterable[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
+) -> dict[tuple[str, ...], str]:
+    """Why comparisons are lacking, by their revisions: the most important first.
 
-    A second session for each provisional change point; then each candidate that is not measured,
-    with the anchor: the newest first. Candidates are in the order of history.
+    A second session for each provisional change point; then each candidate that is not measured:
+    the newest first. Candidates are in the order of history; the anchor is always the baseline.
     """
-    steps: set[tuple[str, str]] = set()
-    for step in (it for trend in trends for it in trend.change_points if it.is_provisional):
-        if (step.before, step.after) not in steps:
-            steps.add((step.before, step.after))
-            yield Due(
-                revisions=tuple(dict.fromkeys((anchor, step.before, step.after))),
-                why=f"only one session says that {step.after} differs from {step.before}",
-            )
-    for newest in reversed(candidates):
+    reasons: dict[tuple[str, ...], str] = {
+        tuple(dict.fromkeys((anchor, step.before, step.after))): (
+            f"only one session says that {step.after} differs from {step.before}"
+        )
+        for trend in trends
+        for step in trend.change_points
+        if step.is_provisional
+    }
+    for newest in reversed(list(candidates)):
         if newest not in measured and newest != anchor:
-            yield Due(revisions=(anchor, newest), why=f"{newest} is not measured")
+            reasons[anchor, newest] = f"{newest} is not measured"
+    return reasons
 
 
 def measured(tried: Collection[Tried], engine: str, series: Sequence[Series]) -> frozenset[str]:

@@ -21,11 +21,15 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from statistics import fmean, median, variance
 
+import msgspec
+from msgspec import structs
+
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.features.history.sessions import Entry, Session, independent
 from waitbench.model.errors import HarnessError
-from waitbench.model.record import Announced, Series
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Series
 from waitbench.model.verdicts import MARGIN, Estimate
 
 _PRIOR_VARIANCE = 0.03**2
@@ -37,6 +41,16 @@ _CONFIRMED = 2
 
 Logs = Mapping[Entry, Mapping[str, float]]
 """The log ratios of revisions to the anchor, by the folder of the session."""
+
+
+class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """An announced change point."""
+
+    series: Series
+    metric: str
+    after: str
+    """The first revision with the new cost."""
+    rose: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +84,7 @@ class ChangePoint:
 class Trend:
     """The history of one metric in one series on one machine."""
 
+    metric: Metric
     series: Series
     machine: str
     anchor: str
@@ -77,8 +92,10 @@ class Trend:
     """To the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
-    def announced(self, metric: str, step: ChangePoint) -> Announced:
-        return Announced(series=self.series, metric=metric, after=step.after, rose=step.is_rise)
+    def announced(self, step: ChangePoint) -> Announced:
+        return Announced(
+            series=self.series, metric=self.metric.name, after=step.after, rose=step.is_rise
+        )
 
 
 def commonest(sessions: Iterable[Session]) -> str | None:
@@ -89,9 +106,12 @@ def commonest(sessions: Iterable[Session]) -> str | None:
 
 
 def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]:
-    """The history of each series and machine. The default anchor is the commonest revision."""
+    """The history of each metric, series and machine.
+
+    The default anchor is the commonest revision of the engine.
+    """
     histories = []
-    key = attrgetter("engine", "series", "machine")
+    key = attrgetter("engine", "series", "machine", "metric.name")
     for (engine, *_), members in groupby(sorted(independent(sessions), key=key), key):
         group = list(members)
         name = anchor or commonest(session for session in sessions if session.engine == engine)
@@ -101,7 +121,7 @@ def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]
 
 
 def unannounced(
-    trends: Sequence[Trend], metric: str, announced: Collection[Announced]
+    trends: Sequence[Trend], announced: Collection[Announced]
 ) -> list[tuple[Trend, ChangePoint]]:
     """The change points that two sessions confirm and that are not announced yet."""
     orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
@@ -119,7 +139,7 @@ def unannounced(
         for step in trend.change_points
         if not step.is_provisional
         and not any(
-            (known.series, known.metric, known.rose) == (trend.series, metric, step.is_rise)
+            structs.replace(known, after=step.after) == trend.announced(step)
             and is_at(step, known.after)
             for known in announced
         )
@@ -145,6 +165,7 @@ def _trend(sessions: Sequence[Session], anchor: Entry) -> Trend:
         error = half * (entry != anchor) / math.sqrt(count)
         ratios[entry] = _estimate(fmean(by_session.values()), error, count)
     return Trend(
+        metric=sessions[0].metric,
         series=sessions[0].series,
         machine=sessions[0].machine,
         anchor=anchor.name,

@@ -1,27 +1,34 @@
-"""A trend -> a table, notes, JSON."""
+"""Trends -> tables, notes, JSON, and their part of the page of several comparisons."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from waitbench.analysis.results import MetricResult, Note
-from waitbench.features.history.sessions import Entry
-from waitbench.features.history.trends import ChangePoint, Trend
-from waitbench.model.metrics import Metric
+from waitbench.features.history.sessions import Entry, sessions_of
+from waitbench.features.history.trends import ChangePoint, Trend, commonest, trends
+from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import forest
-from waitbench.reporting.document import Table
+from waitbench.reporting.document import Report, Section, Table, grouped
 from waitbench.reporting.drawing import MARKS, Axis
 from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
+from waitbench.store.comparisons import Contents
 
-COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
+_COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1
 """The share of revisions that may lie beyond the axis, so that few do not flatten the others."""
 _PROVISIONAL = "? is provisional: only one session says so."
+_COSTS = ("idle", "cpu", "system", "real")
+"""Metrics on a page."""
+_NEWEST = 50
+"""Revisions of a table on a page, besides those that always have a row."""
 
 
-def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
+def table(trend: Trend, title: str, newest: int = 0) -> Table:
     """The ``newest`` revisions, or all for 0, with the anchor and those at change points."""
     steps = {step.after: _text(step) for step in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
@@ -35,22 +42,22 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
         f"{left_out} older revisions are left out: --json has all.": left_out,
     }
     return forest.tabulate(
-        f"{title}: {metric.title}, relative to {trend.anchor}",
-        [of_entry(entry, trend, title, metric) for entry in shown],
-        (*COLUMNS, ("change point", lambda result: steps.get(result.revision, ""))),
+        f"{title}: {trend.metric.title}, relative to {trend.anchor}",
+        [_result(entry, trend, title) for entry in shown],
+        (*_COLUMNS, ("change point", lambda result: steps.get(result.revision, ""))),
         axis=Axis.over(trend.ratios.values(), _FAR_OUT),
         names=(("revision", forest.label_of), ("date", lambda result: dates[result.revision])),
         notes=tuple(note for note, holds in notes.items() if holds),
     )
 
 
-def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricResult:
+def _result(entry: Entry, trend: Trend, title: str) -> MetricResult:
     ratio, is_anchor = trend.ratios[entry], entry.name == trend.anchor
     return MetricResult(
         scenario=title,
         scenarios=(title,),
         revision=entry.name,
-        metric=metric,
+        metric=trend.metric,
         ratio=None if is_anchor else ratio,
         rounds=ratio.count,
         verdict=ratio.verdict,
@@ -58,20 +65,13 @@ def of_entry(entry: Entry, trend: Trend, title: str, metric: Metric) -> MetricRe
     )
 
 
-def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
-    """Trends by a unique title: scenario, topology, and distinguishing parameters and machines."""
-    titles = {}
-    for trend in trends:
-        place = _place(trend)
-        alike = [_parameters(other) for other in trends if _place(other) == place]
-        names = sorted({name for parameters in alike for name in parameters})
-        parts = [
-            f"{name} {_parameters(trend).get(name, NOTHING)}"
-            for name in names
-            if len({str(parameters.get(name)) for parameters in alike}) > 1
-        ]
-        titles[", ".join((*place, *parts))] = trend
-    return titles
+def title_of(trend: Trend, others: Sequence[Trend]) -> str:
+    """The scenario, the topology, and the parameters and machines that distinguish it."""
+    place, own = _place(trend), _parameters(trend)
+    alike = [_parameters(other) for other in others if _place(other) == place]
+    names = sorted({name for parameters in alike for name in parameters})
+    differing = [name for name in names if len({str(it.get(name)) for it in alike}) > 1]
+    return ", ".join((*place, *(f"{name} {own.get(name, NOTHING)}" for name in differing)))
 
 
 def _place(trend: Trend) -> tuple[str, str]:
@@ -82,7 +82,7 @@ def _parameters(trend: Trend) -> dict[str, Any]:
     return {**trend.series.as_mapping, "on": trend.machine}
 
 
-def as_json(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
+def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
     """A row for each revision of each trend, for JSON; ``step`` is its change point."""
     return [
         {
@@ -90,7 +90,7 @@ def as_json(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
             "topology": trend.series.topology,
             "parameters": trend.series.as_mapping,
             "machine": trend.machine,
-            "metric": metric.name,
+            "metric": trend.metric.name,
             "anchor": trend.anchor,
             "revision": entry.name,
             "version": entry.version,
@@ -107,9 +107,9 @@ def as_json(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
     ]
 
 
-def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Note:
-    """A note on the change points of several series at one revision, in one direction."""
-    (title, first), *more = steps
+def note_of(steps: Sequence[tuple[Trend, ChangePoint]], title: str = "") -> Note:
+    """A note on the change points of several trends at one revision, in one direction."""
+    (trend, first), *more = steps
     ratios = sorted(step.ratio.value for _, step in steps)
     change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
     provisional = "provisional" if first.is_provisional else ""
@@ -119,7 +119,7 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> N
     return Note(
         kind="change",
         level=MARKS[first.ratio.verdict],
-        text=f"{change} {metric.title} from {first.after} on ({where})",
+        text=f"{change} {trend.metric.title} from {first.after} on ({where})",
         revision=first.after,
         count=len(steps),
     )
@@ -128,3 +128,45 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> N
 def _text(step: ChangePoint) -> str:
     mark, change = MARKS[step.ratio.verdict], format_change(step.ratio.value)
     return f"{mark} {change} ({format_range(step.ratio)}){'?' * step.is_provisional}"
+
+
+def extend(page: Report, several: Sequence[Contents]) -> Report:
+    """Adds trends of the engine with most sessions, and change points of the first metric."""
+    metrics = [BY_NAME[name] for name in _COSTS]
+    sessions = [it for contents in several for it in sessions_of(contents, metrics)]
+    engines = Counter(session.engine for session in sessions)
+    engine = max(engines, key=engines.__getitem__, default="")
+    sessions = [session for session in sessions if session.engine == engine]
+    known = sorted(
+        trends(sessions, commonest(sessions)), key=lambda trend: metrics.index(trend.metric)
+    )
+    if not known:
+        return page
+    titles = [title_of(trend, known) for trend in known]
+    titled = list(zip(known, titles, strict=True))
+    latest = [_result([*trend.ratios][-1], trend, title) for trend, title in titled]
+    labels = " or ".join(dict.fromkeys(result.revision for result in latest))
+    newest = forest.tabulate(
+        f"{labels}, the newest, relative to {known[0].anchor}",
+        latest,
+        _COLUMNS,
+        axis=forest.axis_of(latest),
+    )
+    steps = [
+        (trend, step)
+        for trend in known
+        if trend.metric == known[0].metric
+        for step in trend.change_points
+    ]
+    by_revision = grouped(steps, lambda it: (it[1].after, it[1].is_rise))
+    notes = [note_of(alike, title_of(alike[0][0], known)) for alike in by_revision.values()]
+    sections = [
+        Section(title=f"{title}: {trend.metric.title}", tables=[table(trend, title, _NEWEST)])
+        for trend, title in titled
+    ]
+    return replace(
+        page,
+        notes=(*notes, *page.notes),
+        tables=(newest, *page.tables),
+        sections=(*sections, *page.sections),
+    )
