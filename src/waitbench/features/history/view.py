@@ -67,11 +67,11 @@ def _result(entry: Entry, trend: Trend, title: str) -> MetricResult:
 
 def title_of(trend: Trend, others: Sequence[Trend]) -> str:
     """The scenario, the topology, and the parameters and machines that distinguish it."""
-    place, own = _place(trend), _parameters(trend)
+    place, parameters = _place(trend), _parameters(trend)
     alike = [_parameters(other) for other in others if _place(other) == place]
-    names = sorted({name for parameters in alike for name in parameters})
+    names = sorted({name for it in alike for name in it})
     differing = [name for name in names if len({str(it.get(name)) for it in alike}) > 1]
-    return ", ".join((*place, *(f"{name} {own.get(name, NOTHING)}" for name in differing)))
+    return ", ".join((*place, *(f"{name} {parameters.get(name, NOTHING)}" for name in differing)))
 
 
 def _place(trend: Trend) -> tuple[str, str]:
