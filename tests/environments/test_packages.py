@@ -152,47 +152,39 @@ def test_what_nobody_pins_is_of_the_day_that_the_file_names(
 
 PROGRAM = "tool-1.0.data/scripts/tool"
 SHAPES = {
-    "namespace": ("tele-sdk", {"tele/sdk/trace/__init__.py": "", "tele/sdk/__init__.pyi": ""}),
-    "one file": ("one-file", {"one_file.py": ""}),
-    "another name": ("py-other", {"other/__init__.py": ""}),
-    "several": ("py-several", {"a/__init__.py": "", "b.py": "", "tests/__init__.py": "1 / 0\n"}),
-    "a program": ("tool", {PROGRAM: "#!python\nprint('one')\n"}),
-    "data": ("some-data", {"some-data-1.0.data/data/share/words.txt": "one"}),
+    "namespace": (
+        "tele-sdk",
+        {"tele/sdk/trace/__init__.py": "", "tele/sdk/__init__.pyi": ""},
+        ["tele/sdk/trace/__init__.py"],
+    ),
+    "one file": ("one-file", {"one_file.py": ""}, ["one_file.py"]),
+    "another name": ("py-other", {"other/__init__.py": ""}, ["other/__init__.py"]),
+    "several": (
+        "py-several",
+        {"a/__init__.py": "", "b.py": "", "tests/__init__.py": "1 / 0\n"},
+        ["a/__init__.py", "b.py", "tests/__init__.py"],
+    ),
+    "a program": ("tool", {PROGRAM: "#!python\nprint('one')\n"}, []),
+    "data": ("some-data", {"some-data-1.0.data/data/share/words.txt": "one"}, []),
 }
+"""Name, files, and those that Python loads first."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_package_is_what_its_installer_recorded_whatever_its_shape(
     shape: str, tmp_path: Path, cache: Cache
 ) -> None:
-    name, files = SHAPES[shape]
-    alone = facts(name, wheel(tmp_path / "one", name, files), cache)
-    assert (alone.package_version, len(alone.package_sha256)) == ("1.0", 64)
-    changed = dict.fromkeys(files, "# more\n")
-    more = facts(name, wheel(tmp_path / "two", name, changed), cache)
-    assert more.package_sha256 != alone.package_sha256, "two builds, two digests"
-
-
-LOADED_FIRST = {
-    "namespace": ["tele/sdk/trace/__init__.py"],
-    "one file": ["one_file.py"],
-    "another name": ["other/__init__.py"],
-    "several": ["a/__init__.py", "b.py", "tests/__init__.py"],
-    "a program": [],
-    "data": [],
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_modules_of_a_package_are_the_files_that_are_loaded_first(
-    shape: str, tmp_path: Path, cache: Cache
-) -> None:
-    name, files = SHAPES[shape]
+    name, files, loaded_first = SHAPES[shape]
     later = {f"{Path(path).parent}/later.py": "" for path in files if path.endswith("__init__.py")}
-    environment = made(name, wheel(tmp_path, name, {**files, **later}), cache)
+    environment = made(name, wheel(tmp_path / "one", name, {**files, **later}), cache)
     assert isinstance(environment, Environment), environment
+    alone = environment.build
+    assert (alone.package_version, len(alone.package_sha256)) == ("1.0", 64)
     package = packages.installed(environment.folder)[name]
-    assert sorted(packages.modules_of(package)) == LOADED_FIRST[shape]
+    assert sorted(packages.modules_of(package)) == loaded_first
+    changed = dict.fromkeys(files, "# more\n")
+    more = facts(name, wheel(tmp_path / "two", name, {**changed, **later}), cache)
+    assert more.package_sha256 != alone.package_sha256, "two builds, two digests"
 
 
 def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
