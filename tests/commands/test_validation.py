@@ -63,8 +63,6 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
         (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
         (["--fail-on", "cpu:10%", "--rounds", "2", "v0.16.0", "v0.16.1"], "at least 9"),
-        ([*AB, "--on", "tcp://h"], "--on 'tcp://h' is not tcp://HOST:PORT"),
-        ([*AB, "--on", "h:9:9"], "--on 'h:9:9' is not tcp://HOST:PORT"),
     ],
 )
 def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(

@@ -1,4 +1,4 @@
-"""What reports say of committed results, of made-up verdicts and of merged shares, byte for byte.
+"""What reports say of committed results, of made-up verdicts, byte for byte.
 
 A change of words shows up in review as a change of these files. ``UPDATE_FROZEN=1`` writes them.
 """
@@ -22,8 +22,6 @@ from tests.reporting.test_page import PAGES
 from tests.reporting.test_page import gate as asked
 from tests.reporting.test_views import findings as made_up
 from tests.reporting.test_views import on_console
-from tests.sharing import part
-from tests.store.keeping import finish
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.gate import GateVerdict
@@ -74,19 +72,6 @@ def test_a_page_but_for_its_styles_and_script() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_shows_above_its_runs(name: str) -> None:
     check(f"pages/{name}.txt", page_text(PAGES[name]()))
-
-
-def two_scenarios(to: Path) -> list[Path]:
-    """Two shares of a gate that fails in one of two scenarios."""
-    records = [record_of(BASE, scaled(BASE, system=by), scenario=f"by {by}") for by in (1.5, 1.0)]
-    finish(to, *records, **asked("system:10%,each", "cpu:50%"))
-    return part(to, 2)
-
-
-def test_what_merge_concludes_as_json(tmp_path: Path) -> None:
-    options = ("--results", tmp_path / "merged", "--no-plot", "--json")
-    said = said_by("merge", *two_scenarios(tmp_path / "whole"), *options, code=1)
-    check("merge/two_scenarios.json", said)
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.sharing import part
+from tests.features.cluster.sharing import part
+from tests.frozen.checking import check, said_by
+from tests.gate_runs import record_of, rounds, scaled
+from tests.reporting.test_page import gate
 from tests.store.keeping import finish, recorded
 from waitbench.features.cluster import merge
 from waitbench.features.cluster.on_dask import unpack
@@ -16,6 +19,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME
+from waitbench.system.paths import ROOT
 
 NAMES = ("one", "two", "three")
 HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}
@@ -161,3 +165,14 @@ def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path:
     (whole / "more.jsonl").symlink_to(secret)
     with pytest.raises(UsageError, match="it is a link"):
         write_merged(tmp_path / "together", whole, more=[whole / "more.jsonl"])
+
+
+def test_merge_concludes_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a gate that fails in one of two scenarios; ``UPDATE_FROZEN=1`` writes the file."""
+    monkeypatch.chdir(ROOT)
+    base, folder = rounds(1, 0.5), tmp_path / "whole"
+    records = [record_of(base, scaled(base, system=by), scenario=f"by {by}") for by in (1.5, 1.0)]
+    finish(folder, *records, **gate("system:10%,each", "cpu:50%"))
+    options = ("--results", tmp_path / "merged", "--no-plot", "--json")
+    shown = said_by("merge", *part(folder, 2), *options, code=1)
+    check("merge.json", shown, Path(__file__).parent / "expected")

@@ -7,9 +7,10 @@ import pytest
 from tests import standin
 from tests.bisect_repository import Plan
 from tests.commands.processes import start
-from tests.conftest import Compare, written
+from tests.conftest import Compare, Said, written
 from tests.features.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.waiting import until
+from waitbench import engines
 from waitbench.features.cluster import on_dask
 from waitbench.features.cluster.on_dask import SHARDS
 from waitbench.model.errors import UsageError
@@ -32,6 +33,23 @@ def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
         on_dask.run("tcp://h:9", (), None, request, Output()),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--on", "tcp://h:9", "--shard", "1/2"), "--on does not go with --dataflow"),
+        (("--on", "tcp://h"), "--on 'tcp://h' is not tcp://HOST:PORT"),
+        (("--on", "h:9:9"), "--on 'h:9:9' is not tcp://HOST:PORT"),
+    ],
+)
+def test_an_address_or_a_shard_that_fits_nothing_is_refused_and_nothing_created(
+    options: tuple[str, ...], says: str, said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(engines, "DEFAULT", standin.StandIn())
+    code, out, err = said("compare", "r0.0.1", "r0.0.2", "--results", tmp_path / "no", *options)
+    assert (code, out, says in err) == (2, "", True), err
+    assert not (tmp_path / "no").exists()
 
 
 @integration

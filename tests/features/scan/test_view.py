@@ -1,18 +1,21 @@
 """Views of scans: notes, tables, pages, charts and JSON."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.features.scan.scanned import VALUES, of_silence, scan_records
-from tests.frozen.checking import check, page_text, said_by
+from tests.frozen.checking import check, page_text
 from tests.reporting.made_up import page_of
 from tests.store.keeping import finish
 from waitbench.analysis import statistics
 from waitbench.features.scan.extension import ScanExtension
 from waitbench.model.record import Record
+from waitbench.pipeline.concluding import as_json, findings_of
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.document import text_of
 from waitbench.reporting.findings import findings
+from waitbench.store import comparisons
 
 EXPECTED = Path(__file__).parent / "expected"
 CASES: dict[str, Callable[[], list[Record]]] = {
@@ -48,11 +51,10 @@ def test_a_page_has_the_table_of_a_scan() -> None:
     check("page.txt", page_text(page), EXPECTED)
 
 
-def test_what_merge_concludes_as_json(tmp_path: Path) -> None:
-    folder = tmp_path / "whole"
-    finish(folder, *scan_records({"a": lambda v: 0.001 * v, "b": lambda v: 0.002 * v}))
-    options = ("--results", tmp_path / "merged", "--no-plot", "--json")
-    check("merge.json", said_by("merge", folder, *options), EXPECTED)
+def test_a_comparison_as_json_has_its_scans(tmp_path: Path) -> None:
+    finish(tmp_path, *scan_records({"a": lambda v: 0.001 * v, "b": lambda v: 0.002 * v}))
+    known = findings_of(comparisons.read(tmp_path))
+    check("scans.json", f"{json.dumps(as_json(known), indent=2)}\n", EXPECTED)
 
 
 def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
