@@ -221,10 +221,6 @@ def parsed_price(price: str | None) -> Price | None:
     return None if price is None else Price.parse(price)
 
 
-_LAST = "time_limit"
-"""The option of a request that help lists at the end."""
-
-
 def with_request_options(
     command: Callable[..., None], extensions: Sequence[type[Extension]] = ()
 ) -> Callable[..., None]:
@@ -247,7 +243,6 @@ def with_request_options(
 
     parameters = inspect.signature(command).parameters
     names = [name for it in parameters for name in (options if it == "request" else [it])]
-    names = sorted(names, key=lambda name: name == _LAST)
     # typer reads these two.
     of_all = {**parameters, **options}
     called.__annotations__ = {name: of_all[name].annotation for name in names}
