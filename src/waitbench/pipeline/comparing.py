@@ -54,7 +54,7 @@ def run(
         store=request.store,
         resumable=resumable if request.resume else None,
     )
-    resume_hint = partial(kept_in, command=next(iter(request.argv), ""))
+    resume_hint = partial(kept_in, has_resume=request.resume is not None)
     with ExitStack() as stack:
         folder = stack.enter_context(claim) if request.results or request.resume else None
         if folder is not None and request.resume:

@@ -134,10 +134,6 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
     )
 
 
-_WITHOUT_RESUME = ("workers", "track")
-"""Commands that make comparisons and have no --resume."""
-
-
 def begin(
     prepared: Prepared,
     folder: Path,
@@ -161,9 +157,9 @@ def begin(
     return Contents(folder=folder, comparison=comparison, records=list(records.values()))
 
 
-def kept_in(folder: Path, command: str = "compare") -> str:
-    """The message after an interruption: most commands can go on with --resume."""
-    resume = "" if command in _WITHOUT_RESUME else "; the same command with --resume goes on"
+def kept_in(folder: Path, *, has_resume: bool = True) -> str:
+    """The message after an interruption of a command that has ``--resume``, or has not."""
+    resume = "; the same command with --resume goes on" if has_resume else ""
     return f"Finished runs are kept in {folder}{resume}."
 
 
@@ -172,13 +168,17 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
 
     Its budget, and the exit code of an inconclusive result, may change.
     """
-    earlier, later = _questions(before, now), _questions(now, before)
-    for name in {**earlier, **later}:
-        if earlier.get(name) != later.get(name):
-            raise UsageError(
-                f"{str(folder)!r} was begun with other {name}, so it cannot be resumed as this "
-                "comparison. Repeat the command as it was, or name another folder with --results."
-            )
+    name = first_difference(_questions(before, now), _questions(now, before))
+    if name is not None:
+        raise UsageError(
+            f"{str(folder)!r} was begun with other {name}, so it cannot be resumed as this "
+            "comparison. Repeat the command as it was, or name another folder with --results."
+        )
+
+
+def first_difference(facts: Mapping[str, object], others: Mapping[str, object]) -> str | None:
+    names = dict.fromkeys((*facts, *others))
+    return next((name for name in names if facts.get(name) != others.get(name)), None)
 
 
 def _questions(comparison: Context, other: Context) -> dict[str, Any]:

@@ -52,7 +52,8 @@ class Request:
     results: Path | None = None
     store: Path = RESULTS
     """The parent of a new folder."""
-    resume: bool = False
+    resume: bool | None = False
+    """``None``: the command cannot."""
     argv: tuple[str, ...]
     """Without secrets."""
 

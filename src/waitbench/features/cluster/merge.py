@@ -20,6 +20,7 @@ from waitbench.model.shard import Shard
 from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.gating import gate_of
+from waitbench.pipeline.preparation import first_difference
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
@@ -123,13 +124,12 @@ def write(
 
 def _require_alike(first: Contents, other: Contents, known: Sequence[Revision]) -> None:
     """Raises a ``UsageError`` that names the first difference between two comparisons."""
-    here, there = _in_common(first.comparison, known), _in_common(other.comparison, known)
-    for name in {**here, **there}:
-        if here.get(name) != there.get(name):
-            raise UsageError(
-                f"{str(first.folder)!r} and {str(other.folder)!r} are not of one comparison: "
-                f"{name} differ."
-            )
+    facts = (_in_common(contents.comparison, known) for contents in (first, other))
+    if (name := first_difference(*facts)) is not None:
+        raise UsageError(
+            f"{str(first.folder)!r} and {str(other.folder)!r} are not of one comparison: "
+            f"{name} differ."
+        )
 
 
 def _in_common(context: Context, known: Sequence[Revision]) -> dict[str, Any]:

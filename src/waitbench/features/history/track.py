@@ -94,7 +94,7 @@ def track(
     ends = (anchor, *([branch] if branch else []))
     # The window of a worker is the same each night.
     is_quick = not full and request.worker is None
-    nightly = replace(request, rounds=rounds, quick=is_quick, store=results)
+    nightly = replace(request, rounds=rounds, quick=is_quick, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
     name = _name_of(valid.specs[0])
     texts = {**_candidates(branch, valid, newest), name: anchor}

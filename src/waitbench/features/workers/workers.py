@@ -85,6 +85,7 @@ def workers(
         settings=tuple(settings),
         python=python,
         rounds=rounds,
+        resume=None,
         argv=tuple(map(masked, sys.argv[1:])),
     )
     output, code = Output(quiet=quiet, progress_only=True), ExitCode.OK
