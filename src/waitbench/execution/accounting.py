@@ -60,7 +60,6 @@ def incomplete_in(launched: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
-    """Returns what was measured before, within and after the window."""
     marks = launched["marks"]
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)

@@ -166,8 +166,7 @@ class CountedTree:
         if self.is_counted and forgets:
             self._lag(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
-        used_s = sum(usage.ru_stime for usage in self._used)
-        reading["system_s"] = proc.system_s(processes) + used_s
+        reading["system_s"] = proc.system_s(processes) + self.waited_s()[1]
         self.threads = frozenset(seen)
         for thread, used in seen.items():
             self._preemptions[thread] = max(used.preempted, self._preemptions.get(thread, 0))

@@ -17,7 +17,6 @@ WAITING = "BENCH_WAITING"
 REPORT, REPORTS = "launched.json", "probes"
 """The launcher's report and the folder of the probes', as JSON, in the run's folder."""
 METRICS = "metrics"
-"""Prefix of the files to which copies of a worker write."""
 OUTPUT = ("stdout", "stderr")
 FAILURE, HAS_ENDED = "failure", "ended"
 """Files that say why a run is not a measurement; the latter where its worker may end."""

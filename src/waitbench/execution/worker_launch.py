@@ -236,7 +236,6 @@ class WorkerLaunch(ConditionLaunch):
             raise Failure(f"{left} still ran {within_s:g} s after it had ended; killed")
 
     def _identify(self) -> None:
-        """Notes the modules that the worker has loaded."""
         names = self.config.modules
         if names is not None:
             # This costs CPU of ours: it is done after the window, unless the worker ends with that.

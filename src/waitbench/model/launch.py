@@ -97,7 +97,6 @@ class BatchSlot(NamedTuple):
     folder: str = ""
     number: int = 0
     size: int = 1
-    """The number of runs in the batch."""
     shutdown_turn_s: float = math.inf
     """Time for which a run keeps the turn while it ends."""
 

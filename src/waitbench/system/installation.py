@@ -10,7 +10,7 @@ from waitbench.system.paths import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
 VERSION = "0.1.0"
 _SHOWN_DIGITS = 10
-_SUFFIXES = (".py", ".txt", ".toml", ".rs", ".lock", ".json")
+_SUFFIXES = (".py", ".txt", ".toml")
 _SCRIPTS = {"compare": "./compare.sh", "plot": "./plot.sh"}
 _UVX_FOLDER = "archive-v0"
 

@@ -45,7 +45,6 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Tries to lock an open file or folder; returns whether it did."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -60,7 +60,6 @@ class Cache:
     root: Path = _CACHE
 
     def folder(self, name: str) -> Path:
-        """Returns a subfolder, created if missing."""
         path = self.root / name
         path.mkdir(parents=True, exist_ok=True)
         return path

@@ -25,7 +25,6 @@ _POLL_EVERY_S = 0.005
 RUNNING = -1
 """In place of a system call's number: the thread is on a CPU, or waits for one."""
 Thread = tuple[int, int]
-"""PID and TID."""
 
 
 class Used(NamedTuple):
@@ -71,7 +70,6 @@ def ignores_children(pid: int) -> bool:
 
 
 def sleeps(pid: int, tid: int) -> int | None:
-    """Counts the sleeps of a thread."""
     counts = _switches(pid, tid)
     return counts and counts[0]
 
@@ -100,7 +98,6 @@ def stat(task: int | str) -> list[str]:
 
 
 def _stats(pids: Iterable[int]) -> dict[int, list[str]]:
-    """Reads the fields of each process that still exists."""
     return {pid: fields for pid in pids if (fields := stat(pid))}
 
 
@@ -214,7 +211,6 @@ def _signal(pids: Collection[int], number: int, spared: int) -> None:
 
 
 def identities(pids: Iterable[int]) -> set[tuple[int, int]]:
-    """PID and start time of each running process."""
     return {
         (pid, int(fields[_START_TIME]))
         for pid, fields in _stats(pids).items()
@@ -244,7 +240,6 @@ def system_s(pids: Iterable[int]) -> float:
 
 
 def usage_by_thread(pids: Iterable[int]) -> dict[Thread, Used]:
-    """Resources that each living thread has used so far."""
     keys = [(pid, tid) for pid in pids for tid in thread_ids(pid)]
     return {key: used for key in keys if (used := thread_usage(*key)) is not None}
 

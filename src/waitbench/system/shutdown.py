@@ -113,7 +113,6 @@ def was_interrupted() -> bool:
 
 
 def kill_descendants() -> None:
-    """Kills all descendants but the reaper."""
     reaper = REAPER.pid or 0
     proc.kill(lambda: proc.descendants(os.getpid(), without=(reaper,)), within_s=_KILLED_WITHIN_S)
 
