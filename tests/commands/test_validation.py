@@ -78,20 +78,10 @@ SAMPLES = ROOT / "docs" / "samples"
 @pytest.mark.parametrize(
     ("command", "arguments", "says"),
     [
-        ("history", (SAMPLES, "--metric", "joy"), "there is no metric 'joy'. There are: real"),
-        ("history", (SAMPLES, "--anchor", "v9"), "is in none of these comparisons. There are: v0."),
-        ("history", (SAMPLES, "-s", "nothing*"), "Measure first"),
-        ("history", ("no such folder",), "There is no folder"),
         ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
         ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "there is no folder"),
         ("report", ("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
         ("plot", (".",), "Measure first"),
-        ("bisect", (*AB, "-s", "dynamic", "--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
-        ("bisect", (*AB, "-s", "dynamic", "--fail-on", "cpu:5%,each"), "METRIC:PERCENT% only"),
-        ("bisect", (*AB[:1], *AB[:1], "-s", "dynamic"), "nothing to search between"),
-        ("track", (), "--anchor"),
-        ("track", ("--newest", "0"), "0 is not in the range"),
-        ("track", ("--budget", "0"), "above zero"),
     ],
 )
 def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
@@ -99,8 +89,7 @@ def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
     said: Said, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    results = ("--results", "results") if command in ("bisect", "track") else ()
-    code, out, err = said(command, *arguments, *results)
+    code, out, err = said(command, *arguments)
     assert (code, out, says in err) == (2, "", True), err
     assert list(tmp_path.iterdir()) == []
 
@@ -165,31 +154,6 @@ def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
     assert BY_NAME["idle"] in engines.user_dataflow(f"{file}").metrics
     file.write_text("flow = 1\n")
     assert BY_NAME["idle"] not in engines.user_dataflow(f"{file}").metrics
-
-
-def test_what_cannot_be_read_is_named_and_the_rest_is_told(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    kept, page = tmp_path / "kept", tmp_path / "page.html"
-    for name in ("input", "waiting", "damaged"):
-        shutil.copytree(SAMPLES / name.replace("damaged", "waiting"), kept / name)
-    damaged = kept / "damaged" / "runs.jsonl"
-    damaged.write_text(damaged.read_text().replace('"round": ', '"round": x', 1))
-    (kept / "bad").mkdir()
-    (kept / "bad" / "comparison.json").write_text("{")
-    told = run_compare(kept, command="history")
-    shown = run_compare(kept, "--html", page, command="report")
-    assert (told.returncode, shown.returncode) == (3, 0), told.stderr + shown.stderr
-    for done in (told, shown):
-        assert "bad is left out" in done.stderr
-        assert f"damaged is left out: Line 1 of '{damaged}' is not a run of waitb" in done.stderr
-        assert "delete the line" in done.stderr
-    assert "v0.16.0" in told.stdout
-    html = page.read_text()
-    assert "less idle CPU from v0.16.1 on" in html
-    assert "2 comparisons" in html
-    alone = run_compare(kept / "bad", "--html", page, command="report")
-    assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)
 
 
 def test_a_cache_with_a_folder_that_the_user_may_not_write_to_is_refused_with_the_remedy(

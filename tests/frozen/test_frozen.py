@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests import gate_runs
-from tests.features.bisect.test_view import CASES as SEARCHES
 from tests.frozen.checking import STYLES, check, page_text, said_by
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.records import outcome
@@ -25,17 +24,14 @@ from tests.reporting.test_views import on_console
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.features.bisect import view
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.gating import parse
-from waitbench.reporting import gate_formats, html, markdown
-from waitbench.reporting.console import print_report
+from waitbench.reporting import gate_formats, html
 from waitbench.reporting.findings import Findings, findings
 from waitbench.system.paths import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
-HISTORIES = {"table": (), "json": ("--json",)}
 BASE = rounds(1, 0.5)
 
 
@@ -54,11 +50,6 @@ def test_the_console_of_a_sample(folder: str) -> None:
 def test_the_markdown_of_a_sample(tmp_path: Path) -> None:
     said_by("report", SAMPLES / "waiting", "--markdown", tmp_path / "it.md")
     check("samples/waiting/tables.md", (tmp_path / "it.md").read_text("utf-8"))
-
-
-@pytest.mark.parametrize("form", HISTORIES)
-def test_the_history_of_the_samples(form: str) -> None:
-    check(f"history.{form}", said_by("history", SAMPLES / "history", *HISTORIES[form]))
 
 
 def test_a_page_but_for_its_styles_and_script() -> None:
@@ -126,13 +117,3 @@ FORMS: dict[str, Callable[[Findings], str]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_made_up_results_and_notes_in_each_form(form: str) -> None:
     check(f"views/{form}", FORMS[form](made_up(has_gate=True)))
-
-
-@pytest.mark.parametrize("case", SEARCHES)
-def test_a_search_in_each_form(case: str) -> None:
-    found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
-    name = f"{name}-{[*SEARCHES].index(case)}"
-    shown = lines_of(lambda to: print_report(view.summarize(found), to))
-    check(f"bisection/{name}-80.txt", "\n".join([*shown, ""]))
-    check(f"bisection/{name}.md", markdown.render_report(view.summarize(found)))
-    check(f"bisection/{name}.json", json.dumps(view.as_json(found), indent=1) + "\n")

@@ -9,14 +9,12 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from tests.features.history.test_view import LENGTHY, TRENDS
 from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.records import make_record, times
 from tests.reporting.made_up import many
 from tests.reporting.printing import lines_of
 from tests.reporting.test_idle import COSTS, PRICE, record
 from waitbench.analysis import statistics
-from waitbench.features.history import view
 from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
@@ -96,8 +94,6 @@ SHOWN: dict[str, Show] = {
     "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
-    "history": tables(*(view.table(trend, "waiting") for trend in TRENDS)),
-    "long history": tables(view.table(LENGTHY, "waiting", newest=4)),
 }
 """tests/frozen/expected/console has what each shows."""
 

@@ -38,14 +38,6 @@ def failed() -> Report:
     return page_of(record)
 
 
-def together() -> Report:
-    """The history of several comparisons, in one of which a run failed."""
-    failing = stored("three", ("v1", "v2"), rise=0.0)
-    failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
-    several = [stored("one", ("v1", "v2")), stored("two", ("v1", "v2", "v3")), failing]
-    return paging.page_of_several(several)
-
-
 def side_by_side() -> Report:
     """Comparisons of a worker each, the costliest first."""
     several = []
@@ -67,7 +59,6 @@ PAGES: dict[str, Callable[[], Report]] = {
     "plain": lambda: page_of(counted("one", idle=0.5, latency=3.0), counted("two", idle=1.0)),
     "alone": lambda: page_of(make_record({"a": [times(1, 1, 1)] * 3})),
     "failed": failed,
-    "history": together,
     "waiting-for-money": lambda: page_of(served(), price=PRICE),
     "workers": side_by_side,
 }
@@ -100,16 +91,10 @@ def test_a_page_opens_with_real_user_system_and_total_cpu_time() -> None:
     assert shown.index('class="table costs"') < shown.index("Relative to old")
 
 
-def test_large_pages_are_of_a_size_that_can_be_sent() -> None:
+def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     contents = stored("one", ("v1", "v2"), names, rounds=30)
     assert len(html.render(page_of(*contents.records)).encode()) <= 500_000
-    nights = [
-        stored(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
-        for number in range(2, 52)
-    ]
-    page = paging.page_of_several(nights)
-    assert len(html.render(page).encode()) <= 3_000_000
 
 
 def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:

@@ -7,10 +7,25 @@ from typing import Any
 import pytest
 
 from tests.bisect_repository import Plan
-from tests.conftest import Compare, Planned, written
+from tests.conftest import Compare, Planned, Said, written
 
 ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--rounds", "12")
-pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("a", "b", "-s", "dynamic", "--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
+        (("a", "b", "-s", "dynamic", "--fail-on", "cpu:5%,each"), "METRIC:PERCENT% only"),
+        (("a", "a", "-s", "dynamic"), "nothing to search between"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_created(
+    arguments: tuple[str, ...], says: str, said: Said, tmp_path: Path
+) -> None:
+    code, out, err = said("bisect", *arguments, "--results", tmp_path / "results")
+    assert (code, out, says in err) == (2, "", True), err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +50,7 @@ def runs(folder: Path) -> list[str]:
     return [row for path in sorted(folder.rglob("runs.csv")) for row in path.read_text().split()]
 
 
+@pytest.mark.integration
 @pytest.mark.smoke
 def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     run_compare: Compare, history: Planned, tmp_path: Path

@@ -1,10 +1,14 @@
 """The report of a search: the headline, the findings, and the same in every form."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.features.bisect.searched import history, search
+from tests.frozen.checking import check
+from tests.reporting.printing import lines_of
 from waitbench.analysis.criteria import Criterion
 from waitbench.features.bisect import view
 from waitbench.features.bisect.search import Search, Step
@@ -12,6 +16,10 @@ from waitbench.features.bisect.view import Bisection
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Origin, Point, Source
 from waitbench.model.verdicts import Verdict
+from waitbench.reporting import markdown
+from waitbench.reporting.console import print_report
+
+EXPECTED = Path(__file__).parent / "expected"
 
 
 def commits(points: int, *rises: tuple[int, float], unbuildable: tuple[int, ...] = ()) -> Search:
@@ -72,7 +80,17 @@ CASES = {
     "OPEN: other programs used the machine": searched(inconclusive(is_disturbed=True)),
     "OPEN: nothing was measured": searched(replace(commits(4), steps=())),
 }
-"""tests/frozen/expected/bisection has what is said of each."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_search_in_each_form(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    name = f"{case.partition(':')[0].lower().replace(' ', '-')}-{[*CASES].index(case)}"
+    report, as_json = view.summarize(CASES[case]), view.as_json(CASES[case])
+    shown = lines_of(lambda to: print_report(report, to))
+    check(f"{name}-80.txt", "\n".join([*shown, ""]), EXPECTED)
+    check(f"{name}.md", markdown.render_report(report), EXPECTED)
+    check(f"{name}.json", json.dumps(as_json, indent=1) + "\n", EXPECTED)
 
 
 def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> None:
