@@ -26,7 +26,7 @@ _DARK, _GREY, _LIGHT = "#222222", "#555555", "#b0b0b0"
 
 # Of tables: inches and points. Where GitHub shows a chart 830 pixels wide, its smallest text is 10
 # pixels high.
-_WIDTH, _ROW_HEIGHT, _BESIDES = 8.5, 0.24, 0.9
+_WIDTH, _ROW_HEIGHT, _FRAME_HEIGHT = 8.5, 0.24, 0.9
 _LONGEST_NAME = 64
 _MARK, _SWATCH = -11, -22
 """Points to the left of the axis, clear of an arrow there: a mark, and the colour of a revision."""
@@ -93,7 +93,7 @@ def draw_table(table: Table) -> Figure:
     for group, rows in table.grouped_rows.items():
         lines += [(group, ())] if group else []
         lines += [(_name(table.headings, row), row) for row in rows]
-    height = len(lines) * _ROW_HEIGHT + _BESIDES
+    height = len(lines) * _ROW_HEIGHT + _FRAME_HEIGHT
     figure = Figure(figsize=(_WIDTH, height), layout="constrained")
     axes = figure.subplots()
     axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(lines) - 0.5, -0.5))
@@ -109,13 +109,13 @@ def draw_table(table: Table) -> Figure:
                 figures.append(cell)
             elif isinstance(cell, TextCell):
                 has_swatches |= bool(cell.colour)
-                _beside(axes, 0, y, _MARK, cell.mark, _tone(MARK_STYLES.get(cell.mark, "")))
-                _beside(axes, 0, y, _SWATCH, "■" if cell.colour else "", cell.colour)
+                _annotate(axes, 0, y, _MARK, cell.mark, _tone(MARK_STYLES.get(cell.mark, "")))
+                _annotate(axes, 0, y, _SWATCH, "■" if cell.colour else "", cell.colour)
         for points, cell in zip(_POINTS, figures, strict=False):
             style = cell.style if isinstance(cell, TextCell) else ""
             is_first = points == _POINTS[0]
             colour = _tone(style) if style else "black" if is_first else _GREY
-            _beside(axes, 1, y, points, text_of(cell), colour)
+            _annotate(axes, 1, y, points, text_of(cell), colour)
     names = [sanitize(shorten(name, _LONGEST_NAME)) for name, _ in lines]
     axes.set_yticks(range(len(lines)), names, fontsize=9)
     axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
@@ -158,7 +158,7 @@ def _draw_dot(axes: Axes, y: int, dot: Dot, axis: Axis) -> None:
     )
 
 
-def _beside(axes: Axes, edge: int, y: int, points: float, text: str, colour: str) -> None:
+def _annotate(axes: Axes, edge: int, y: int, points: float, text: str, colour: str) -> None:
     """Writes so many points from the left edge of the axis, 0, or the right one, 1."""
     if text:
         axes.annotate(

@@ -130,8 +130,8 @@ def _counted(result: MetricResult) -> str:
     """Counts in place of bounds: of outliers, or of runs that missed a time limit."""
     if missed := result.missed:
         candidate, baseline = (it + missed.both for it in (missed.candidate, missed.baseline))
-        beside = "" if result.limit else f", baseline {baseline}"
-        return f"{candidate} of {missed.pairs}{beside}"
+        baseline_text = "" if result.limit else f", baseline {baseline}"
+        return f"{candidate} of {missed.pairs}{baseline_text}"
     return f"baseline {result.outliers.baseline}" if result.by_outliers and result.outliers else ""
 
 
