@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from waitbench.execution.accounting import marks_of, metrics_of
+from waitbench.execution.accounting import LaunchReport, ProbeReport, marks_of, metrics_of
 from waitbench.model.run import BY_PROC, RESTARTED
 
 REAL_S = 5.7
@@ -18,7 +19,7 @@ def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: int) -> di
     }  # fmt: skip
 
 
-def launched(**more: Any) -> dict[str, Any]:
+def launched(**more: Any) -> LaunchReport:
     """A run of 5 s whose window lasts from 0.2 to 5.2 s."""
     used = {
         "time_user": 0.8, "time_system": 0.15, "memory_peak_resident": 1000,
@@ -30,15 +31,16 @@ def launched(**more: Any) -> dict[str, Any]:
         "exit": at(5.5, 0.95, 0.15, wakeups=5060, system_calls=9000),
     }
     report = {"used": used, "launcher_s": 0.02, "by_proc": False, "started_ns": 50_000_000}
-    return {**report, "marks": marks, **more}
+    return msgspec.convert({**report, "marks": marks, **more}, LaunchReport)
 
 
-def worker(pid: int, **more: Any) -> dict[str, Any]:
+def worker(pid: int, **more: Any) -> ProbeReport:
     report = {
         "pid": pid, "polls": 100, "items_in": 5, "items_out": 5,
+        "ident_sum_in": 10, "ident_sum_out": 10,
         "lateness_ns": [[1_000_000, 4], [9_000_000, 1]], "lateness_max_ns": 9_100_000,
     }  # fmt: skip
-    return {**report, **more}
+    return msgspec.convert({**report, **more}, ProbeReport)
 
 
 def test_a_run_gives_every_metric_by_its_key() -> None:
@@ -94,7 +96,9 @@ def test_lateness_is_taken_over_all_workers() -> None:
 @pytest.mark.parametrize("mark", ["begin", "end"])
 def test_what_never_polled_to_its_end_has_no_window(mark: str) -> None:
     incomplete_report = launched()
-    del incomplete_report["marks"][mark]
+    incomplete_report.marks = {
+        name: incomplete_report.marks[name] for name in {"begin", "end"} - {mark}
+    }
     metrics = metrics_of(REAL_S, incomplete_report, [worker(1)])
     assert metrics["time_cpu"] == pytest.approx(0.95)
     assert not {"time_cpu_idle", "wakeups", "items_out", "time_startup"} & metrics.keys()

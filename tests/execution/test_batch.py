@@ -15,10 +15,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec import convert
 
 from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
-from waitbench.execution.accounting import metrics_of
+from waitbench.execution.accounting import LaunchReport, metrics_of
 from waitbench.execution.batch import BARRIERS, BatchMember
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
@@ -140,7 +141,7 @@ def test_to_wait_for_others_is_in_no_time_and_its_cpu_in_none_of_the_parts(tmp_p
     assert [it.failure for it in launches] == ["", ""]
     waits = launches[0].report
     assert waits["waited_s"] + launches[1].report["waited_s"] > 0.5
-    metrics = metrics_of(9.0, waits, [])
+    metrics = metrics_of(9.0, convert(waits, LaunchReport), [])
     assert metrics["time_wall_clock"] == 9.0 - waits["waited_s"]
     parts = sum(metrics[f"time_cpu_{part}"] for part in ("startup", "idle", "shutdown"))
     at = {name: it["cpu_s"] for name, it in waits["marks"].items()}

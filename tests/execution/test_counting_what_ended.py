@@ -7,11 +7,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, worker
 from tests.running import run
-from waitbench.execution.accounting import metrics_of
+from waitbench.execution.accounting import LaunchReport, metrics_of
 from waitbench.system.paths import PACKAGE
 
 LONGER = CALM.replace("0.4", "2")
@@ -57,14 +58,18 @@ def test_wakeups_of_what_has_ended_are_counted(
     alive_ns = result.report["marks"]["exit"]["monotonic_ns"] - result.report["ready_ns"]
     share = result.rise("monotonic_ns") / alive_ns
     # It does the same all the time.
-    assert 0.6 * share * slept < metrics_of(9.0, result.report, [])["wakeups"] < 1.7 * share * slept
+    assert (
+        0.6 * share * slept
+        < metrics_of(9.0, convert(result.report, LaunchReport), [])["wakeups"]
+        < 1.7 * share * slept
+    )
 
 
 def test_where_nobody_waits_for_children_proc_has_no_wakeups(tmp_path: Path) -> None:
     does = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: nap(1)"
     result = worker(tmp_path, COUNTS + does, program=REFUSED)
     assert result.exit_code == 0, result.failure
-    assert "wakeups" not in metrics_of(9.0, result.report, [])
+    assert "wakeups" not in metrics_of(9.0, convert(result.report, LaunchReport), [])
 
 
 UNWAITED = """
@@ -84,7 +89,7 @@ def test_cpu_of_children_that_nobody_waits_for_adds_to_that_of_a_parent_that_wak
     result = worker(tmp_path, COUNTS + UNWAITED, LONGER)
     assert result.exit_code == 0, result.failure
     used_s = sum(map(float, (tmp_path / "run" / "work" / "used").read_text().split()))
-    assert metrics_of(9.0, result.report, [])["time_cpu"] > 0.95 * used_s
+    assert metrics_of(9.0, convert(result.report, LaunchReport), [])["time_cpu"] > 0.95 * used_s
 
 
 @pytest.mark.parametrize("orphans", [False, True], ids=["its own", "adopted by the launcher"])

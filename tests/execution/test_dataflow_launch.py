@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from tests.counting import counts_events, needs_events
 from tests.execution.launches import COUNTER, LAUNCHER, REFUSED, dataflow
-from waitbench.execution.accounting import metrics_of
+from waitbench.execution.accounting import LaunchReport, metrics_of
 
 WAITS = """
 import time
@@ -62,7 +63,7 @@ def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
     result = dataflow(tmp_path, ENDS_WITH_ITS_INPUT, program=program, tracepoint=2**31)
     assert (result.exit_code, result.failure) == (0, "")
     # Two hundred, and what it takes to take turns.
-    assert 150 <= metrics_of(9.0, result.report, [])["wakeups"] < 300
+    assert 150 <= metrics_of(9.0, convert(result.report, LaunchReport), [])["wakeups"] < 300
     assert result.rise("cpu_s") > 0
     assert "system_calls" not in result.report["marks"]["end"]
     assert result.report["by_proc"] is (program is REFUSED or not counts_events())

@@ -5,9 +5,10 @@ import signal
 from pathlib import Path
 
 import pytest
+from msgspec import convert
 
 from tests.execution.launches import CALM, COUNTER, SLEEPS, worker
-from waitbench.execution.accounting import metrics_of
+from waitbench.execution.accounting import LaunchReport, metrics_of
 
 
 def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
@@ -234,7 +235,7 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     result = worker(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
     assert result.exit_code == 0, result.failure
     assert result.report["launcher_s"] > 1.2
-    metrics = metrics_of(9.0, result.report, [])
+    metrics = metrics_of(9.0, convert(result.report, LaunchReport), [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
     parts = ("startup", "idle", "shutdown")

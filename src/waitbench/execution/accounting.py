@@ -5,7 +5,8 @@ probe in each worker of a dataflow counts items and their lateness: dataflows/su
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from msgspec import Struct
 
 from waitbench.engines.worker import metrics as worker_metrics
 from waitbench.execution.launch_report import (
@@ -19,54 +20,92 @@ from waitbench.execution.launch_report import (
     STOPPED,
 )
 from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS, WINDOW
-from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END
+from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 
 _UNSEEN = 0.05
 """The least share of the window's CPU at which processes that have ended matter to wake-ups."""
-_ITEMS = ("items_in", "items_out", "polls")
-"""Sums over the workers' probes, which report them under the same names."""
+
+Number = int | float
+"""Integers stay integers."""
+Reading = Mapping[str, Number | bool]
+"""What ``CountedTree.reading`` counted by a mark, by name."""
+
+
+class _Lateness(Struct, kw_only=True):
+    """The lateness of items."""
+
+    lateness_ns: list[tuple[Number, int]] = []
+    """Each with the number of items that were so late."""
+    lateness_max_ns: Number = 0
+
+
+class LaunchReport(_Lateness, kw_only=True):
+    """The launcher's report of a run."""
+
+    used: Mapping[str, Number]
+    launcher_s: float
+    by_proc: bool
+    started_ns: int
+    marks: Mapping[str, Reading]
+    ready_ns: int | None = None
+    waited_s: float = 0.0
+    totals: dict[str, Number] = {}
+    """Metrics by key."""
+    incomplete: Mapping[str, Lack] = {}
+    sent_at_end: bool = False
+    loaded: tuple[str, ...] = ()
+    left: str = ""
+
+
+class ProbeReport(_Lateness, kw_only=True):
+    """The report of a probe in a worker of a dataflow."""
+
+    polls: int
+    items_in: int
+    items_out: int
+    ident_sum_in: int
+    ident_sum_out: int
 
 
 def metrics_of(
-    real_s: float, launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
-) -> dict[str, float]:
-    used, marks = launched["used"], launched["marks"]
+    real_s: float, launched: LaunchReport, reports: Sequence[ProbeReport]
+) -> dict[str, Number]:
+    used, marks = launched.used, launched.marks
     metrics = {
-        "time_wall_clock": real_s - launched.get("waited_s", 0.0),
+        "time_wall_clock": real_s - launched.waited_s,
         "time_cpu": used["time_user"] + used["time_system"],
-        "time_cpu_launcher": launched["launcher_s"],
+        "time_cpu_launcher": launched.launcher_s,
         **used,
     }
     if BEGIN in marks and END in marks:
         metrics |= _phases(launched) | _items(reports) | _lateness([launched, *reports])
-    return metrics
+    return metrics | launched.totals
 
 
-def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
+def marks_of(launched: LaunchReport) -> tuple[str, ...]:
     odd = {
-        RESTARTED: launched.get("totals", {}).get("processes_replaced"),
-        BY_PROC: launched["by_proc"],
-        SENT_AT_END: launched.get("sent_at_end"),
-        INCOMPLETE: launched.get("incomplete"),
+        RESTARTED: launched.totals.get("processes_replaced"),
+        BY_PROC: launched.by_proc,
+        SENT_AT_END: launched.sent_at_end,
+        INCOMPLETE: launched.incomplete,
     }
     return tuple(mark for mark, is_so in odd.items() if is_so)
 
 
-def incomplete_in(launched: Mapping[str, Any]) -> dict[str, Any]:
+def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     """Returns why a run that counts lacks metrics, by the metric's key."""
-    lacks = launched.get("incomplete", {})
     keys = {LATENESS: sorted(worker_metrics.LATENESS), STOPPED: [STOP.key]}
-    return {key: lack for name, lack in lacks.items() for key in keys[name]}
+    return {key: lack for name, lack in launched.incomplete.items() for key in keys[name]}
 
 
-def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
-    marks = launched["marks"]
+def _phases(launched: LaunchReport) -> dict[str, Number]:
+    marks = launched.marks
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)
     idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(ending, last, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
-    startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
+    ready_ns = begin["monotonic_ns"] if launched.ready_ns is None else launched.ready_ns
     phases = {
         WINDOW: window_s,
         "time_cpu_window": idle_s,
@@ -77,7 +116,7 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
         IDLE_USER: idle_s - system_s,
         IDLE_SYSTEM: system_s,
         **_wakeups(launched),
-        "time_startup": startup_s,
+        "time_startup": _seconds(launched.started_ns, ready_ns),
         "time_shutdown": _seconds(ending["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
@@ -87,19 +126,18 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     return phases
 
 
-def _rise(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
+def _rise(before: Reading, after: Reading, key: str) -> Number:
     """Computes a count's rise, at least 0: what it sums up is not of one moment."""
-    rise: float = after[key] - before[key]
-    return max(0, rise)  # 0, not 0.0: integers stay integers
+    return max(0, after[key] - before[key])  # 0, not 0.0: integers stay integers
 
 
-def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
+def _wakeups(launched: LaunchReport) -> dict[str, Number]:
     """Computes the wake-ups in the window, if they are known.
 
     By ``/proc``, wake-ups of threads and children that have ended are missing. The reaped total has
     them, and the CPU of those in the window tells their share.
     """
-    marks, used = launched["marks"], launched["used"]
+    marks, used = launched.marks, launched.used
     begin, end = marks[BEGIN], marks[END]
     last = marks.get(LAST, end)
     rise = end["wakeups"] - begin["wakeups"]
@@ -112,20 +150,22 @@ def _wakeups(launched: Mapping[str, Any]) -> dict[str, float]:
     return {"wakeups": max(0, rise)}
 
 
-def _items(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _items(reports: Sequence[ProbeReport]) -> dict[str, Number]:
+    """Sums the counts of the workers' probes."""
     if not reports:
         return {}
-    items = {key: sum(report[key] for report in reports) for key in _ITEMS}
-    if items["items_out"]:
-        items["polls_per_item"] = items["polls"] / items["items_out"]
-    return items
+    polls = sum(report.polls for report in reports)
+    items_out = sum(report.items_out for report in reports)
+    items_in = sum(report.items_in for report in reports)
+    items: dict[str, Number] = {"items_in": items_in, "items_out": items_out, "polls": polls}
+    return items | ({"polls_per_item": polls / items_out} if items_out else {})
 
 
-def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _lateness(reports: Sequence[_Lateness]) -> dict[str, Number]:
     # Imported here: not every command measures, and no run is under way now.
     import numpy as np
 
-    counts_by_value = [pair for report in reports for pair in report.get("lateness_ns", ())]
+    counts_by_value = [pair for report in reports for pair in report.lateness_ns]
     if not counts_by_value:
         return {}
     values, counts = zip(*counts_by_value, strict=True)
@@ -133,9 +173,9 @@ def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {
         "item_latency_p50": float(p50) / 1e9,
         "item_latency_p99": float(p99) / 1e9,
-        "item_latency_max": max(report.get("lateness_max_ns", 0) for report in reports) / 1e9,
+        "item_latency_max": max(report.lateness_max_ns for report in reports) / 1e9,
     }
 
 
-def _seconds(begin_ns: int, end_ns: int) -> float:
+def _seconds(begin_ns: Number, end_ns: Number) -> float:
     return (end_ns - begin_ns) / 1e9

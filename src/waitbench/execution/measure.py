@@ -1,11 +1,10 @@
 """Measures planned runs: each gives a measurement, or an outcome with the reason why not."""
 
 import errno
-import json
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -17,7 +16,13 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from waitbench.execution.accounting import incomplete_in, marks_of, metrics_of
+from waitbench.execution.accounting import (
+    LaunchReport,
+    ProbeReport,
+    incomplete_in,
+    marks_of,
+    metrics_of,
+)
 from waitbench.execution.batch import BatchMember
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
@@ -143,16 +148,17 @@ class Measurer:
         """Merges the reports of launcher, probes and worker. Raises ``_NoMeasurement``."""
         planned, scenario = run.planned, run.planned.scenario
         try:
-            launched = json.loads(files.read(ready.folder / REPORT))
+            launched = msgspec.json.decode(files.read(ready.folder / REPORT), type=LaunchReport)
             # Where no probe reports, files there are a worker's own invention.
             probes = (ready.folder / REPORTS).glob("*.json") if scenario.is_observed else ()
-            reports = [json.loads(files.read(path)) for path in sorted(probes)]
+            reports = [
+                msgspec.json.decode(files.read(path), type=ProbeReport) for path in sorted(probes)
+            ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             # NaN is rejected: it compares false with any limit.
-            metrics = metrics_of(run.real_s, launched, reports) | launched.get("totals", {})
+            metrics = metrics_of(run.real_s, launched, reports)
             metrics = msgspec.convert(metrics, dict[str, Quantity])
-            marks = marks_of(launched)
-            incomplete = msgspec.convert(incomplete_in(launched), dict[str, Lack])
+            incomplete = incomplete_in(launched)
         # Reports are written by code under test.
         except (
             OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError,
@@ -172,7 +178,7 @@ class Measurer:
                 metrics |= scenario.written_metrics(written)
             except ValueError as error:
                 raise _NoMeasurement(str(error)) from error
-        environment, loaded = self.bench.environments[planned.label], launched.get("loaded", ())
+        environment, loaded = self.bench.environments[planned.label], launched.loaded
         program, modules = ready.config.program, ready.config.modules
         if modules:
             assert isinstance(program, WorkerConfig), "modules are looked for in worker files' runs"
@@ -182,9 +188,9 @@ class Measurer:
         return Measurement(
             **run.identity,
             metrics={key: value for key, value in metrics.items() if key in known},
-            marks=marks,
+            marks=marks_of(launched),
             incomplete=incomplete,
-            left=str(launched.get("left", "")),
+            left=launched.left,
             loaded={} if modules else {path: files.sha256(Path(path)) for path in loaded},
         )
 
@@ -268,9 +274,9 @@ class _Run:
             self.fail(FAILED, f"it could not be started: {error.strerror}", str(error))
 
 
-def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:
-    items_in = sum(report["items_in"] for report in reports)
-    items_out = sum(report["items_out"] for report in reports)
+def _require_complete(reports: Sequence[ProbeReport], expected: int | None) -> None:
+    items_in = sum(report.items_in for report in reports)
+    items_out = sum(report.items_out for report in reports)
     if expected is None:
         if items_in != items_out:
             raise _NoMeasurement(f"{items_in} items went in, {items_out} came out", LOST_ITEMS)
@@ -281,11 +287,11 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
         )
     # Items are numbered from 0: their sum shows if one was lost and another doubled.
     expected_sum = expected * (expected - 1) // 2
-    for key in ("ident_sum_in", "ident_sum_out"):
-        if sum(report[key] for report in reports) != expected_sum:
-            raise _NoMeasurement(
-                f"{expected} items came out, but not the {expected} that were expected", LOST_ITEMS
-            )
+    sums = ((report.ident_sum_in, report.ident_sum_out) for report in reports)
+    if any(sum(column) != expected_sum for column in zip(*sums, strict=True)):
+        raise _NoMeasurement(
+            f"{expected} items came out, but not the {expected} that were expected", LOST_ITEMS
+        )
 
 
 def _text_of(path: Path) -> str:
