@@ -18,5 +18,5 @@ EXTENSIONS = (
     "waitbench.features.cluster.extension:ClusterExtension",
 )
 """What takes part in every comparison: see ``pipeline.extension``."""
-PAGES = ("waitbench.features.history.view",)
+PAGES: tuple[str, ...] = ("waitbench.features.history.view",)
 """Modules whose ``extend`` adds to the page of several comparisons."""

@@ -10,7 +10,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 SHOWN_DIGITS = 10
-"""The digits of a commit that outputs show."""
+"""The digits of a commit, or of another hash, that outputs show."""
 OriginChoice = Literal["auto", "wheel", "source", "mixed"]
 
 

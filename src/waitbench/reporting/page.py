@@ -7,7 +7,7 @@ from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.results import decisive
 from waitbench.analysis.statistics import FIRST
 from waitbench.model.record import Record
-from waitbench.model.revision import Revision
+from waitbench.model.revision import SHOWN_DIGITS, Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, idle, notes
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
@@ -16,8 +16,6 @@ from waitbench.reporting.formats import NOTHING, format_count, format_quantity, 
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
-
-_SHOWN_DIGITS = 12
 
 
 def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Report:
@@ -157,7 +155,7 @@ def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 def _facts(revision: Revision) -> dict[str, str]:
     facts = revision.build
-    commit = (revision.commit or "")[:_SHOWN_DIGITS]
+    commit = (revision.commit or "")[:SHOWN_DIGITS]
     texts = {
         "revision": revision.label,
         "asked for": revision.text,
@@ -166,6 +164,6 @@ def _facts(revision: Revision) -> dict[str, str]:
         "commit": " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
         "Python": facts.python if facts else "",
         "compiler": (facts.compiler if facts else None) or "",
-        "package": facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
+        "package": facts.package_sha256[:SHOWN_DIGITS] if facts else "not built",
     }
     return {name: text or NOTHING for name, text in texts.items()}
