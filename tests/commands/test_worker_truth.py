@@ -80,3 +80,29 @@ def test_a_worker_does_not_write_its_own_lateness(run_compare: Compare, tmp_path
     metrics = runs_in(tmp_path / "results")["lies"]["metrics"]
     lateness = {metrics[f"item_latency_{one}"] for one in ("p50", "p99", "max")}
     assert lateness == {0.25}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "command = \"sh -c 'echo ftp://u:$(echo hunter)2@host/ >&2; exit 1' {revision}\"\n",
+            "it ended with exit code 1 before it was ready: ftp://***@host/",
+        ),
+        # Longer than one argument or variable may be.
+        (
+            f'command = "sleep 1{{revision}}"\nenvironment = {{ BIG = "{"x" * 2**18}" }}\n',
+            "Argument list too long",
+        ),
+    ],
+)
+def test_a_worker_that_does_not_start_is_a_failed_run_without_secrets(
+    text: str, message: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "fails.toml").write_text(f'{text}variants = ["1"]\nready = {{ seconds = 1 }}\n')
+    done = run_compare("1", "--worker", tmp_path / "fails.toml", *QUICKLY)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert message in runs_in(tmp_path / "results")["1"]["message"]
+    results = [it for it in (tmp_path / "results").rglob("*") if it.is_file()]
+    assert not any(b"hunter2" in path.read_bytes() for path in results)
+    assert "hunter2" not in done.stdout + done.stderr
