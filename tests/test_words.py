@@ -41,8 +41,7 @@ LATER = {
     "_round_in_turns", "TURNS_TO_TELL", "foreign_cores", "FOREIGN_CORES", "Judgement", "judgement",
     "Finding", "finding", "Findings", "findings", "_findings", "findings_of", "outcome", "Outcome",
     "OUTCOME", "GateOutcome", "last_look", "LOOKS", "_EARLIER_LOOKS", "kept_in", "KeptResults",
-    "OWN", "is_own", "OwnDataflow", "_own_counts", "beside", "start_beside", "end_beside",
-    "besides", "_who",
+    "OWN", "_own_counts", "beside", "start_beside", "end_beside", "besides", "_who",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(
     r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"

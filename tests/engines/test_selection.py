@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines import SCENARIOS, selection, user_dataflow
-from waitbench.engines.bytewax.scenarios import OwnDataflow
+from waitbench.engines.bytewax.scenarios import BuiltinDataflow
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
@@ -15,7 +15,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     partitioned = [s for s in chosen if s.name.startswith("partitioned")]
     assert [s.parameters["partitions"] for s in partitioned] == [4] * 12
-    assert isinstance(partitioned[0], OwnDataflow)
+    assert isinstance(partitioned[0], BuiltinDataflow)
     assert "partitions=4" in partitioned[0].import_string
     (other,) = (s for s in chosen if s not in partitioned)
     assert "partitions" not in other.parameters
@@ -93,7 +93,7 @@ def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_pat
     path = tmp_path / "mine.py"
     path.write_text(code)
     scenario = user_dataflow(f"{path}{call}")
-    assert (scenario.name, scenario.is_own) == ("mine", False)
+    assert (scenario.name, scenario.is_builtin) == ("mine", False)
     assert scenario.import_string == f"{path}:{call.removeprefix(':') or 'flow'}"
     assert scenario.expected_items(Topology("single")) is None
 

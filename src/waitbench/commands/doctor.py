@@ -29,7 +29,7 @@ class Finding:
 
     name: str
     here: str
-    costs: str = ""
+    consequence: str = ""
     """The consequence if it is missing; else empty."""
     remedy: str = ""
     is_needed: bool = False
@@ -39,16 +39,16 @@ class Finding:
 def doctor() -> None:
     """Check what this machine can measure, what is missing, and how to fix it."""
     console = make_console()
-    helpless = False
+    cannot_measure = False
     for finding in _findings(Cache()):
-        mark = "✗" if finding.costs else "✓"
+        mark = "✗" if finding.consequence else "✓"
         console.print(Text(f"{mark} {finding.name}: {finding.here}"), soft_wrap=True)
-        if finding.costs:
-            console.print(Text(f"    {finding.costs}"), soft_wrap=True)
+        if finding.consequence:
+            console.print(Text(f"    {finding.consequence}"), soft_wrap=True)
         if finding.remedy:
             console.print(Text(f"    {finding.remedy}", style="bold"), soft_wrap=True)
-        helpless = helpless or bool(finding.costs and finding.is_needed)
-    raise typer.Exit(ExitCode.FAILED if helpless else ExitCode.OK)
+        cannot_measure = cannot_measure or bool(finding.consequence and finding.is_needed)
+    raise typer.Exit(ExitCode.FAILED if cannot_measure else ExitCode.OK)
 
 
 def _findings(cache: Cache) -> Iterator[Finding]:
@@ -60,13 +60,15 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _index()
 
 
-def _check(name: str, here: str | None, lacking: str, costs: str, remedy: str = "") -> Finding:
-    return Finding(name, here) if here else Finding(name, lacking, costs, remedy)
+def _check(
+    name: str, here: str | None, status_if_missing: str, consequence: str, remedy: str = ""
+) -> Finding:
+    return Finding(name, here) if here else Finding(name, status_if_missing, consequence, remedy)
 
 
 def _kernel() -> Iterator[Finding]:
     count = len(os.sched_getaffinity(0))
-    alone = "The processes of a cluster take turns: measure single ones."
+    alone = "With one CPU the processes of a cluster take turns: measure single processes."
     yield Finding("CPUs", str(count), "" if count > 1 else alone)
     accounting = str(machine.describe()["cpu_accounting"] or "unknown")
     by_ticks = (

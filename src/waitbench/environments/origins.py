@@ -142,7 +142,7 @@ class OriginResolver:
         sources = spec.sources
         if sources and not cargo.supports_python(python, partial(read_file, sources)):
             return "its sources do not take it"
-        return uv.obstacle(self.engine, spec, offline=offline)
+        return uv.why_unmet(self.engine, spec, offline=offline)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]

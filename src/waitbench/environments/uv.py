@@ -52,7 +52,7 @@ _ALL = ":all:"
 
 
 def command(*arguments: str) -> list[str]:
-    """The arguments of a call, in a folder without a project's settings."""
+    """The command line of uv, in a folder without a project's settings."""
     return [find_uv_bin(), "--directory", "/", *arguments]
 
 
@@ -88,7 +88,7 @@ def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list
 def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
     """Options for an environment: packages that must be wheels, and the newest upload date.
 
-    The date does not hold for packages that are requested by version.
+    The date does not apply to packages that are pinned to a version.
     """
     pins = list(map(_name, engine.requirements))
     wheels = [] if engine.takes_archives else [engine.package]
@@ -103,11 +103,11 @@ def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
     return words
 
 
-def obstacle(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
+def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
     """Why requirements cannot be met, by uv's cache if ``offline``; empty if they can.
 
-    Considers dependencies only where all must be wheels: else they need a build to be known. Raises
-    ``HarnessError`` where the index does not answer.
+    Dependencies are considered only if all must be wheels: those of a build are unknown before it.
+    Raises ``HarnessError`` where the index does not answer.
     """
     required, more = requirements(engine, spec), options(engine, spec)
     if not required:

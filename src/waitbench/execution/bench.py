@@ -102,7 +102,7 @@ class Bench:
                 yield ReadyRun(
                     folder=folder,
                     # A user's dataflow may open files by relative paths.
-                    working_folder=folder if scenario.is_own else Path.cwd(),
+                    working_folder=folder if scenario.is_builtin else Path.cwd(),
                     launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
                     variables={
                         **self._variables(folder, scenario),

@@ -171,7 +171,7 @@ class Measurer:
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         if STOP.key in incomplete:
             lack = Lack(why="it was killed, perhaps before it had written all")
-            keys = (metric.key for metric in scenario.metrics if metric.is_own)
+            keys = (metric.key for metric in scenario.metrics if metric.is_declared)
             incomplete |= dict.fromkeys(keys, lack)
         else:
             try:

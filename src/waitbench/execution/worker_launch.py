@@ -58,13 +58,13 @@ class WorkerLaunch(ConditionLaunch):
     ) -> None:
         self.folder = report.parent
         outputs = [self.folder / name for name in OUTPUT]
-        super().__init__(tree, outputs, self.folder / "called")
+        super().__init__(tree, outputs, self.folder / "command-output")
         self.report = report
         self.worker = worker
         self.config = config
         self.batch = BatchMember(config.slot)
         self.copies = list[dict[str, str]]()
-        """Values of placeholders, of each copy; the first copy is asked and poked."""
+        """Values of placeholders, of each copy; conditions and the poke use those of the first."""
         self._stopped = set[str]()
         self._connections: Connections | None = None
         """Counts requests to services without counters, where the kernel does."""
@@ -82,23 +82,23 @@ class WorkerLaunch(ConditionLaunch):
         ends_by_itself = self.worker.window_s is None
         with self.batch.turn():
             self._make_folders()
-            # Twice: reading a service's counters is a request to it, too. A worker that ends by
-            # itself works from its start, so that its services are read before.
+            # Twice, to know what a reading itself adds. A worker that ends by itself is busy at
+            # once: its services are read before it starts.
             once, twice = self._read_services_twice() if ends_by_itself else ({}, {})
             started_ns, ready_ns = self._start()
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
-        self._meet(SETTLED)
+        self._wait_at(SETTLED)
         if self.worker.phases:
             # Concurrently, as nothing is timed here: all workers have as long to calm down.
             self._carry_out_phases()
             waiting = self._mark(STARTED)
-        self._meet(PHASED)
+        self._wait_at(PHASED)
         if not ends_by_itself:
             once, twice = self._read_services_twice()
         memory = None if ends_by_itself else proc.memory(self.tree.processes())
-        self._meet(COUNTED)
-        before, begin = _Lives(self.tree), self.tree.reading()
+        self._wait_at(COUNTED)
+        before, begin = _ProcessCensus(self.tree), self.tree.reading()
         has_started = ends_by_itself and self.worker.ready.seconds != 0.0
         first = self._service_counts() if has_started else twice
         if os.environ.get(WAITING):
@@ -107,7 +107,7 @@ class WorkerLaunch(ConditionLaunch):
             self._until_exit()
         else:
             window_s = self._window(self.worker.window_s or 0.0)
-        end, after = self.tree.reading(), _Lives(self.tree)
+        end, after = self.tree.reading(), _ProcessCensus(self.tree)
         totals = _service_totals(once, twice, first, self._service_counts())
         if not ends_by_itself:
             totals["processes_replaced"] = after.begun_since(before)
@@ -115,7 +115,7 @@ class WorkerLaunch(ConditionLaunch):
             totals |= {} if self.worker.window_s else {"time_window": window_s}
             self._identify()
             # A worker that ends changes the shared memory of others.
-            self._meet(WATCHED)
+            self._wait_at(WATCHED)
         with self.batch.turn():
             waiting |= self._mark(ENDING)
             if not ends_by_itself:
@@ -131,10 +131,10 @@ class WorkerLaunch(ConditionLaunch):
         return 0
 
     def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """Takes a reading in a batch, where waiting for others is accounted for by itself."""
+        """Takes a reading in a batch, where waiting for others is accounted for separately."""
         return {name: self.tree.reading()} if self.config.slot.folder else {}
 
-    def _meet(self, barrier: str) -> None:
+    def _wait_at(self, barrier: str) -> None:
         when = "while it waited for other runs"
         self.batch.wait_at(barrier, lambda: self.wait_until(0.0, lambda: when))
 
@@ -193,17 +193,20 @@ class WorkerLaunch(ConditionLaunch):
             raise
         except Failure as failure:
             self.tree.kill_all()
-            self._lack(STOPPED, failure)
+            self._record_missing(STOPPED, failure)
             return {}
-        if not self._is_left(getattr(signal, signal_name)):
+        if not self._ignores(getattr(signal, signal_name)):
             return {"time_stop": time.monotonic() - begun}
         is_left = len(self.tree.codes) == len(self.copies)
         left = self.tree.kill_all()
         what = f"{left} still ran" if is_left else "it did not end"
-        self._lack(STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s)
+        self._record_missing(
+            STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s
+        )
         return {}
 
-    def _is_left(self, number: int) -> bool:
+    def _ignores(self, number: int) -> bool:
+        """Sends a signal, and waits. Returns whether processes outlive the time limit."""
         self.tree.signal(number)
         begun = ended = time.monotonic()
         while self.tree.reap():
@@ -220,7 +223,7 @@ class WorkerLaunch(ConditionLaunch):
             time.sleep(POLL_INTERVAL_S)
         return False
 
-    def _lack(self, figure: str, why: object, more_than: float | None = None) -> None:
+    def _record_missing(self, figure: str, why: object, more_than: float | None = None) -> None:
         limit = {} if more_than is None else {"more_than": more_than}
         self._incomplete[figure] = {"why": str(why), **limit}
 
@@ -259,7 +262,7 @@ class WorkerLaunch(ConditionLaunch):
             try:
                 self._poke(done)
             except Unanswered as failure:
-                self._lack(LATENESS, f"{failure}, {when}", done.within)
+                self._record_missing(LATENESS, f"{failure}, {when}", done.within)
             except HasEnded:
                 raise
             except Failure as failure:
@@ -324,7 +327,7 @@ class WorkerLaunch(ConditionLaunch):
             # A worker that has ended did not answer either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
             within_s = done.within if is_late else None
-            self._lack(LATENESS, failure, within_s)
+            self._record_missing(LATENESS, failure, within_s)
 
     def _poke(self, done: Condition) -> int:
         self.output_offsets = self.sizes()
@@ -424,7 +427,7 @@ def _service_totals(
     first: Mapping[str, float],
     last: Mapping[str, float],
 ) -> dict[str, float]:
-    """Subtracts from the rise of each count that of one reading: ``twice`` less ``once``."""
+    """The rise of each count, less what a reading itself adds (``twice`` − ``once``)."""
     return {
         f"service_{key}": max(
             0.0, count - first.get(key, 0.0) - twice.get(key, 0.0) + once.get(key, 0.0)
@@ -433,7 +436,7 @@ def _service_totals(
     }
 
 
-class _Lives:
+class _ProcessCensus:
     """The live processes of a tree, and how many have ended so far, as far as that is known."""
 
     def __init__(self, tree: CountedTree) -> None:
@@ -442,8 +445,8 @@ class _Lives:
         self.reaped = len(tree.exit_codes)
         self.faults = proc.faults_of_ended(processes)
 
-    def begun_since(self, before: "_Lives") -> int:
-        """Counts processes that began, at least; of children that a parent has reaped, one."""
+    def begun_since(self, before: "_ProcessCensus") -> int:
+        """A lower bound of the processes begun: the children that a parent reaped count as one."""
         parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
         return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))
 

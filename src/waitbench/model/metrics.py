@@ -10,12 +10,12 @@ _MOST = 10**15
 Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
 Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Quantity = Count | Finite
-"""A finite number of a file; integers stay integers."""
+"""A finite number read from a file; integers stay integers."""
 BEYOND = float(_MOST)
-"""The value of a run whose time limit passed first: for ranks it need only be the greatest."""
+"""The value of a run that reached its time limit: only its rank matters, the greatest."""
 
 FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
-"""A stem of a file: visible, and in the folder that it is meant for."""
+"""A file's stem, without control characters, that cannot leave its folder."""
 
 OWN = "own_"
 """Prefix of the keys of metrics that worker files declare."""
@@ -41,13 +41,13 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return self in SERVICES
 
     @property
-    def is_own(self) -> bool:
+    def is_declared(self) -> bool:
         return self.key.startswith(OWN)
 
     @property
     def is_of_command(self) -> bool:
         """Whether it is the result of a command: written by it, or of one that ends by itself."""
-        return self.is_own or self.name in ("window", "cpu-window")
+        return self.is_declared or self.name in ("window", "cpu-window")
 
     @property
     def resolution(self) -> float:
@@ -94,7 +94,7 @@ METRICS = (
     Metric("system", "time_system", "second", "system time", explains="cpu"),
     Metric("cpu", "time_cpu", "second", "total CPU"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
-    # Where the CPU time went: the first two and shutdown add up to all of it.
+    # Start-up, idle and shutdown CPU add up to total CPU.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
     Metric("idle", "time_cpu_idle", "second", "idle CPU"),
     Metric("idle-user", IDLE_USER, "second", "idle user time", explains="idle"),

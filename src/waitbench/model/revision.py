@@ -114,7 +114,7 @@ class EnvironmentSpec(Revision, frozen=True, kw_only=True):
 
     source: Source
     python: Interpreter = Interpreter("", "")
-    """Without an executable until one is chosen, and until it is fetched."""
+    """Its executable is empty until one is chosen and, if necessary, downloaded."""
     wheel: Path | None = None
     sources: SourceTree | None = None
     compiler: str | None = None
@@ -160,7 +160,8 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRange:
-    """The points from the good end to the bad one; one if nothing else can change the package."""
+    """The points from the good end to the bad one; one where no change between them matters."""
 
     points: tuple[Point, ...]
     begins_at_fork: bool = False
+    """Whether it begins where the branches part, as the good end is on another branch."""

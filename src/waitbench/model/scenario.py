@@ -82,7 +82,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     """Overrides the machine of the comparison."""
     metrics: tuple[Metric, ...] = METRICS
 
-    is_own: ClassVar[bool] = True
+    is_builtin: ClassVar[bool] = True
     """Whether it is ours rather than a user's dataflow."""
     is_staggered: ClassVar[bool] = False
     """Whether concurrent runs start and end in turn and share one window; else they run freely."""

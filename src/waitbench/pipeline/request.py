@@ -195,7 +195,7 @@ def _select(request: Request) -> tuple[Scenario, ...]:
         for_gate=request.gate.asks_defaults,
     )
     if not request.scenarios:
-        # By default without scenarios that the engine cannot start.
+        # By default, leave out scenarios that the engine cannot start.
         kinds = (None, *request.engine.topologies)
         chosen = tuple(it for it in chosen if (it.topology and it.topology.kind) in kinds)
     return (*chosen, *dataflow)

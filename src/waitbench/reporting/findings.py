@@ -151,7 +151,7 @@ def scenario(findings: Findings, name: str, *, everything: bool = False) -> Tabl
     """The figures of one scenario that a reader can act on, or all."""
     results = [it for it in findings.results if it.scenario == name]
     if not everything:
-        results = [it for it in results if it.metric.name in FIRST or it.metric.is_own]
+        results = [it for it in results if it.metric.name in FIRST or it.metric.is_declared]
     return costs(findings, results, f"{name} · {findings.basis}")
 
 

@@ -39,11 +39,11 @@ DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COSTLY_COUNTING_S = 10e-6
-"""CPU a wake-up: counting adds a third to 2.4 µs, a tenth to 24: docs/trials/counting-cost.txt."""
+"""CPU of a wake-up; counting adds a third to 2.4 µs, a tenth to 24 µs: trials/counting-cost.txt."""
 _NEXT_TO_NOTHING_S = 5e-5
-"""A smaller difference of lateness has no line."""
+"""A smaller rise has no line."""
 _MOST_IN_FULL = 2
-"""So many candidates have a line for each cost; of more, each has one line."""
+"""Up to so many candidates have a line for each cost; with more, each has one line."""
 _CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
@@ -59,7 +59,7 @@ _NOT_ASKED = {
     ENDED: "not asked, as it ends there and may do so",
 }
 _ODD = {
-    RESTARTED: "it started processes while it should wait: keep it from doing that",
+    RESTARTED: "it started processes during the window, which is to be idle: turn that off",
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
     SENT_AT_END: "lateness counts from the poke's start, as `sent` and its end came together",
 }
@@ -203,7 +203,10 @@ def _is_rise(result: MetricResult) -> bool:
 def cautions(
     comparisons: Sequence[Comparison], different: Collection[str], *, is_gate: bool = False
 ) -> Iterator[Note]:
-    """Reasons to distrust figures, with remedies; ``different`` candidates certainly are so."""
+    """Reasons to distrust figures, with remedies.
+
+    ``different`` names the candidates that certainly differ from the baseline.
+    """
     records = [comparison.record for comparison in comparisons]
     labels = dict.fromkeys(label for it in comparisons for label in it.figures)
     rounds = sum(it.rounds for it in comparisons)

@@ -78,7 +78,7 @@ def _runs(record: Record) -> Table:
         (Heading("revision"), [run.label for run in runs]),
     ]
     known = {metric.name: metric for metric in record.metrics}
-    names = (*FIRST, *(metric.name for metric in record.metrics if metric.is_own))
+    names = (*FIRST, *(metric.name for metric in record.metrics if metric.is_declared))
     for metric in (known[name] for name in names if name in known):
         values = [run.metrics.get(metric.key) for run in runs]
         if any(value is not None for value in values):

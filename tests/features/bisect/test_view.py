@@ -69,7 +69,7 @@ CASES = {
     "FOUND: idle CPU +25 % (+25 %) with c5, relative to c4": FOUND,
     "FOUND: idle CPU +25 % (+25 %) with v0.2, relative to v0.1": searched(releases(4, (2, 0.25))),
     "NO CHANGE PROVEN: idle CPU from c0 to c3, built here: 0 % (0 %)": searched(commits(4)),
-    "OPEN: idle CPU from c16 to c32: no single step is certainly beyond 10 %": searched(
+    "OPEN: idle CPU from c16 to c32: no single step certainly exceeds 10 %": searched(
         commits(33, *((at, 0.01) for at in range(1, 33)))
     ),
     "RANGE: idle CPU +25 % (+25 %) after c2, up to c6: nothing between can be": searched(

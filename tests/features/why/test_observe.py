@@ -150,16 +150,16 @@ def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
 def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlast = observe._outlast
+    wait = observe._wait
 
-    def begin_and_outlast(*given: Any) -> None:
+    def begin_and_wait(*given: Any) -> None:
         assert sleeper.process.stdin is not None
         sleeper.process.stdin.write("\n")
         sleeper.process.stdin.flush()
         until(lambda: sleeper.count == 2)
-        outlast(*given)
+        wait(*given)
 
-    monkeypatch.setattr(observe, "_outlast", begin_and_outlast)
+    monkeypatch.setattr(observe, "_wait", begin_and_wait)
     with target(DAEMON, tmp_path) as sleeper:
         pids = {sleeper.process.pid, *proc.descendants(sleeper.process.pid)}
         assert len(pids) == 2
@@ -171,13 +171,13 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
 def test_one_that_ends_is_counted_until_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlast = observe._outlast
+    wait = observe._wait
 
     def end_and_outlast(*given: Any) -> None:
         sleeper.process.communicate()
-        outlast(*given)
+        wait(*given)
 
-    monkeypatch.setattr(observe, "_outlast", end_and_outlast)
+    monkeypatch.setattr(observe, "_wait", end_and_outlast)
     with target(ENDS, tmp_path) as sleeper:
         seconds, cost, notes = observe.observe({sleeper.process.pid}, 600.0)
     assert seconds < 600

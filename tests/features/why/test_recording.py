@@ -69,7 +69,7 @@ class OneRun:
 def record(folder: Path, program: str, *, says_when: bool = True) -> Samples:
     folder.mkdir(exist_ok=True)
     scenario = SimpleNamespace(
-        window_s=1.0 if says_when else 0.0, is_own=says_when, expected_s=60.0
+        window_s=1.0 if says_when else 0.0, is_builtin=says_when, expected_s=60.0
     )
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)

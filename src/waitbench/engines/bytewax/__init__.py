@@ -67,8 +67,8 @@ class Bytewax(Engine):
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
         if launched:
             arguments += ["-p", str(topology.processes)]
-        # A cluster of one needs no addresses, unless the module is a launcher, too: it would start
-        # a process of its own for more than one worker.
+        # One process needs no addresses, unless its module is also a launcher: that would start a
+        # child for more than one worker.
         processes = topology.processes if topology.kind == "cluster" else 1
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]

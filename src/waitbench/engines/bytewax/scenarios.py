@@ -35,7 +35,7 @@ _MAX_NAME_BYTES = 200
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 _OURS = {"support", "waitbench_probe"}
-"""Modules of dataflows/ that a user's may import."""
+"""Modules of dataflows/ that a user's dataflow may import."""
 
 
 class Dataflow(Scenario, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
         return f"{self.module}:{self.call}"
 
 
-class OwnDataflow(Dataflow, frozen=True, kw_only=True):
+class BuiltinDataflow(Dataflow, frozen=True, kw_only=True):
     """A dataflow of ours, with parameters."""
 
     purpose: str
@@ -126,7 +126,7 @@ class OwnDataflow(Dataflow, frozen=True, kw_only=True):
 class UserDataflow(Dataflow, frozen=True, kw_only=True):
     """A dataflow of which only its name is known."""
 
-    is_own: ClassVar[bool] = False
+    is_builtin: ClassVar[bool] = False
     is_observed: bool
 
 
@@ -190,8 +190,8 @@ _QUICK_KINDS: Mapping[str, Parameters] = {
 }
 """Parameters in gates that differ from ``_QUICK``, by suffix; those absent do not count."""
 
-SCENARIOS: tuple[OwnDataflow, ...] = tuple(
-    OwnDataflow(
+SCENARIOS: tuple[BuiltinDataflow, ...] = tuple(
+    BuiltinDataflow(
         name=dataflow + kind,
         purpose=f"{sources}; {purpose}",
         module=DATAFLOWS / f"{dataflow}.py",
@@ -205,7 +205,7 @@ SCENARIOS: tuple[OwnDataflow, ...] = tuple(
     # Only partitions end one by one.
     if "silent" not in parameters or "partitions" in further
 ) + tuple(
-    OwnDataflow(
+    BuiltinDataflow(
         name=f"partitioned{kind}",
         purpose=purpose,
         module=DATAFLOWS / "partitioned.py",
@@ -272,7 +272,7 @@ def user_dataflow(text: str) -> UserDataflow:
         call=call,
         parameters={"file": str(path.resolve()), "sha256": digest, "call": call},
         is_observed=is_observed,
-        # Unknown, but the user waits for it to be done.
+        # Whether it works or waits is unknown: the user waits for its end.
         works=True,
         metrics=METRICS if is_observed else SEEN_FROM_OUTSIDE,
     )

@@ -31,9 +31,11 @@ METRICS = "metrics"
 PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_EVERYWHERE = {PORT, FOLDER, HERE}
+"""Placeholders of every text."""
 _RESERVED = {
-    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, PHASE, "processes", "workers", "silence",
-    "window", "file", "sha256",
+    *_EVERYWHERE, REVISION, PYTHON, METRICS, PHASE, "processes", "workers", "silence", "window",
+    "file", "sha256",
 }  # fmt: skip
 _TABLES = (tables.ServiceFile, tables.Poke, tables.Answer, tables.Phase, tables.MetricFile)
 _KEYS = [key for kind in (WorkerTable, *_TABLES) for key in kind.__struct_encode_fields__]
@@ -228,7 +230,7 @@ def _require_phases(table: WorkerTable) -> None:
 
 
 def _require_placeholders(table: WorkerTable) -> None:
-    common = {PORT, FOLDER, HERE, *table.parameters}
+    common = {*_EVERYWHERE, *table.parameters}
     common |= {REVISION} if table.package is None else set()
     common |= {PYTHON} if table.package is not None or table.variants else set()
     common |= {METRICS} if table.metrics else set()

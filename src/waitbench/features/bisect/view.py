@@ -116,7 +116,7 @@ def finding(bisection: Bisection, search: Search) -> str:
             "(--rounds) or longer runs (--full) may tell"
         )
     elif last is not None:
-        certain = f"no single step is certainly beyond {bisection.criterion.margin * 100:g} %"
+        certain = f"no single step certainly exceeds {bisection.criterion.margin * 100:g} %"
         why = "not searched to the end" if last.left else certain
     return f"OPEN: {cost} from {good} to {bad}: {why}"
 
@@ -124,8 +124,8 @@ def finding(bisection: Bisection, search: Search) -> str:
 def to_repeat(bisection: Bisection) -> list[str]:
     """The commands that compare each culprit with the point before it, and search a merge."""
     # A user's file has one scenario, which has no name on the command line.
-    is_own = {"--worker", "--dataflow"}.intersection(bisection.options)
-    scenarios = () if is_own else [word for name in bisection.scenarios for word in ("-s", name)]
+    is_users = {"--worker", "--dataflow"}.intersection(bisection.options)
+    scenarios = () if is_users else [word for name in bisection.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(bisection.criterion), *bisection.options)
     typed = [("compare", search.labelled(search.suspects), options) for search in bisection.proven]
     merge = bisection.main.culprit

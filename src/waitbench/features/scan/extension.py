@@ -118,7 +118,7 @@ class Scan:
                 topology=topology or scenario.topology,
             )
             for scenario in select(at_value)
-            if not scenario.is_own or self._is_parameter_of(scenario)
+            if not scenario.is_builtin or self._is_parameter_of(scenario)
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:

@@ -113,7 +113,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
     # A worker file's window is long enough to know the worker.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
-    begins_within_s = _BEGINS_WITHIN_S if longer.is_own else _BEGINS_AFTER_S
+    begins_within_s = _BEGINS_WITHIN_S if longer.is_builtin else _BEGINS_AFTER_S
     over = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:

@@ -87,7 +87,7 @@ def find(target: str) -> set[int]:
         try:
             os.kill(pid, 0)
         except PermissionError as error:
-            raise UsageError(f"Process {pid} is another user's: call this as root.") from error
+            raise UsageError(f"Process {pid} is another user's: run this as root.") from error
         except ProcessLookupError:
             pass  # it has ended just now
     return pids
@@ -102,7 +102,7 @@ def observe(pids: set[int], seconds: float) -> tuple[float, Observed, Sequence[s
         others = pids.union(proc.descendants(*pids))
         names = {pid: _name(pid) for pid in pids}
         before = _read(pids, counters)
-        _outlast(pids, seconds)
+        _wait(pids, seconds)
         alive = {pid for pid, _ in running & proc.identities(pids)}
         begun = {*proc.descendants(*pids, without=others)}
         after = _read(alive | begun, counters)
@@ -143,8 +143,8 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
                 stack.callback(alone.close)
                 counters[key] = whole, alone
     except OSError as error:
-        why = f"The kernel does not count here: {error.strerror}. System calls, and"
-        return {}, [f"{why} what ended, are not in these figures."]
+        why = f"The kernel does not count here: {error.strerror}. System calls and processes"
+        return {}, [f"{why} that have ended are not in these figures."]
     return counters, notes
 
 
@@ -167,7 +167,7 @@ def _read(pids: Collection[int], counters: _Counters) -> _Reading:
     return _Reading(now_s, counted, cpu_s, proc.usage_by_thread(pids))
 
 
-def _outlast(pids: Collection[int], seconds: float) -> None:
+def _wait(pids: Collection[int], seconds: float) -> None:
     end_s = time.monotonic() + seconds
     for pid in pids:
         with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", 0) as ending:
@@ -197,7 +197,7 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
     wakeups = sum(thread.wakeups for thread in used.values())
     if before.counted:
         wakeups = max(0, sums["switches"] - sum(thread.preempted for thread in used.values()))
-    # Counters of a process include its children, which another one may have adopted meanwhile.
+    # A process's counters include its children, even those that another adopted meanwhile.
     clocks = {pid} & tree if before.counted else tree
     cpu_s = sum(after.cpu_s.get(member, 0.0) - before.cpu_s.get(member, 0.0) for member in clocks)
     lag_ns = sum(
