@@ -34,7 +34,7 @@ from waitbench.engines import selection
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario, Topology
@@ -286,7 +286,10 @@ def carry_out(
 
 
 def _go_through(
-    gate: Gate, measurer: MadeUp, scenarios: Sequence[Scenario], records: Mapping[str, Record]
+    gate: Gate,
+    measurer: MadeUp,
+    scenarios: Sequence[Scenario],
+    records: Mapping[str, ScenarioResults],
 ) -> None:
     nobody = _Nobody()
     session = Session(cast(Measurer, measurer), records, cast(Observer, nobody), nobody.save)
@@ -295,7 +298,7 @@ def _go_through(
     session.carry_out_while(wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf)
 
 
-def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> Result:
+def _result(verdict: GateVerdict, records: Mapping[str, ScenarioResults], runs: int) -> Result:
     return Result(
         outcome=verdict.outcome.value,
         failed=frozenset(str(judgement.criterion) for judgement in verdict.failures),
@@ -304,8 +307,8 @@ def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> R
     )
 
 
-def _new_records(scenarios: Sequence[Scenario]) -> dict[str, Record]:
-    context = Context(
+def _new_records(scenarios: Sequence[Scenario]) -> dict[str, ScenarioResults]:
+    context = ComparisonHeader(
         revisions=tuple(
             Revision(label=label, text=label, origin=Origin.WHEEL, engine="bytewax")
             for label in (BASE, NEW)
@@ -317,7 +320,9 @@ def _new_records(scenarios: Sequence[Scenario]) -> dict[str, Record]:
         started_at=AT,
         argv=(),
     )
-    return {scenario.name: Record(spec=scenario, context=context) for scenario in scenarios}
+    return {
+        scenario.name: ScenarioResults(spec=scenario, context=context) for scenario in scenarios
+    }
 
 
 def _metrics_of(planned: PlannedRun) -> Iterator[Metric]:

@@ -20,7 +20,7 @@ from functools import partial
 from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
-from waitbench.features.history.sessions import Entry, Session
+from waitbench.features.history.sessions import HistoryRevision, Session
 from waitbench.features.history.track import due
 from waitbench.features.history.trends import Announced, Trend, trends, unannounced
 from waitbench.model.metrics import BY_NAME
@@ -57,8 +57,8 @@ MACHINES: dict[str, Noise] = {
 SERIES = Series.of("simulated", "single", {})
 
 
-def entry(number: int) -> Entry:
-    return Entry(name=f"v{number}", version=str(number), commit=None, date=None)
+def entry(number: int) -> HistoryRevision:
+    return HistoryRevision(name=f"v{number}", version=str(number), commit=None, date=None)
 
 
 def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int) -> Session:

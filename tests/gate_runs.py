@@ -6,7 +6,7 @@ from tests.records import make_record, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import BY_NAME, METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.pipeline.gating import parse
 
 _TEN = (0.0, 0.01, -0.01, 0.005, -0.005, 0.012, -0.008, 0.003, 0.0, -0.004)
@@ -33,7 +33,7 @@ def noisy(count: int, user: float = 1.0) -> Rounds:
     return [(user, 0.5 * (1 + 40 * w)) for w in WOBBLE[:count]]
 
 
-def record_of(base: Rounds, candidate: Rounds, scenario: str = "waiting") -> Record:
+def record_of(base: Rounds, candidate: Rounds, scenario: str = "waiting") -> ScenarioResults:
     """A comparison of ``base`` with ``new``."""
     runs = {
         label: [times(5, user, system) for user, system in found]
@@ -44,14 +44,14 @@ def record_of(base: Rounds, candidate: Rounds, scenario: str = "waiting") -> Rec
 
 def sides(
     metric: str, base: Sequence[float], new: Sequence[float], scenario: str = "waiting"
-) -> Record:
+) -> ScenarioResults:
     """Rounds of which nothing is known but the values of one metric."""
     key = BY_NAME[metric].key
     runs = {label: [{key: one} for one in of] for label, of in (("base", base), ("new", new))}
     return make_record(runs, scenario=scenario)
 
 
-def counted(scenario: str, /, **ratios: Ratio) -> Record:
+def counted(scenario: str, /, **ratios: Ratio) -> ScenarioResults:
     """Twenty rounds with metrics of these names, by the ratio of the candidate to the baseline.
 
     All but the baseline wobbles a little.
@@ -75,13 +75,13 @@ ASKED = (
 """What the defaults ask of a scenario that waits."""
 
 
-def waiting(name: str, **changes: Ratio) -> Record:
+def waiting(name: str, **changes: Ratio) -> ScenarioResults:
     """A scenario that waits, in which nothing changed but what is given."""
     same: dict[str, Ratio] = dict.fromkeys(ASKED, 1.0)
     return counted(name, **{**same, **changes})
 
 
-def verdict_of(*records: Record, criteria: Sequence[str]) -> GateVerdict:
+def verdict_of(*records: ScenarioResults, criteria: Sequence[str]) -> GateVerdict:
     """What the gate says of some scenarios."""
     return gate.conclude(records, parse(criteria, METRICS))
 

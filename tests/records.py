@@ -6,9 +6,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import BuildInfo, Origin, Revision
-from waitbench.model.run import DISTURBED, Measurement, Outcome
+from waitbench.model.run import DISTURBED, FailedRun, Measurement
 from waitbench.model.scenario import Scenario, Topology
 
 Runs = Sequence[Mapping[str, float]]
@@ -27,22 +27,24 @@ def contestant(label: str, **changes: Any) -> Revision:
     return replace(made, **changes)
 
 
-def context(labels: Sequence[str], **changes: Any) -> Context:
+def context(labels: Sequence[str], **changes: Any) -> ComparisonHeader:
     """The context of a comparison of these labels, the baseline first."""
-    made = Context(
+    made = ComparisonHeader(
         revisions=tuple(map(contestant, labels)), topology=Topology("single"), mixed_origins=False,
         hyperfine_version="1.20.0", machine={"kernel": "Linux"}, started_at=AT, argv=("compare",),
     )  # fmt: skip
     return replace(made, **changes)
 
 
-def describing(records: Sequence[Record], settings: Mapping[str, object] | None = None) -> Context:
+def describing(
+    records: Sequence[ScenarioResults], settings: Mapping[str, object] | None = None
+) -> ComparisonHeader:
     """The comparison of these scenarios, as it is begun."""
     scenarios = tuple(record.spec for record in records)
     return replace(records[0].context, settings=settings or {}, scenarios=scenarios)
 
 
-def specify(record: Record, **changes: Any) -> Record:
+def specify(record: ScenarioResults, **changes: Any) -> ScenarioResults:
     """The same record, with changes of its scenario."""
     record.spec = replace(record.spec, **changes)
     return record
@@ -55,10 +57,10 @@ def make_record(
     waits: bool = True,
     works: bool = False,
     **changes: Any,
-) -> Record:
+) -> ScenarioResults:
     """A record with the given metrics: a list of runs for each label, values by key for each."""
     spec = Scenario(name=scenario, parameters={"partitions": 2}, waits=waits, works=works)
-    record = Record(spec=spec, context=context(list(runs), **changes))
+    record = ScenarioResults(spec=spec, context=context(list(runs), **changes))
     for position, (label, values) in enumerate(runs.items()):
         for number, metrics in enumerate(values, 1):
             record.add(measurement(label, number, metrics, position=position))
@@ -74,7 +76,7 @@ def released(
     python: str = "3.12.7",
     compiler: str | None = None,
     **changes: Any,
-) -> Record:
+) -> ScenarioResults:
     """A comparison of releases by what they cost; ``session`` tells when."""
     wobble = (1.0, 1.01, 0.99)
     runs = {
@@ -106,9 +108,9 @@ def measurement(
     )
 
 
-def outcome(label: str, number: int, reason: str, *, message: str = "", log: str = "") -> Outcome:
+def outcome(label: str, number: int, reason: str, *, message: str = "", log: str = "") -> FailedRun:
     """A run without a measurement."""
-    return Outcome(
+    return FailedRun(
         label=label, round=number, position=0, started_at=AT, reason=reason, message=message,
         log=log,
     )  # fmt: skip
@@ -131,7 +133,7 @@ def waits(idle_s: float, *, count: int = 4, **more: float) -> list[dict[str, flo
     ]
 
 
-def disturb(record: Record, *rounds: int) -> Record:
+def disturb(record: ScenarioResults, *rounds: int) -> ScenarioResults:
     """The same, with these rounds marked as disturbed in every attempt."""
     record.measurements = [
         replace(run, marks=(DISTURBED,)) if run.round in rounds else run

@@ -23,8 +23,8 @@ if not os.environ.get("BENCH_BYTEWAX"):
     engines.DEFAULT = StandIn()
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
-    machine.FOREIGN_CORES = math.inf
-    session.FOREIGN_ALLOWED_S = math.inf  # type: ignore[attr-defined]
+    machine.OTHER_CORES = math.inf
+    session.OTHER_ALLOWED_S = math.inf  # type: ignore[attr-defined]
 
 if __name__ == "__main__":
     sys.exit(runner.main())

@@ -37,10 +37,10 @@ USUAL = {
 LATER = {
     # Renames that change an option, or result files.
     "alone", "waits", "works", "mostly_waits", "in_turn", "in_turns", "side_by_side",
-    "SIDE_BY_SIDE", "at_once", "ROUNDS_AT_ONCE", "rounds_at_once", "_rounds_at_once",
-    "_round_in_turns", "TURNS_TO_TELL", "foreign_cores", "FOREIGN_CORES", "Judgement", "judgement",
-    "Finding", "finding", "Findings", "findings", "_findings", "findings_of", "outcome", "Outcome",
-    "OUTCOME", "GateOutcome", "last_look", "LOOKS", "_EARLIER_LOOKS", "kept_in", "KeptResults",
+    "at_once", "_rounds_at_once",
+    "_round_in_turns", "TURNS_TO_TELL", "Judgement", "judgement",
+    "finding", "Findings", "findings", "_findings", "findings_of", "outcome", "Outcome",
+    "OUTCOME", "last_look", "LOOKS", "_EARLIER_LOOKS", "kept_in", "KeptResults",
     "OWN", "_own_counts", "beside", "start_beside", "end_beside", "besides", "_who",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(

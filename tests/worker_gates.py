@@ -18,10 +18,10 @@ from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution import window
 from waitbench.model.metrics import WINDOW, Instruments
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
-from waitbench.model.verdicts import GateOutcome
+from waitbench.model.verdicts import GateStatus
 from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate, last_look
 
@@ -101,7 +101,7 @@ class Behaviour:
 
 def gates_of(
     folder: Path, candidate: Behaviour, count: int = 1, *, phases: str = "", where: str = "mine"
-) -> Counter[GateOutcome]:
+) -> Counter[GateStatus]:
     """What so many gates come to that compare a worker with one that does more in a scenario."""
     path = folder / "mine.toml"
     path.write_text(WORKER + phases)
@@ -111,12 +111,14 @@ def gates_of(
 
 def _gate_of(
     scenarios: Sequence[Scenario], candidate: Behaviour, where: str, random: Random
-) -> GateOutcome:
+) -> GateStatus:
     """What a gate by the default criteria comes to."""
     instruments = Instruments(tracepoint=0)
     gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS))
     gate = gate.supported_by(instruments, scenarios)
-    records = {one.name: Record(spec=one, context=context(["base", "new"])) for one in scenarios}
+    records = {
+        one.name: ScenarioResults(spec=one, context=context(["base", "new"])) for one in scenarios
+    }
 
     left_s = [0.0]
 

@@ -9,7 +9,7 @@ from waitbench.analysis import gate
 from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import METRICS
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)
@@ -39,7 +39,7 @@ def test_what_an_entry_is_about_does_not_fail_and_all_else_does(
     changes: dict[str, object], is_accepted: bool
 ) -> None:
     result = verdict(replace(ENTRY, **changes))  # type: ignore[arg-type]
-    assert result.outcome is (GateOutcome.PASS if is_accepted else GateOutcome.FAIL)
+    assert result.outcome is (GateStatus.PASS if is_accepted else GateStatus.FAIL)
     assert bool(result.accepted) is is_accepted
     assert {it.verdict for it in result.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
 
@@ -60,6 +60,6 @@ def test_a_candidate_whose_regression_is_accepted_is_measured_on() -> None:
 def test_a_question_about_several_scenarios_is_covered_if_all_match() -> None:
     together = parse(["system:10%"], METRICS)
     records = [record_of(BASE, scaled(BASE, system=1.5), scenario=name) for name in ("a1", "a2")]
-    for pattern, outcome in (("a*", GateOutcome.PASS), ("a1", GateOutcome.FAIL)):
+    for pattern, outcome in (("a*", GateStatus.PASS), ("a1", GateStatus.FAIL)):
         entry = replace(ENTRY, criterion="system:10%", scenario=pattern)
         assert gate.conclude(records, together, acceptances=[entry]).outcome is outcome

@@ -13,9 +13,9 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import RULE
 from waitbench.analysis.statistics import compare
 from waitbench.model.metrics import BY_NAME, METRICS, STOP
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import Lack
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting.findings import findings, summarize
 
@@ -35,7 +35,7 @@ def deaf(
     rounds: int = 18,
     late_s: Mapping[str, float] = {},
     **more: Mapping[str, float],
-) -> Record:
+) -> ScenarioResults:
     """Rounds in which nothing changed, but that a side does not answer in some of them."""
     record = make_record({"base": [], "new": []}, scenario=name)
     random = Random(name)
@@ -55,7 +55,7 @@ def deaf(
     return record
 
 
-def concluded(*records: Record, criterion: str = "latency-p50:25%,5ms") -> GateVerdict:
+def concluded(*records: ScenarioResults, criterion: str = "latency-p50:25%,5ms") -> GateVerdict:
     """The verdict of a gate with this criterion and nine others."""
     others = [f"{name}:10%" for name in ("idle", "cpu", "rss", "wakeups", "syscalls")]
     return gate.conclude(records, parse([*others, criterion], METRICS))
@@ -72,7 +72,7 @@ def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
 ) -> None:
     record = deaf("mute", new=ALL, late_s={"base": late_s})
     verdict = concluded(record)
-    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.outcome is GateStatus.FAIL
     assert verdict.failed_runs == ()
     late = of_lateness(verdict)
     assert late.missed is not None
@@ -92,7 +92,7 @@ def test_its_reversal_passes_and_so_does_a_baseline_that_answers_seldom() -> Non
 
 def test_who_is_deaf_in_one_of_several_scenarios_fails() -> None:
     verdict = concluded(deaf("idle"), deaf("back", new=ALL), deaf("gone"))
-    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.outcome is GateStatus.FAIL
     assert of_lateness(verdict).verdict is Verdict.SLOWER
 
 
@@ -112,7 +112,7 @@ def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
     assert (late.verdict is Verdict.NOT_MEASURED) is is_told
     assert bool(gate.unsettled(verdict.judgements)) is not is_told
     if is_told:
-        assert verdict.outcome is GateOutcome.NOT_MEASURED
+        assert verdict.outcome is GateStatus.NOT_MEASURED
         assert late.why_given_up == (
             f"both revisions, in each of {rounds} rounds: it did not handle its poke within 2 s"
         )
@@ -136,9 +136,9 @@ def test_a_poke_that_fails_leaves_its_question_alone_without_an_answer() -> None
 def test_nothing_waits_for_lateness_that_does_not_ask_for_it() -> None:
     record = deaf("mute", new=ALL, base=ALL, time_cpu_idle={"base": 1.0, "new": 2.0})
     verdict = gate.conclude([record], parse(["idle:10%"], METRICS))
-    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.outcome is GateStatus.FAIL
     assert gate.conclude([deaf("a", new=ALL, time_cpu_idle={"base": 1.0, "new": 1.0})],
-                         parse(["idle:10%"], METRICS)).outcome is GateOutcome.PASS  # fmt: skip
+                         parse(["idle:10%"], METRICS)).outcome is GateStatus.PASS  # fmt: skip
 
 
 @pytest.mark.parametrize(("new", "verdict"), [((), Verdict.EXPLAINED), (ALL, Verdict.SLOWER)])

@@ -13,9 +13,9 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement, make_question
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import FAILED
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
@@ -23,7 +23,7 @@ SYSTEM, CPU = CRITERIA
 SAME = rounds(1, 0.5, 18)
 
 
-def defaults(*records: Record) -> gate.GateVerdict:
+def defaults(*records: ScenarioResults) -> gate.GateVerdict:
     return gate.conclude(records, DEFAULTS)
 
 
@@ -86,7 +86,7 @@ def test_nothing_is_asked_of_what_a_candidate_does_not_support() -> None:
     questions = {(j.revision, j.scenario) for j in verdict.judgements}
     assert questions == {("b", "s"), ("c", "t"), ("b", "t")}
     assert verdict.not_asked == (("c in s", gate.LOST),)
-    assert verdict.outcome is GateOutcome.NOT_MEASURED, "a capability was lost"
+    assert verdict.outcome is GateStatus.NOT_MEASURED, "a capability was lost"
 
 
 def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
@@ -96,7 +96,7 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
     verdict = gate.conclude([record], CRITERIA)
     assert verdict.judgements == ()
     assert verdict.not_asked == (("a in waiting", gate.UNSUPPORTED),)
-    assert verdict.outcome is GateOutcome.NOT_MEASURED, "nothing could be asked"
+    assert verdict.outcome is GateStatus.NOT_MEASURED, "nothing could be asked"
     assert verdict.exit_code is ExitCode.FAILED
 
 
@@ -158,7 +158,7 @@ def test_a_candidate_that_has_failed_is_measured_elsewhere_for_one_round() -> No
     assert gate.unsettled([early, late, other]) == (early, late, other)
 
 
-def crashing(*, failed: int = 5, measured: int = 0) -> Record:
+def crashing(*, failed: int = 5, measured: int = 0) -> ScenarioResults:
     """A candidate that crashes in so many runs after the first so many."""
     same = times(1, 1, 1)
     record = make_record({"base": [same] * max(5, measured), "new": [same] * measured})
@@ -170,14 +170,14 @@ def crashing(*, failed: int = 5, measured: int = 0) -> Record:
 @pytest.mark.parametrize(
     ("failed", "of_both", "again", "outcome"),
     [
-        (5, False, False, GateOutcome.NOT_MEASURED),
-        (5, False, True, GateOutcome.NOT_MEASURED),
-        (5, True, True, GateOutcome.PASS),
-        (2, False, True, GateOutcome.PASS),
+        (5, False, False, GateStatus.NOT_MEASURED),
+        (5, False, True, GateStatus.NOT_MEASURED),
+        (5, True, True, GateStatus.PASS),
+        (2, False, True, GateStatus.PASS),
     ],
 )
 def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
-    failed: int, of_both: bool, again: bool, outcome: GateOutcome
+    failed: int, of_both: bool, again: bool, outcome: GateStatus
 ) -> None:
     record = crashing(measured=18, failed=failed)
     for failure in tuple(record.outcomes):
@@ -238,7 +238,7 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
     ],
 )
 def test_rounds_most_of_which_were_disturbed_do_not_pass(
-    record: Record, criterion: str, marked: int, verdict: Verdict
+    record: ScenarioResults, criterion: str, marked: int, verdict: Verdict
 ) -> None:
     marks = disturb(structs.replace(record), *range(1, marked + 1))
     (judgement,) = gate.conclude([marks], parse([criterion], METRICS)).judgements
@@ -264,7 +264,7 @@ def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int)
     new = [10.0 if number % each == 3 else 0.05 for number in range(30)]
     records = [sides("foreign-cpu", [0.05] * 30, new, name) for name in "ab"]
     foreign = [criterion for criterion in DEFAULTS if criterion.metric.name == "foreign-cpu"]
-    assert gate.conclude(records, foreign).outcome is GateOutcome.INCONCLUSIVE
+    assert gate.conclude(records, foreign).outcome is GateStatus.INCONCLUSIVE
 
 
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
@@ -273,7 +273,7 @@ def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
     assert not gate.is_too_disturbed([disturb(calm, *range(1, 8))])
     assert gate.is_too_disturbed([disturb(record_of(base, base), *range(1, 9))])
     verdict = gate.conclude([disturb(calm, *range(1, 9))], [CPU])
-    assert verdict.outcome is GateOutcome.INCONCLUSIVE
+    assert verdict.outcome is GateStatus.INCONCLUSIVE
 
 
 def test_it_is_not_given_up_for_rounds_that_only_the_candidate_can_have_disturbed() -> None:

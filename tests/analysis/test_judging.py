@@ -13,9 +13,9 @@ from tests.records import make_record, measurement, outcome, specify, times
 from waitbench.analysis import gate, judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, ask
-from waitbench.analysis.rule import RULE, Rule, hodges_lehmann
+from waitbench.analysis.rule import RULE, Rule, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
 from waitbench.pipeline.gating import parse
@@ -27,7 +27,9 @@ SYSTEM, ALLOWED, CPU, WAKEUPS = parse(
 )
 
 
-def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[Judgement, ...]:
+def judge(
+    *records: ScenarioResults, criteria: Sequence[Criterion] = (SYSTEM,)
+) -> tuple[Judgement, ...]:
     questions = ask(records, criteria)
     return tuple(judging.judge(question, questions) for question in questions)
 
@@ -35,7 +37,7 @@ def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
-    expected = hodges_lehmann(np.array(logs), RULE.alpha_fail, RULE.alpha_pass)
+    expected = signed_rank_interval(np.array(logs), RULE.alpha_fail, RULE.alpha_pass)
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
@@ -170,13 +172,13 @@ STEADY = BY_NAME["idle"]
 TOGETHER, EACH = parse(["idle:10%", "idle:25%,each"], METRICS)
 
 
-def record(name: str = "one", *values: tuple[float, float], waits: bool = True) -> Record:
+def record(name: str = "one", *values: tuple[float, float], waits: bool = True) -> ScenarioResults:
     """Rounds of a baseline and a candidate, in seconds of idle CPU."""
     base, new = ([{STEADY.key: pair[place]} for pair in values] for place in (0, 1))
     return make_record({"base": base, "new": new}, scenario=name, waits=waits)
 
 
-def question(*records: Record, criterion: Criterion = TOGETHER) -> Judgement:
+def question(*records: ScenarioResults, criterion: Criterion = TOGETHER) -> Judgement:
     (result,) = ask(records, [criterion])
     return result
 
@@ -329,7 +331,7 @@ def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest(
     criteria = parse(["cpu:10%", "real:10%", "user:10%"], METRICS)
     lows = [it.ratio.low for it in judge(*records, criteria=criteria) if it.ratio]
     expected = [
-        math.exp(hodges_lehmann(np.array(logs), RULE.alpha_fail * part, RULE.alpha_pass).low)
+        math.exp(signed_rank_interval(np.array(logs), RULE.alpha_fail * part, RULE.alpha_pass).low)
         for part in (1 / 2, 1 / 4, 1 / 4)
     ]
     assert lows == pytest.approx(expected)

@@ -15,8 +15,8 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import ask
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.model.record import Record
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.record import ScenarioResults
+from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.pipeline.gating import parse
 
 HALF_PERCENT = "limit idle:0.5%"
@@ -88,7 +88,7 @@ def test_nothing_is_below_every_limit() -> None:
     assert (limit.verdict, limit.ratio.value, limit.ratio.high) == (Verdict.WITHIN_MARGIN, 0.0, 0.0)
 
 
-def of_shares(**cores: float) -> Record:
+def of_shares(**cores: float) -> ScenarioResults:
     """Eighteen runs of each revision, with so many cores busy and ten wake-ups in each window."""
     runs = {
         label: [
@@ -105,13 +105,13 @@ def of_shares(**cores: float) -> Record:
     return make_record(runs)
 
 
-def verdict_of(record: Record, *texts: str) -> GateVerdict:
+def verdict_of(record: ScenarioResults, *texts: str) -> GateVerdict:
     return gate.conclude([record], parse(texts, METRICS))
 
 
 def test_of_several_only_candidates_are_judged() -> None:
     verdict = verdict_of(of_shares(a=0.9, b=0.004), HALF_PERCENT)
-    assert verdict.outcome is GateOutcome.PASS
+    assert verdict.outcome is GateStatus.PASS
     assert [it.revision for it in verdict.judgements] == ["b"]
 
 
@@ -124,7 +124,7 @@ def test_rises_and_limits_are_one_list() -> None:
     verdict = verdict_of(of_shares(a=0.008, b=0.008), *texts)
     verdicts = {str(it.criterion): it.verdict.value for it in verdict.judgements}
     assert verdicts == dict(zip(texts, ("within margin", "slower", "within margin"), strict=True))
-    assert verdict.outcome is GateOutcome.FAIL
+    assert verdict.outcome is GateStatus.FAIL
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [("4/s", "slower"), ("6/s", "within margin")])
@@ -152,7 +152,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 
 def test_what_the_runs_lack_is_not_measured() -> None:
     verdict = verdict_of(make_record({"a": [times(1, 1, 0)] * 18}), HALF_PERCENT)
-    assert verdict.outcome is GateOutcome.NOT_MEASURED
+    assert verdict.outcome is GateStatus.NOT_MEASURED
     assert verdict.judgements[0].why_given_up == "the runs do not have idle CPU per second"
 
 

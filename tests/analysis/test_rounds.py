@@ -9,27 +9,27 @@ from tests.records import make_record, measurement, specify
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import differing, understates
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
-from waitbench.model.record import Record
-from waitbench.model.run import SIDE_BY_SIDE
+from waitbench.model.record import ScenarioResults
+from waitbench.model.run import CONCURRENT
 
 MIB = 2.0**20
 IDLE, LATENESS = BY_NAME["idle"], BY_NAME["latency-p50"]
 Pair = tuple[float, float]
 
 
-def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> Record:
+def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> ScenarioResults:
     """A worker's rounds: what the baseline and the candidate cost."""
     record = make_record({"old": [], "new": []})
     specify(record, metrics=(*METRICS, MEMORY))
     for number, pair in enumerate((*in_turn, *at_once), 1):
-        marks = () if number <= len(in_turn) else (SIDE_BY_SIDE,)
+        marks = () if number <= len(in_turn) else (CONCURRENT,)
         for label, cost in zip(("old", "new"), pair, strict=True):
             run = measurement(label, number, {metric.key: cost})
             record.add(structs.replace(run, marks=marks))
     return record
 
 
-def found(record: Record) -> str:
+def found(record: ScenarioResults) -> str:
     return differing(record, DEFAULTS)
 
 

@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import RULE, OutlierCounts, RuleResult, hodges_lehmann
+from waitbench.analysis.rule import RULE, OutlierCounts, RuleResult, signed_rank_interval
 from waitbench.model.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -27,7 +27,7 @@ ERRORS = some.sampled_from((0.0005, 0.01, 0.05, 0.2))
 
 @given(DISTINCT, ERRORS)
 def test_the_bounds_are_where_the_test_of_scipy_turns(values: np.ndarray, error: float) -> None:
-    interval = hodges_lehmann(values, error, error)
+    interval = signed_rank_interval(values, error, error)
 
     def chance(location: float, alternative: str) -> float:
         moved = values - location
@@ -46,7 +46,7 @@ def test_with_ties_and_zeros_no_more_signs_are_beyond_a_bound_than_is_allowed(
     values: np.ndarray, error: float
 ) -> None:
     signs = itertools.product((1, -1), repeat=len(values))
-    intervals = [hodges_lehmann(values * sign, error, error) for sign in signs]
+    intervals = [signed_rank_interval(values * sign, error, error) for sign in signs]
     assert np.mean([it.low > 0 for it in intervals]) <= error
     assert np.mean([it.high < 0 for it in intervals]) <= error
 

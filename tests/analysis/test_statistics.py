@@ -9,14 +9,14 @@ from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""
 
 
-def ratios_of(record: Record, scenarios: int = 1) -> dict[str, Estimate]:
+def ratios_of(record: ScenarioResults, scenarios: int = 1) -> dict[str, Estimate]:
     """The ratios of the first candidate, by the metric's name."""
     figures = statistics.compare(record, scenarios=scenarios).figures[record.context.labels[1]]
     return {it.metric.name: it.ratio for it in figures if it.ratio is not None}
@@ -83,7 +83,7 @@ def test_an_interval_gives_the_verdict(low: float, high: float, verdict: str) ->
     assert Estimate((low + high) / 2, low, high, 5).verdict.value == verdict
 
 
-def noisy(seed: int, scenario: str) -> Record:
+def noisy(seed: int, scenario: str) -> ScenarioResults:
     """Five rounds of a scenario in which nothing changed."""
     random = Random(seed)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.conftest import PROGRAM
 from tests.waiting import until
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.store import comparisons
 
 
@@ -28,7 +28,7 @@ def wait_for_runs(folder: Path, count: int) -> None:
     until(lambda: sum(len(one.measurements) for one in records_in(folder)) >= count, each_s=0.05)
 
 
-def records_in(folder: Path) -> list[Record]:
+def records_in(folder: Path) -> list[ScenarioResults]:
     """What a folder of results holds, however its comparison ended."""
     found = comparisons.resume(folder)
     return list(found.records) if found else []

@@ -5,7 +5,7 @@ import typer
 
 from tests.conftest import Compare
 from waitbench.commands import doctor
-from waitbench.commands.doctor import Finding
+from waitbench.commands.doctor import Requirement
 
 
 def test_this_very_machine_can_compare(run_compare: Compare) -> None:
@@ -24,7 +24,7 @@ def test_a_lack_that_prevents_every_comparison_ends_with_3(
 ) -> None:
     for is_needed, code in ((False, 0), (True, 3)):
         lacks = "No environment can be made."
-        finding = Finding("Pythons", "none", lacks, is_needed=is_needed)
+        finding = Requirement("Pythons", "none", lacks, is_needed=is_needed)
         monkeypatch.setattr(doctor, "_findings", lambda _cache, f=finding: iter([f]))
         with pytest.raises(typer.Exit) as ended:
             doctor.doctor()

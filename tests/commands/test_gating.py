@@ -16,7 +16,7 @@ from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, Instruments
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import DISTURBED, FAILED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
@@ -101,7 +101,7 @@ def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() 
     assert everything.groups(own) == [own]
 
 
-def empty(*names: str) -> dict[str, Record]:
+def empty(*names: str) -> dict[str, ScenarioResults]:
     """Scenarios without any round; what is called busy works, the others wait."""
     return {
         name: make_record({"base": [], "new": []}, scenario=name, waits=name != "busy")
@@ -109,7 +109,7 @@ def empty(*names: str) -> dict[str, Record]:
     }
 
 
-def grow(record: Record, rounds: int, **ratios: float) -> None:
+def grow(record: ScenarioResults, rounds: int, **ratios: float) -> None:
     """Adds rounds; metrics by name, as the ratio of the candidate to the baseline."""
     keys = {BY_NAME[name.replace("_", "-")].key: ratio for name, ratio in ratios.items()}
     for number in range(1, rounds + 1):
@@ -207,7 +207,7 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
     criteria = parse(["cpu:10%", "cpu:300%,each"], METRICS)
     grow(records["one"], 22, cpu=3.0)
 
-    def has_failed(*others: Record) -> bool:
+    def has_failed(*others: ScenarioResults) -> bool:
         judged = gate.judge_all(records.values(), criteria, others)
         return any(one.fails and not one.is_partial for one in judged)
 

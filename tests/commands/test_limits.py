@@ -15,10 +15,10 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines.worker.file import read
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
-from waitbench.model.verdicts import GateOutcome
+from waitbench.model.verdicts import GateStatus
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import LIMIT, Gate, parse
@@ -96,10 +96,12 @@ def test_limits_are_asked_after_rises_and_must_be_measured() -> None:
     assert {"cpu_share_idle", "wakeups"} <= asked.needs
 
 
-def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple[Gate, Record]:
+def gate_of_one(
+    text: str, share: float, *, is_disturbed: bool = False
+) -> tuple[Gate, ScenarioResults]:
     """A guided session of a revision that is compared with none."""
     gate = Gate(criteria=parse([f"{LIMIT}{text}"], METRICS), most_rounds=30)
-    record = Record(spec=Scenario(name="one", waits=True), context=context(["a"]))
+    record = ScenarioResults(spec=Scenario(name="one", waits=True), context=context(["a"]))
 
     def run(planned: PlannedRun, _before: int) -> Result:
         if is_disturbed:
@@ -120,10 +122,10 @@ def gate_of_one(text: str, share: float, *, is_disturbed: bool = False) -> tuple
 
 @pytest.mark.parametrize(
     ("share", "rounds", "outcome"),
-    [(0.004, 18, GateOutcome.PASS), (0.005, 30, GateOutcome.INCONCLUSIVE), (0.006, 9, "fail")],
+    [(0.004, 18, GateStatus.PASS), (0.005, 30, GateStatus.INCONCLUSIVE), (0.006, 9, "fail")],
 )
 def test_a_round_of_one_revision_is_a_run_until_its_limit_is_answered(
-    share: float, rounds: int, outcome: GateOutcome
+    share: float, rounds: int, outcome: GateStatus
 ) -> None:
     gate, record = gate_of_one("idle:0.5%", share)
     assert len(record.measurements) == rounds
@@ -135,7 +137,7 @@ def test_no_run_is_made_again_of_what_is_judged_by_itself() -> None:
     gate, record = gate_of_one("real:2s", 0.004, is_disturbed=True)
     assert not record.outcomes
     assert len(record.disturbed_rounds) == len(record.measurements)
-    assert gate.conclude([record]).outcome is GateOutcome.INCONCLUSIVE
+    assert gate.conclude([record]).outcome is GateStatus.INCONCLUSIVE
 
 
 @pytest.mark.integration

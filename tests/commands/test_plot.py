@@ -9,7 +9,7 @@ from tests.gate_runs import record_of, rounds, scaled
 from tests.records import make_record, outcome, times
 from tests.reporting.test_page import gate
 from tests.store.keeping import finish
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.store import folders
 
 BASE = rounds(1, 0.5)
@@ -27,7 +27,11 @@ GATED = record_of(BASE, scaled(BASE, 2.0, 2.0))
     ids=["one revision", "two revisions", "a gate"],
 )
 def test_it_names_the_charts_that_it_draws(
-    record: Record, settings: dict[str, object], names: list[str], said: Said, tmp_path: Path
+    record: ScenarioResults,
+    settings: dict[str, object],
+    names: list[str],
+    said: Said,
+    tmp_path: Path,
 ) -> None:
     finish(tmp_path, record, **settings)
     code, out, err = said("plot", tmp_path)

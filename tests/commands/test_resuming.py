@@ -11,8 +11,8 @@ from tests.records import describing, make_record, measurement, outcome, specify
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Context, Record
-from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
+from waitbench.model.record import ComparisonHeader, ScenarioResults
+from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
 from waitbench.model.shard import Shard
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import Prepared, begin, go_on, kept_in, require_same
@@ -23,11 +23,11 @@ SAME = [times(1, 1, 1)] * 3
 
 
 @pytest.fixture
-def anew() -> Record:
+def anew() -> ScenarioResults:
     return make_record({"a": [], "b": []})
 
 
-def prepared(record: Record) -> Prepared:
+def prepared(record: ScenarioResults) -> Prepared:
     """What would measure one scenario."""
     made = SimpleNamespace(
         new_records=lambda: {"waiting": record},
@@ -36,16 +36,16 @@ def prepared(record: Record) -> Prepared:
     return cast(Prepared, made)
 
 
-def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> None:
+def test_what_failed_before_stays_failed_but_is_tried_again(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME[:2]})
     earlier.add(outcome("b", 3, TIMED_OUT))
     earlier.add(outcome("b", 1, DISTURBED))
-    set_aside = go_on(anew, earlier)
-    assert [(one.label, one.round, one.reason) for one in set_aside] == [("a", 3, REPEATED)]
+    discard_as = go_on(anew, earlier)
+    assert [(one.label, one.round, one.reason) for one in discard_as] == [("a", 3, SUPERSEDED)]
     assert [(run.label, run.round) for run in anew.measurements] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2),
     ]  # fmt: skip
-    assert anew.outcomes == [*earlier.outcomes, *set_aside]
+    assert anew.outcomes == [*earlier.outcomes, *discard_as]
     assert (anew.why_given_up("b"), anew.awaits_repeats) == (None, frozenset({3}))
     assert [one.label for one in anew.failures] == ["b"]
     again = replace(anew, measurements=[*anew.measurements], outcomes=[*anew.outcomes])
@@ -57,7 +57,7 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> Non
 
 
 def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
-    anew: Record, tmp_path: Path
+    anew: ScenarioResults, tmp_path: Path
 ) -> None:
     earlier = make_record({"a": SAME, "b": SAME[:2]})
     finish(tmp_path, earlier)
@@ -81,7 +81,7 @@ def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
 
 
 def test_a_program_that_loads_another_file_now_is_another_program(
-    anew: Record, tmp_path: Path
+    anew: ScenarioResults, tmp_path: Path
 ) -> None:
     real = tmp_path / "real"
     real.write_text("one")
@@ -95,12 +95,12 @@ def test_a_program_that_loads_another_file_now_is_another_program(
             go_on(make_record({"a": [], "b": []}), earlier)
 
 
-def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> None:
+def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     earlier.add(outcome("b", WARM_UP, FAILED, message="boom", log="last words"))
-    (set_aside,) = go_on(anew, earlier)
-    assert (set_aside.reason, set_aside.message, set_aside.log) == (
-        REPEATED, "failed: boom", "last words"
+    (discard_as,) = go_on(anew, earlier)
+    assert (discard_as.reason, discard_as.message, discard_as.log) == (
+        SUPERSEDED, "failed: boom", "last words"
     )  # fmt: skip
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
@@ -109,7 +109,7 @@ HALF = Shard(scenarios=("one",), of=("one", "two"), index=1, number=2)
 GATE = Gate(criteria=parse(["cpu:5%"], METRICS), most_rounds=30)
 
 
-def asked(*names: str, items: int = 5, **settings: object) -> Context:
+def asked(*names: str, items: int = 5, **settings: object) -> ComparisonHeader:
     """What a comparison of some scenarios was begun with."""
     named = [
         specify(make_record({"a": []}, scenario=name), parameters={"items": items})
@@ -132,7 +132,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> Context:
     ],
 )
 def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
-    now: Context, says: str, tmp_path: Path
+    now: ComparisonHeader, says: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=says):
         require_same(tmp_path, asked(), now)
@@ -144,7 +144,7 @@ def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
 
 
 def test_what_could_not_be_built_before_and_is_built_now_is_measured(
-    anew: Record, tmp_path: Path
+    anew: ScenarioResults, tmp_path: Path
 ) -> None:
     now = asked()
     before = replace(now, revisions=tuple(replace(one, build=None) for one in now.revisions))
@@ -156,7 +156,7 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     assert anew.outcomes == []
 
 
-def test_what_another_machine_measured_is_not_gone_on_with(anew: Record) -> None:
+def test_what_another_machine_measured_is_not_gone_on_with(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     there = {"fingerprint": "elsewhere"}
     here = replace(

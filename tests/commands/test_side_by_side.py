@@ -9,7 +9,7 @@ import pytest
 from tests.commands.idle_workers import program, worker
 from tests.commands.processes import records_in
 from tests.conftest import Compare
-from waitbench.model.run import CROWDED, SIDE_BY_SIDE
+from waitbench.model.run import CONCURRENT, INTERFERED
 
 pytestmark = pytest.mark.integration
 FIXED_PORT = """
@@ -30,7 +30,7 @@ def python(folder: Path, name: str, code: str) -> Path:
 def marked(folder: Path) -> Counter[tuple[str, bool]]:
     """How many runs of each revision took place at once with others, and how many not."""
     (record,) = records_in(folder)
-    return Counter((run.label, SIDE_BY_SIDE in run.marks) for run in record.measurements)
+    return Counter((run.label, CONCURRENT in run.marks) for run in record.measurements)
 
 
 def test_what_idles_is_measured_at_once_after_its_first_round(
@@ -46,7 +46,7 @@ def test_what_idles_is_measured_at_once_after_its_first_round(
     page = tmp_path / "page.html"
     report = run_compare("--html", page, tmp_path / "results", command="report")
     assert report.returncode == 0, report.stderr
-    assert page.read_text().count(SIDE_BY_SIDE) == 4
+    assert page.read_text().count(CONCURRENT) == 4
 
 
 @pytest.mark.parametrize("baseline", [FIXED_PORT, FIXED_PORT.replace("27431", "0")])
@@ -59,5 +59,5 @@ def test_workers_with_a_fixed_port_take_turns_and_none_fails(
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(marked(tmp_path / "results").items()) == [(("a", False), 3), (("b", False), 3)]
     (record,) = records_in(tmp_path / "results")
-    assert [one.reason for one in record.outcomes] == [CROWDED] * 4
+    assert [one.reason for one in record.outcomes] == [INTERFERED] * 4
     assert any("Address already in use" in one.message for one in record.outcomes)

@@ -36,7 +36,7 @@ def obstacle(
 ) -> str:
     """Why a release cannot be installed."""
     spec = replace(histories.release(version), python=python, only_wheels=only_wheels)
-    return uv.obstacle(engine, spec, offline=offline)
+    return uv.why_unmet(engine, spec, offline=offline)
 
 
 @pytest.fixture(autouse=True)

@@ -72,7 +72,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
     monkeypatch.setattr(uv, "_pythons", made.listed)
     monkeypatch.setattr(uv, "fetch_python", made.fetch)
-    monkeypatch.setattr(uv, "obstacle", made.obstacle)
+    monkeypatch.setattr(uv, "why_unmet", made.obstacle)
     monkeypatch.setattr(uv, "releases", made.releases)
     return made
 

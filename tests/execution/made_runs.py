@@ -10,7 +10,7 @@ from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 
@@ -74,7 +74,7 @@ class Made:
         self.runs.append(made)
         return self.behave(planned, self.runs.count(made) - 1)
 
-    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         self.extend(runs)
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
@@ -91,11 +91,11 @@ class Made:
     def skip(self, planned: PlannedRun) -> None:
         self.events.append(("skip", planned.label))
 
-    def keep(self, record: Record, result: Result) -> None:
+    def keep(self, record: ScenarioResults, result: Result) -> None:
         self.events.append(("keep", (record.scenario, result)))
 
     def session(
-        self, records: dict[str, Record], concurrency: Concurrency = NOTHING_CONCURRENT
+        self, records: dict[str, ScenarioResults], concurrency: Concurrency = NOTHING_CONCURRENT
     ) -> Session:
         return Session(cast(Measurer, self), records, self, self.keep, concurrency)
 
@@ -105,27 +105,27 @@ class Made:
 
 def make_session(
     made: Made, *names: str, concurrency: Concurrency = NOTHING_CONCURRENT
-) -> tuple[Session, list[Scenario], dict[str, Record]]:
+) -> tuple[Session, list[Scenario], dict[str, ScenarioResults]]:
     chosen = [scenario(name) for name in names]
-    records = {it.name: Record(spec=it, context=context(["a", "b"])) for it in chosen}
+    records = {it.name: ScenarioResults(spec=it, context=context(["a", "b"])) for it in chosen}
     return made.session(records, concurrency), chosen, records
 
 
 def carry_out(
     made: Made, rounds: int, *names: str, concurrency: Concurrency = NOTHING_CONCURRENT
-) -> dict[str, Record]:
+) -> dict[str, ScenarioResults]:
     at_work, chosen, records = make_session(made, *names, concurrency=concurrency)
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
     return records
 
 
-Settled = Callable[[Record], bool]
+Settled = Callable[[ScenarioResults], bool]
 """Whether a scenario needs no more rounds, by its record so far."""
 
 
 def run_until(
     made: Made, settled: Settled, most_rounds: int, budget_s: float, *groups: Sequence[str]
-) -> dict[str, Record]:
+) -> dict[str, ScenarioResults]:
     names = [name for group in groups for name in group]
     at_work, chosen, records = make_session(made, *names)
     by_name = {it.name: it for it in chosen}

@@ -26,7 +26,7 @@ from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import BatchSlot
-from waitbench.model.run import Measurement, Outcome, PlannedRun
+from waitbench.model.run import FailedRun, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import CpuTimes
 
@@ -227,5 +227,5 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     assert foreign == [others_s] * len(foreign)
     assert [type(it) for it in results] == [
         Measurement,
-        Measurement if second == "b" else Outcome,
+        Measurement if second == "b" else FailedRun,
     ]

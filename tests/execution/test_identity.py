@@ -6,7 +6,7 @@ import pytest
 
 from tests.records import facts
 from waitbench.engines.worker import worker_config
-from waitbench.execution.identity import why_foreign
+from waitbench.execution.identity import why_from_elsewhere
 from waitbench.model.launch import WorkerConfig
 from waitbench.model.revision import Environment
 from waitbench.model.worker import Condition, Words, WorkerFile
@@ -51,7 +51,7 @@ def test_code_of_another_folder_is_none_of_the_revision(
     given: dict[str, str], why: str, environment: Environment, tmp_path: Path
 ) -> None:
     tree = tmp_path / "tree"
-    reason = why_foreign([made(tree, NAMES[0])], NAMES, environment, worker(tree, **given))
+    reason = why_from_elsewhere([made(tree, NAMES[0])], NAMES, environment, worker(tree, **given))
     assert reason == (
         f"it loads tool from {tree}, not from the environment of its revision, as {why}: name the "
         "scripts that it needs in 'files', which copies them elsewhere"
@@ -63,7 +63,7 @@ def test_a_file_beside_the_worker_may_hide_the_revision(
 ) -> None:
     loaded = [made(tmp_path / "work", "tool_helper.py")]
     given = worker(tmp_path, file=f"{tmp_path}/tool_helper.py")
-    why = why_foreign(loaded, ["tool_helper.py"], environment, given)
+    why = why_from_elsewhere(loaded, ["tool_helper.py"], environment, given)
     assert why == "it loads tool_helper.py of 'files', not of its revision: rename that file"
 
 
@@ -75,7 +75,7 @@ def test_what_is_loaded_from_the_environment_too_is_the_revision(
     link.symlink_to(environment.folder)
     module = made(link / "lib/python3.11/site-packages", NAMES[0])
     loaded = [module, made(tmp_path / "tree", NAMES[2])]
-    assert why_foreign(loaded, NAMES, environment, worker(tmp_path / "tree")) is None
+    assert why_from_elsewhere(loaded, NAMES, environment, worker(tmp_path / "tree")) is None
 
 
 def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
@@ -83,5 +83,5 @@ def test_a_module_of_another_package_that_is_called_alike_is_nothing_to_say(
 ) -> None:
     made(tmp_path / "site/kombu", "__init__.py")
     loaded = [made(tmp_path / "site/kombu", NAMES[1])]
-    assert why_foreign(loaded, NAMES, environment, worker(tmp_path)) is None
-    assert why_foreign([], NAMES, environment, worker(tmp_path)) is None
+    assert why_from_elsewhere(loaded, NAMES, environment, worker(tmp_path)) is None
+    assert why_from_elsewhere([], NAMES, environment, worker(tmp_path)) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker_gates import REQUESTS, SERVICE, SERVICE_CORES, Behaviour, gates_of
-from waitbench.model.verdicts import GateOutcome
+from waitbench.model.verdicts import GateStatus
 
 
 @pytest.mark.parametrize(
@@ -14,26 +14,26 @@ from waitbench.model.verdicts import GateOutcome
 def test_a_core_that_is_burnt_by_itself_or_by_others_for_it_fails(
     behaviour: Behaviour, tmp_path: Path
 ) -> None:
-    assert [*gates_of(tmp_path, behaviour, 3)] == [GateOutcome.FAIL]
+    assert [*gates_of(tmp_path, behaviour, 3)] == [GateStatus.FAIL]
 
 
 @pytest.mark.parametrize(
     ("behaviour", "outcome"),
     [
-        (Behaviour(has_service_use=4 * SERVICE_CORES), GateOutcome.FAIL),
-        (Behaviour(requests=3 * REQUESTS), GateOutcome.FAIL),
-        (Behaviour(), GateOutcome.PASS),
+        (Behaviour(has_service_use=4 * SERVICE_CORES), GateStatus.FAIL),
+        (Behaviour(requests=3 * REQUESTS), GateStatus.FAIL),
+        (Behaviour(), GateStatus.PASS),
     ],
     ids=["cpu", "requests", "twin"],
 )
 def test_a_service_that_works_more_for_a_worker_that_costs_the_same_fails_its_gate(
-    behaviour: Behaviour, outcome: GateOutcome, tmp_path: Path
+    behaviour: Behaviour, outcome: GateStatus, tmp_path: Path
 ) -> None:
     assert [*gates_of(tmp_path, behaviour, 5, phases=SERVICE)] == [outcome]
 
 
 def test_memory_that_grows_while_a_worker_waits_fails_its_gate(tmp_path: Path) -> None:
-    assert [*gates_of(tmp_path, Behaviour(grows_by=2 * 2**20), 3)] == [GateOutcome.FAIL]
+    assert [*gates_of(tmp_path, Behaviour(grows_by=2 * 2**20), 3)] == [GateStatus.FAIL]
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
@@ -41,15 +41,15 @@ def test_outliers_are_not_repeated_away_by_what_they_leave_behind(
     share: float, tmp_path: Path
 ) -> None:
     result = gates_of(tmp_path, Behaviour(share=share, burns_at_its_end_s=3.0, leaves_s=1.5), 5)
-    assert GateOutcome.PASS not in result
-    assert GateOutcome.FAIL in result
+    assert GateStatus.PASS not in result
+    assert GateStatus.FAIL in result
 
 
 def test_what_is_left_behind_by_a_candidate_that_costs_the_same_fails_nothing(
     tmp_path: Path,
 ) -> None:
     result = gates_of(tmp_path, Behaviour(leaves_s=1.5), 3)
-    assert [*result] == [GateOutcome.INCONCLUSIVE]
+    assert [*result] == [GateStatus.INCONCLUSIVE]
 
 
 GATES = 20
@@ -69,4 +69,4 @@ def test_a_worker_that_does_the_same_passes_and_one_that_rarely_costs_more_does_
     behaviour: Behaviour, least: int, most: int, tmp_path: Path
 ) -> None:
     result = gates_of(tmp_path, behaviour, GATES)
-    assert least <= result[GateOutcome.PASS] <= most, result
+    assert least <= result[GateStatus.PASS] <= most, result

@@ -17,7 +17,7 @@ from tests.execution.made_runs import (
     run_until,
 )
 from tests.records import measurement, outcome, times
-from waitbench.model.record import GIVE_UP_AFTER, Record
+from waitbench.model.record import GIVE_UP_AFTER, ScenarioResults
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -106,7 +106,7 @@ def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
     assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
 
 
-def never(_record: Record) -> bool:
+def never(_record: ScenarioResults) -> bool:
     return False
 
 

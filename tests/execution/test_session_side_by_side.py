@@ -24,8 +24,8 @@ from waitbench.analysis.rounds import differing
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns
-from waitbench.model.record import Record
-from waitbench.model.run import CROWDED, FAILED, REPEATED, SIDE_BY_SIDE, Lack, PlannedRun, Result
+from waitbench.model.record import ScenarioResults
+from waitbench.model.run import CONCURRENT, FAILED, INTERFERED, SUPERSEDED, Lack, PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.system import shutdown
 
@@ -80,8 +80,8 @@ def measured(
     budget_s: float = 1e9,
     guided: bool = True,
     before: Sequence[Result] = (),
-    differing: Callable[[Record], str] = lambda _record: "",
-) -> Record:
+    differing: Callable[[ScenarioResults], str] = lambda _record: "",
+) -> ScenarioResults:
     """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
     allowed = Concurrency(("one",), differing)
     at_work, _, records = make_session(made, "one", concurrency=allowed)
@@ -107,11 +107,11 @@ def test_a_warm_up_after_a_resume_joins_no_measured_round() -> None:
         records["one"].add(measurement(label, 1, {**QUIET, "cpu_share_idle": IDLE}))
     done = {("one", label, 1) for label in "ab"}
     at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 5, done))
-    assert rounds_at_once(made) == [[2, 3, 4, 5]]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5]]
     assert sorted(run for run in made.runs if run[1] == 0) == [("one", 0, "a"), ("one", 0, "b")]
 
 
-def rounds_at_once(made: Together) -> list[list[int]]:
+def concurrent_rounds(made: Together) -> list[list[int]]:
     return [[number for number, label in runs if label == "a"] for runs in made.at_once]
 
 
@@ -157,7 +157,7 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     """The candidate has no say."""
     made = Together(using({"a": baseline, "b": BUSY}).behave)
     record = measured(made, DATAFLOW)
-    assert rounds_at_once(made)[1:4] == expected
+    assert concurrent_rounds(made)[1:4] == expected
     made_rounds = [run.round for run in record.of("b")]
     assert made_rounds == list(range(1, len(made_rounds) + 1)), "each round once"
     assert 8 <= len(made_rounds) <= 9
@@ -169,7 +169,7 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     made = Together(using({"a": IDLE, "b": IDLE}).behave)
     # Nothing takes time here; there are 25 s, and a run takes 10.
     measured(made, DATAFLOW, rounds=6, budget_s=2 * LASTS_S + 5)
-    assert len(made.at_once[2]) == 2 * concurrency.ROUNDS_AT_ONCE
+    assert len(made.at_once[2]) == 2 * concurrency.CONCURRENT_ROUNDS
 
 
 @pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1.5)])
@@ -223,9 +223,9 @@ def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
 ) -> None:
     made = Together(using({"a": baseline, "b": BUSY}).behave)
     record = measured(made, guided=guided)
-    assert rounds_at_once(made) == expected
+    assert concurrent_rounds(made) == expected
     assert [run.round for run in record.of("b")] == list(range(1, len(record.of("a")) + 1))
-    beside = {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
+    beside = {run.round for run in record.measurements if CONCURRENT in run.marks}
     assert beside == {number for numbers in expected for number in numbers}
 
 
@@ -237,7 +237,7 @@ def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     made = Together(run)
     measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores, and the last round would be alone.
-    assert rounds_at_once(made) == [[2, 3, 4]]
+    assert concurrent_rounds(made) == [[2, 3, 4]]
 
 
 def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> None:
@@ -269,8 +269,8 @@ def test_what_fails_beside_others_at_first_has_all_take_turns(
 ) -> None:
     made = Together(fails_at(*failed))
     record = measured(made, guided=guided)
-    assert rounds_at_once(made) == [[2, 3, 4, 5]]
-    crowded = [(run.round, run.label) for run in record.outcomes if run.reason == CROWDED]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5]]
+    crowded = [(run.round, run.label) for run in record.outcomes if run.reason == INTERFERED]
     assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
     assert record.failures == []
     for label in "ab":
@@ -304,7 +304,7 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
     made = Together(run)
     record = measured(made, guided=False)
     assert len(made.at_once) == at_once
-    crowded = {run.message for run in record.outcomes if run.reason == CROWDED}
+    crowded = {run.message for run in record.outcomes if run.reason == INTERFERED}
     assert crowded == (set() if deaf_in_turns else {"a run of b failed beside others: no answer"})
     assert any(run.incomplete for run in record.of("b")) is deaf_in_turns
 
@@ -327,13 +327,13 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     assert saved == made.at_once[1][:3]
     assert [result for _, result in made.heard("keep")] == records["one"].measurements
     # These say nothing of the CPU of others, so the next batch is made at once.
-    assert at_work._rounds_at_once(WORKER_FILE) > 1
+    assert at_work._concurrent_rounds(WORKER_FILE) > 1
 
 
 def test_what_fails_in_a_later_batch_than_the_first_counts() -> None:
     made = Together(fails_at((7, "a")))
     record = measured(made, guided=False)
-    assert rounds_at_once(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5], [6, 7, 8, 9]]
     assert [(run.round, run.label) for run in record.failures] == [(7, "a")]
 
 
@@ -350,13 +350,13 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
 
     made = Together(run)
     record = measured(made, guided=False)
-    assert rounds_at_once(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
     lacking = {run.round for run in record.measurements if "machine_foreign_cpu" not in run.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
     assert all("cpu_share_idle" in run.metrics for run in record.measurements)
 
 
-@pytest.mark.parametrize(("reason", "expected"), [(REPEATED, [[4, 5, 6, 7]]), (CROWDED, [])])
+@pytest.mark.parametrize(("reason", "expected"), [(SUPERSEDED, [[4, 5, 6, 7]]), (INTERFERED, [])])
 def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     reason: str, expected: list[list[int]]
 ) -> None:
@@ -364,7 +364,7 @@ def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     metrics = {**QUIET, "cpu_share_idle": IDLE}
     runs = [measurement(label, number, metrics) for number in (1, 2, 3) for label in "ab"]
     record = measured(made, before=[*runs, outcome("b", 4, reason)])
-    assert rounds_at_once(made)[:1] == expected
+    assert concurrent_rounds(made)[:1] == expected
     assert [run.round for run in record.of("a")[:8]] == list(range(1, 9))
 
 
@@ -387,7 +387,7 @@ def idling(alone: float, at_once: float, *, first: float | None = None) -> Toget
     return made
 
 
-def judged(made: Together, *, guided: bool) -> Record:
+def judged(made: Together, *, guided: bool) -> ScenarioResults:
     """What becomes of nine rounds, or of eight that a guide wants."""
     tells = partial(differing, criteria=DEFAULTS)
     return measured(made, guided=guided, differing=tells)
@@ -404,7 +404,7 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     assert [run.round for run in runs] == list(range(1, len(runs) + 1))
     assert len(runs) >= 8
     assert {run.metrics["time_cpu_idle"] for run in runs} == {alone}
-    crowded = {one.round for one in record.outcomes if one.reason == CROWDED}
+    crowded = {one.round for one in record.outcomes if one.reason == INTERFERED}
     assert crowded == {2, 3, 4, 5}
     assert record.failures == []
 
@@ -412,7 +412,7 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
 def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> None:
     made = idling(0.1, 0.1, first=0.14)
     record = judged(made, guided=True)
-    assert rounds_at_once(made) == [[2, 3, 4, 5], [7, 8, 9]]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5], [7, 8, 9]]
     assert [one.reason for one in record.outcomes] == []
 
 
@@ -428,4 +428,4 @@ def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -
 
 
 def test_what_spins_goes_on_at_once_as_both_kinds_of_rounds_say_so() -> None:
-    assert SIDE_BY_SIDE in judged(idling(1.4, 0.7), guided=True).of("b")[-1].marks
+    assert CONCURRENT in judged(idling(1.4, 0.7), guided=True).of("b")[-1].marks

@@ -7,7 +7,7 @@ import pytest
 from tests.execution.launches import CALM, Launched, worker
 from tests.phased import CODE, PHASES, TABLES
 from tests.worker_gates import Behaviour, gates_of
-from waitbench.model.verdicts import GateOutcome
+from waitbench.model.verdicts import GateStatus
 
 
 def run(folder: Path, spins: str, phase: str = "", tables: str = TABLES) -> Launched:
@@ -81,5 +81,5 @@ def test_what_spins_in_one_phase_fails_the_gate_and_its_twin_does_not(
 ) -> None:
     phases = f'{PHASES}[services.other]\ncommand = "serve {{port}}"\n'
     spinning = gates_of(tmp_path, Behaviour(spins_after_s=1.0), 5, phases=phases, where=where)
-    assert [*spinning] == [GateOutcome.FAIL]
-    assert GateOutcome.FAIL not in gates_of(tmp_path, Behaviour(), 5, phases=phases, where=where)
+    assert [*spinning] == [GateStatus.FAIL]
+    assert GateStatus.FAIL not in gates_of(tmp_path, Behaviour(), 5, phases=phases, where=where)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.commands.processes import records_in
 from tests.faults.clones import Clone
-from waitbench.model.run import FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, Outcome
+from waitbench.model.run import FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, FailedRun
 from waitbench.model.run import HARMLESS as HARMLESS_OUTCOMES
 
 pytestmark = pytest.mark.integration
@@ -69,7 +69,7 @@ REASONS = {
 HARMLESS = {"closes its output": "do os.close(1); os.close(2)"}
 
 
-def is_bad(outcome: Outcome) -> bool:
+def is_bad(outcome: FailedRun) -> bool:
     return outcome.reason not in HARMLESS_OUTCOMES
 
 

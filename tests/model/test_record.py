@@ -3,7 +3,7 @@
 import pytest
 
 from tests.records import contestant, facts, make_record, measurement, outcome, times
-from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
+from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, ScenarioResults
 from waitbench.model.revision import Origin
 from waitbench.model.run import (
     DISTURBED,
@@ -17,7 +17,7 @@ from waitbench.model.run import (
 RUN = times(1, 1, 0)
 
 
-def tried(measured: int, *reasons: str) -> Record:
+def tried(measured: int, *reasons: str) -> ScenarioResults:
     """A revision that was measured in some rounds, and then was not."""
     record = make_record({"a": [], "b": [RUN] * measured})
     for number, reason in enumerate(reasons, measured + 1):

@@ -9,11 +9,11 @@ from tests.records import describing, released, specify
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.pipeline import paging
 from waitbench.reporting.document import Report
 from waitbench.reporting.idle import Price
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 
 _METRICS = (
     "real", "user", "system", "cpu", "idle", "cpu-startup", "cpu-shutdown", "cpu-launcher",
@@ -28,7 +28,7 @@ def stored(
     *,
     rounds: int = 5,
     rise: float = 0.5,
-) -> Contents:
+) -> StoredComparison:
     """A comparison of some releases, each of which costs a little more than the one before."""
     costs = {release: 1.0 + rise * place for place, release in enumerate(releases)}
     records = (
@@ -38,13 +38,15 @@ def stored(
     return contents_of(*records, name=name)
 
 
-def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Contents:
+def contents_of(
+    *records: ScenarioResults, name: str = "made-up", **settings: Any
+) -> StoredComparison:
     """A folder with these records."""
     comparison = describing(records, settings)
-    return Contents(folder=Path(name), comparison=comparison, records=records)
+    return StoredComparison(folder=Path(name), comparison=comparison, records=records)
 
 
-def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Report:
+def page_of(*records: ScenarioResults, price: Price | None = None, **settings: Any) -> Report:
     """The page of one comparison."""
     return paging.page_of(contents_of(*records, **settings), price)
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.records import make_record, times
 from tests.reporting.test_idle import served
 from waitbench.analysis import statistics
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.reporting import bars
 from waitbench.reporting.bars import families
 from waitbench.reporting.document import Bar, Bars
@@ -14,7 +14,7 @@ from waitbench.reporting.document import Bar, Bars
 HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
 
 
-def bars_of(*records: Record) -> Bars:
+def bars_of(*records: ScenarioResults) -> Bars:
     return bars.compose([*map(statistics.compare, records)], "5 rounds")
 
 

@@ -14,8 +14,8 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
 from waitbench.model.metrics import METRICS, SERVICES, STOP
-from waitbench.model.record import Record
-from waitbench.model.run import SIDE_BY_SIDE
+from waitbench.model.record import ScenarioResults
+from waitbench.model.run import CONCURRENT
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.console import print_report
@@ -25,7 +25,7 @@ from waitbench.reporting.findings import Findings, again, findings, next_step, s
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
 
 
-def findings_of(*records: Record, verdict: GateVerdict | None = None) -> Findings:
+def findings_of(*records: ScenarioResults, verdict: GateVerdict | None = None) -> Findings:
     explains = Contribution(explains=("--explain", "which thread wakes up"))
     compared = [statistics.compare(record) for record in records]
     return findings(compared, verdict, contributions=[explains])
@@ -100,7 +100,7 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     assert "✓ requests to the services" in table
 
 
-def watched(*windows: float, scenario: str = "idle") -> Record:
+def watched(*windows: float, scenario: str = "idle") -> ScenarioResults:
     """A worker that waits, and how long each of its runs was watched."""
     runs = [{**times(12, 1, 1), "time_window": window_s} for window_s in windows]
     record = make_record({"old": runs, "new": runs}, scenario=scenario)
@@ -120,7 +120,7 @@ def watched(*windows: float, scenario: str = "idle") -> Record:
     ],
 )
 def test_the_first_line_says_how_long_workers_were_watched(
-    records: Sequence[Record], basis: str
+    records: Sequence[ScenarioResults], basis: str
 ) -> None:
     assert findings_of(*records).basis.removesuffix(", mean seconds") == basis
 
@@ -132,7 +132,7 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
     """At once it lacks CPUs: eight copies have half a core each."""
     record = make_record({"old": [], "new": []})
     for number in range(1, 17):
-        marks, spins_s = ((), alone_s) if number == 1 else ((SIDE_BY_SIDE,), 0.7)
+        marks, spins_s = ((), alone_s) if number == 1 else ((CONCURRENT,), 0.7)
         for label, idle_s in (("old", 0.01), ("new", spins_s * (1 + 0.001 * number))):
             run = measurement(label, number, {**times(5, 1, 1), "time_cpu_idle": idle_s})
             record.add(structs.replace(run, marks=marks))

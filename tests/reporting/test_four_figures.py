@@ -12,7 +12,7 @@ from tests.reporting.printing import lines_of
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.reporting import gate_formats, html, markdown
 from waitbench.reporting.console import print_report, print_tables
 from waitbench.reporting.findings import findings, scenario, summarize
@@ -34,7 +34,7 @@ def runs(factor: float, *, rounds: int = 5) -> list[dict[str, float]]:
     ]
 
 
-def records(factors: Mapping[str, float]) -> list[Record]:
+def records(factors: Mapping[str, float]) -> list[ScenarioResults]:
     """Four scenarios, each a little more costly than the one before."""
     return [
         make_record(
@@ -45,7 +45,7 @@ def records(factors: Mapping[str, float]) -> list[Record]:
     ]
 
 
-def unmeasured() -> list[Record]:
+def unmeasured() -> list[ScenarioResults]:
     """Every run of the candidate failed."""
     made = make_record({"old": runs(1.0), "new": []}, scenario="partitioned")
     for number in range(3):
@@ -53,7 +53,7 @@ def unmeasured() -> list[Record]:
     return [made]
 
 
-CASES: Mapping[str, Callable[[], list[Record]]] = {
+CASES: Mapping[str, Callable[[], list[ScenarioResults]]] = {
     "two revisions": lambda: records({"old": 1.0, "new": 0.1}),
     "six revisions": lambda: records({f"v{number}": 1.0 + number for number in range(6)}),
     "nothing changed": lambda: records({"old": 1.0, "new": 1.001}),

@@ -15,7 +15,7 @@ from tests.gate_runs import crashing, failing, forgiven, unclear
 from tests.reporting.made_up import many
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.model.errors import sanitize
-from waitbench.model.verdicts import GateOutcome
+from waitbench.model.verdicts import GateStatus
 from waitbench.reporting.console import make_console, print_report
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.findings import findings, summarize
@@ -46,7 +46,7 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         suite = ElementTree.fromstring(junit(all_findings, verdict))
         bad = int(suite.get("failures") or 0) + int(suite.get("errors") or 0)
         assert bool(bad) is not passes
-        assert (suite.get("failures") == "0") is (outcome is not GateOutcome.FAIL)
+        assert (suite.get("failures") == "0") is (outcome is not GateStatus.FAIL)
         first = rendered(all_findings).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}: " in first

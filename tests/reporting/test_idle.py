@@ -9,7 +9,7 @@ from waitbench.analysis.statistics import IdleCost
 from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 from waitbench.reporting import idle, markdown
 from waitbench.reporting.idle import Price
@@ -27,11 +27,11 @@ def runs(label: str, **more: float) -> list[dict[str, float]]:
     return [{**times(5, 0.1, 0.1), **known}] * 3
 
 
-def record(**more: float) -> Record:
+def record(**more: float) -> ScenarioResults:
     return make_record({label: runs(label, **more) for label in STEADY_S}, scenario="idle")
 
 
-def served() -> Record:
+def served() -> ScenarioResults:
     """A scenario with services."""
     counted = {"service_requests": 44.0, "service_bytes": 4000.0, "service_cpu_idle": 0.02}
     made = record(**counted)

@@ -24,33 +24,33 @@ from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import OutlierCounts
 from waitbench.model.metrics import BY_NAME, METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import notes
 from waitbench.reporting.findings import findings, remarks, summarize
 
-Input = Sequence[Record] | GateVerdict
+Input = Sequence[ScenarioResults] | GateVerdict
 ONE, LATER = [times(1, 1, 1)], [times(1, 3, 1)]
 
 
-def pair(**changes: Any) -> Record:
+def pair(**changes: Any) -> ScenarioResults:
     return make_record({"a": ONE * 2, "b": ONE * 2}, **changes)
 
 
-def late(scenario: str, before: float, after: float) -> Record:
+def late(scenario: str, before: float, after: float) -> ScenarioResults:
     runs_of = {"a": waits(1, item_latency_p99=before), "b": waits(0.1, item_latency_p99=after)}
     return make_record(runs_of, scenario=scenario)
 
 
-def near_the_resolution() -> Iterator[Record]:
+def near_the_resolution() -> Iterator[ScenarioResults]:
     for place, values in enumerate(((0.0, 0.0041, 0.0002, 0.0039), (0.0, 3e-4, 2e-4, 1e-4))):
         near = [{**times(1, 0.1, 0.1), "time_cpu_idle": value} for value in values]
         yield make_record({"old": near, "new": near}, scenario=f"near-{place}")
 
 
-def failed_runs() -> Iterator[Record]:
+def failed_runs() -> Iterator[ScenarioResults]:
     for name in ("one", "two"):
         record = pair(scenario=name)
         for number, message in ((3, "first"), (4, "exit code 1")):
@@ -58,20 +58,20 @@ def failed_runs() -> Iterator[Record]:
         yield record
 
 
-def same_builds() -> Iterator[Record]:
+def same_builds() -> Iterator[ScenarioResults]:
     same = facts(extensions={"x.so": "same"}, package_sha256="same")
     revisions = (contestant("a", build=same), contestant("b", build=same))
     for name in "xy":
         yield pair(revisions=revisions, mixed_origins=True, scenario=name)
 
 
-def different_twins() -> Record:
+def different_twins() -> ScenarioResults:
     same = facts(package_sha256="same")
     revisions = tuple(contestant(label, build=same) for label in ("old", "new"))
     return make_record({"old": waits(1.0), "new": waits(9.0)}, revisions=revisions)
 
 
-def disturbed() -> Iterator[Record]:
+def disturbed() -> Iterator[ScenarioResults]:
     record = make_record({"old": ONE * 3, "new": ONE * 2})
     for label in ("old", "new"):
         record.add(measurement(label, 4, ONE[0], marks=("disturbed",)))
@@ -79,12 +79,12 @@ def disturbed() -> Iterator[Record]:
     yield disturb(make_record({"old": ONE * 3, "new": ONE * 3}, scenario="busy"), 1, 2)
 
 
-def two_machines() -> Iterator[Record]:
+def two_machines() -> Iterator[ScenarioResults]:
     for name in ("here", "there"):
         yield specify(pair(scenario=name), machine={"cpu": name})
 
 
-def other_packages() -> Record:
+def other_packages() -> ScenarioResults:
     revisions = (
         contestant(label, build=facts(requirements=(f"json=={version}", "same==1")))
         for label, version in (("a", "3"), ("b", "4"))
@@ -92,7 +92,7 @@ def other_packages() -> Record:
     return pair(revisions=tuple(revisions))
 
 
-def waking(idle_s: float, *marks: str) -> Record:
+def waking(idle_s: float, *marks: str) -> ScenarioResults:
     record = make_record({"a": []})
     for number in (1, 2):
         metrics = {"time_cpu_idle": idle_s, "wakeups": 25_000}

@@ -7,11 +7,11 @@ from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from typing import Any
 
 from tests.records import describing, make_record, measurement, outcome, times
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.store import comparisons
 
 
-def recorded(scenario: str = "waiting", **changes: Any) -> Record:
+def recorded(scenario: str = "waiting", **changes: Any) -> ScenarioResults:
     """Two rounds of two revisions, and an outcome."""
     record = make_record({"a": [], "b": []}, scenario=scenario, **changes)
     for number in (1, 2):
@@ -22,13 +22,13 @@ def recorded(scenario: str = "waiting", **changes: Any) -> Record:
     return record
 
 
-def begin(folder: Path, records: Sequence[Record], **settings: Any) -> None:
+def begin(folder: Path, records: Sequence[ScenarioResults], **settings: Any) -> None:
     """Begins a comparison of which nothing is measured yet."""
     folder.mkdir(exist_ok=True)
     comparisons.begin(folder, describing(records, settings), [])
 
 
-def keep(folder: Path, *records: Record, **settings: Any) -> None:
+def keep(folder: Path, *records: ScenarioResults, **settings: Any) -> None:
     """Begins a comparison and adds one run after the other."""
     begin(folder, records, **settings)
     for record in records:
@@ -36,7 +36,7 @@ def keep(folder: Path, *records: Record, **settings: Any) -> None:
             comparisons.append(folder, record, result)
 
 
-def finish(folder: Path, *records: Record, **settings: Any) -> None:
+def finish(folder: Path, *records: ScenarioResults, **settings: Any) -> None:
     """A comparison that is finished."""
     keep(folder, *records, **settings)
     comparisons.finish(folder, records)

@@ -12,7 +12,7 @@ from tests.records import make_record, measurement, outcome, specify, times
 from tests.store.keeping import begin, finish, keep, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import DISTURBED
 from waitbench.model.scenario import CurvePoint, Topology
 from waitbench.store import comparisons
@@ -20,12 +20,12 @@ from waitbench.system import files
 
 
 @pytest.fixture
-def record() -> Record:
+def record() -> ScenarioResults:
     return recorded()
 
 
 def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_back(
-    tmp_path: Path, record: Record
+    tmp_path: Path, record: ScenarioResults
 ) -> None:
     begin(tmp_path, [record])
     for number, result in enumerate(record.results, 1):
@@ -69,7 +69,7 @@ def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
     assert (tmp_path / "comparison-scenario.json").exists()
 
 
-def test_a_measurement_set_aside_is_an_outcome(tmp_path: Path, record: Record) -> None:
+def test_a_measurement_set_aside_is_an_outcome(tmp_path: Path, record: ScenarioResults) -> None:
     keep(tmp_path, record)
     disturbed = outcome("a", 1, DISTURBED)
     del record.measurements[0]
@@ -100,7 +100,7 @@ def crash_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("number", range(7))
 def test_a_crash_at_any_moment_of_a_resumed_beginning_or_of_the_end_loses_nothing(
-    number: int, tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+    number: int, tmp_path: Path, record: ScenarioResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_record({"a": [times(1, 1, 1)], "b": []}, scenario="other")
     finish(tmp_path, record, other)
@@ -128,7 +128,7 @@ def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_beg
 
 @pytest.mark.parametrize("content", [None, "", '{"format": 3, "kind": "compa'])
 def test_without_what_holds_for_all_runs_none_of_them_counts_and_it_is_said_why(
-    content: str | None, tmp_path: Path, record: Record
+    content: str | None, tmp_path: Path, record: ScenarioResults
 ) -> None:
     finish(tmp_path, record)
     path = tmp_path / "comparison.json"

@@ -8,18 +8,18 @@ import pytest
 from tests.records import make_record, measurement, times
 from tests.store.keeping import begin, no_file_above
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 
 
 @pytest.fixture
-def record() -> Record:
+def record() -> ScenarioResults:
     return make_record({"a": [], "b": []})
 
 
 @pytest.fixture
-def path(tmp_path: Path, record: Record) -> Path:
+def path(tmp_path: Path, record: ScenarioResults) -> Path:
     """The file of a comparison with two runs."""
     begin(tmp_path, [record])
     for number in (1, 2):
@@ -54,7 +54,9 @@ def test_a_line_that_a_power_cut_left_as_zeros_is_left_out(path: Path) -> None:
     assert (rounds, "cut off" in cut_off) == ([1, 2], True)
 
 
-def test_what_goes_on_takes_a_line_that_was_cut_off_away(path: Path, record: Record) -> None:
+def test_what_goes_on_takes_a_line_that_was_cut_off_away(
+    path: Path, record: ScenarioResults
+) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     contents = comparisons.read(path.parent)
     comparisons.begin(path.parent, contents.comparison, contents.records)
@@ -62,7 +64,9 @@ def test_what_goes_on_takes_a_line_that_was_cut_off_away(path: Path, record: Rec
     assert read(path) == ([1, 3], "")
 
 
-def test_a_disk_that_fills_up_within_a_line_loses_that_run_only(path: Path, record: Record) -> None:
+def test_a_disk_that_fills_up_within_a_line_loses_that_run_only(
+    path: Path, record: ScenarioResults
+) -> None:
     before = path.read_bytes()
     with (
         no_file_above(len(before) + 20),

@@ -102,7 +102,7 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
 def test_a_round_is_disturbed_by_others_beyond_a_share_of_its_time_and_some_ticks(
     real_s: float,
 ) -> None:
-    limit_s = machine.FOREIGN_CORES * real_s + machine.TICKS_TOLERATED / TICK
+    limit_s = machine.OTHER_CORES * real_s + machine.TICKS_TOLERATED / TICK
     for extra_s, disturbs in ((-0.001, False), (0.001, True)):
         seen = {"machine_foreign_cpu": limit_s + extra_s, "machine_steal": 99.0}
         assert is_disturbed({"time_wall_clock": real_s, **seen}) is disturbs

@@ -12,15 +12,15 @@ from msgspec import Struct
 
 from waitbench.model.metrics import (
     BY_NAME,
-    FOREIGN_ALLOWED_S,
     GROWTH,
     MEMORY,
     METRICS,
+    OTHER_ALLOWED_S,
     SERVICES,
     STOP,
     Metric,
 )
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
 
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
@@ -62,7 +62,9 @@ class Limit:
     """The size of that unit in the metric's."""
     by_second: bool = False
 
-    def pairs(self, record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
+    def pairs(
+        self, record: ScenarioResults, label: str, metric: Metric
+    ) -> dict[int, tuple[float, float]]:
         """The limit and the cost of a revision, by the number of the round."""
         pairs = {}
         for run in record.of(label):
@@ -192,7 +194,7 @@ DEFAULTS = (
     _rises(Scope.WAITING, "stop", 0.25, 0.1),
     _rises(Scope.WAITING, "service-cpu", 0.25, 0.01),
     _rises(Scope.WAITING, "service-requests", 0.10, 5.0),
-    _rises(Scope.WAITING, "foreign-cpu", 0.25, FOREIGN_ALLOWED_S),
+    _rises(Scope.WAITING, "foreign-cpu", 0.25, OTHER_ALLOWED_S),
     _rises(Scope.LARGE_CHANGES, "cpu", 1.0),
     _rises(Scope.LARGE_CHANGES, "cpu", 1.0, each=True),
     _rises(Scope.LARGE_CHANGES, "system", 1.0),

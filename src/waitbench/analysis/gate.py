@@ -10,9 +10,9 @@ from waitbench.analysis.rounds import mostly_disturbed, understates
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.analysis.statistics import both_sides, mean
 from waitbench.model.errors import ExitCode
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import ENDED, HARMLESS
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateStatus, Verdict
 
 LOST, UNSUPPORTED = "lost", "unsupported"
 """Reasons: only the candidate does not support a scenario; or the baseline does not either."""
@@ -56,27 +56,27 @@ class GateVerdict:
         return tuple(j for j in self.judgements if j.verdict is verdict)
 
     @property
-    def outcome(self) -> GateOutcome:
+    def outcome(self) -> GateStatus:
         """A certain failure takes precedence over missing data."""
         if self.failures:
-            return GateOutcome.FAIL
+            return GateStatus.FAIL
         is_lacking = self.answers(Verdict.NOT_MEASURED) or not self.judgements
         if is_lacking or self.failed_runs or any(why == LOST for _, why in self.not_asked):
-            return GateOutcome.NOT_MEASURED
-        return GateOutcome.INCONCLUSIVE if self.answers(Verdict.INCONCLUSIVE) else GateOutcome.PASS
+            return GateStatus.NOT_MEASURED
+        return GateStatus.INCONCLUSIVE if self.answers(Verdict.INCONCLUSIVE) else GateStatus.PASS
 
     @property
     def exit_code(self) -> ExitCode:
-        if self.outcome is GateOutcome.FAIL:
+        if self.outcome is GateStatus.FAIL:
             return ExitCode.REGRESSION
-        passes = self.inconclusive_passes and self.outcome is GateOutcome.INCONCLUSIVE
-        return ExitCode.OK if passes or self.outcome is GateOutcome.PASS else ExitCode.FAILED
+        passes = self.inconclusive_passes and self.outcome is GateStatus.INCONCLUSIVE
+        return ExitCode.OK if passes or self.outcome is GateStatus.PASS else ExitCode.FAILED
 
 
 def judge_all(
-    records: Iterable[Record],
+    records: Iterable[ScenarioResults],
     criteria: Sequence[Criterion],
-    elsewhere: Iterable[Record] = (),
+    elsewhere: Iterable[ScenarioResults] = (),
     acceptances: Sequence[Acceptance] = (),
     rule: Rule = RULE,
 ) -> tuple[Judgement, ...]:
@@ -143,7 +143,7 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     )
 
 
-def is_too_disturbed(records: Iterable[Record]) -> bool:
+def is_too_disturbed(records: Iterable[ScenarioResults]) -> bool:
     """Whether other programs use the machine too much for more rounds to help.
 
     They must disturb most rounds in each order of the revisions: processes that a candidate leaves
@@ -163,7 +163,7 @@ def is_too_disturbed(records: Iterable[Record]) -> bool:
 
 
 def conclude(
-    records: Iterable[Record],
+    records: Iterable[ScenarioResults],
     criteria: Sequence[Criterion],
     *,
     inconclusive_passes: bool = False,
@@ -190,7 +190,7 @@ def conclude(
     )
 
 
-def failed_runs(record: Record) -> list[FailedRuns]:
+def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The failed runs of a scenario.
 
     Repeated ones count only for unreliable revisions: otherwise a comparison would pass once it was
@@ -209,7 +209,7 @@ def failed_runs(record: Record) -> list[FailedRuns]:
     ]
 
 
-def incomplete_runs(record: Record) -> list[FailedRuns]:
+def incomplete_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The runs of a scenario that lack a metric, and count all the same."""
     whys = {
         (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))

@@ -27,7 +27,7 @@ from waitbench.analysis.rule import (
     tied,
 )
 from waitbench.model.metrics import STOP, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
@@ -44,7 +44,7 @@ class Judgement(MetricResult):
     """A question, one criterion about one candidate in some scenarios, with its answer."""
 
     criterion: Criterion
-    records: tuple[Record, ...]
+    records: tuple[ScenarioResults, ...]
     rule: Rule = RULE
     is_partial: bool = False
     """Whether some of its scenarios are measured elsewhere, so that it only guides."""
@@ -85,7 +85,7 @@ class Judgement(MetricResult):
         )
 
 
-def _begun(records: Iterable[Record]) -> dict[int, tuple[str, int]]:
+def _begun(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:
     """Maps each round to a key that sorts by the start of its last run.
 
     Runs are recorded in order. Times order scenarios, and never go back, as a clock may.
@@ -100,7 +100,7 @@ def _begun(records: Iterable[Record]) -> dict[int, tuple[str, int]]:
 
 
 def make_question(
-    criterion: Criterion, label: str, records: Sequence[Record], rule: Rule = RULE
+    criterion: Criterion, label: str, records: Sequence[ScenarioResults], rule: Rule = RULE
 ) -> Judgement:
     first, *others = scenarios = tuple(record.scenario for record in records)
     group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(criterion.scope, "")
@@ -116,7 +116,7 @@ def make_question(
 
 
 def ask(
-    records: Iterable[Record], criteria: Sequence[Criterion], rule: Rule = RULE
+    records: Iterable[ScenarioResults], criteria: Sequence[Criterion], rule: Rule = RULE
 ) -> tuple[Judgement, ...]:
     """The unanswered questions of a comparison; those about each scenario last.
 
@@ -134,8 +134,8 @@ def ask(
 
 
 def _groups(
-    criterion: Criterion, label: str, known: Sequence[Record]
-) -> Iterator[tuple[Criterion, list[Record]]]:
+    criterion: Criterion, label: str, known: Sequence[ScenarioResults]
+) -> Iterator[tuple[Criterion, list[ScenarioResults]]]:
     """The criterion as it suits the scenarios, and the records of each question about it."""
     records = [record for record in known if _applies(criterion, record, label)]
     if criterion in DEFAULTS and len(records) == 1:
@@ -159,7 +159,7 @@ def _groups(
             yield criterion, group
 
 
-def _are_few(metric: Metric, records: Iterable[Record]) -> bool:
+def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
     """Whether the usual run of the baseline has few of a count, but more than next to none."""
     baselines = [record.of(record.context.labels[0]) for record in records]
     values = (
@@ -168,7 +168,7 @@ def _are_few(metric: Metric, records: Iterable[Record]) -> bool:
     return any(metric.resolution <= median(counts) < _FEW for counts in values if counts)
 
 
-def _applies(criterion: Criterion, record: Record, label: str) -> bool:
+def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
     baseline, *candidates = record.context.labels
     judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}

@@ -14,8 +14,8 @@ from statistics import median
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import BEYOND, Metric
-from waitbench.model.record import Record
-from waitbench.model.run import SIDE_BY_SIDE
+from waitbench.model.record import ScenarioResults
+from waitbench.model.run import CONCURRENT
 
 _FEWEST = 2
 """Concurrent rounds that tell anything."""
@@ -31,7 +31,9 @@ def mostly_disturbed(disturbed: int, rounds: int) -> bool:
     return disturbed > rounds / 2
 
 
-def by_round(sides: Iterable[tuple[Record, str]], metric: Metric) -> dict[int, tuple[float, ...]]:
+def by_round(
+    sides: Iterable[tuple[ScenarioResults, str]], metric: Metric
+) -> dict[int, tuple[float, ...]]:
     """The values of pairs of scenario and revision in the rounds that all have, by number."""
     columns = [
         {
@@ -45,7 +47,9 @@ def by_round(sides: Iterable[tuple[Record, str]], metric: Metric) -> dict[int, t
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
 
 
-def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
+def paired_by_round(
+    record: ScenarioResults, label: str, metric: Metric
+) -> dict[int, tuple[float, float]]:
     """``(baseline, candidate)`` in the rounds of both, by number; censored costs are ``BEYOND``."""
     baseline, candidate = (
         {run.round: cost for run in record.of(side) if (cost := run.cost(metric)) is not None}
@@ -55,12 +59,12 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     return {number: (baseline[number], candidate[number]) for number in shared}
 
 
-def interleaved_rounds(record: Record) -> frozenset[int]:
+def interleaved_rounds(record: ScenarioResults) -> frozenset[int]:
     """The rounds whose runs took place one at a time."""
-    return record.rounds - {run.round for run in record.measurements if SIDE_BY_SIDE in run.marks}
+    return record.rounds - {run.round for run in record.measurements if CONCURRENT in run.marks}
 
 
-def differing(record: Record, criteria: Iterable[Criterion]) -> str:
+def differing(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios differ between the two kinds of rounds.
 
     Ratios may differ where both exceed the question's allowance. Empty if none certainly differs.
@@ -82,7 +86,7 @@ def differing(record: Record, criteria: Iterable[Criterion]) -> str:
     return ""
 
 
-def understates(record: Record, label: str, metric: Metric) -> bool:
+def understates(record: ScenarioResults, label: str, metric: Metric) -> bool:
     """Whether a revision costs a multiple, and concurrent rounds, for lack of CPUs, show less."""
     interleaved, concurrent = _by_kind(record, label, metric)
     ratios = (after / before for before, after in interleaved)
@@ -90,7 +94,7 @@ def understates(record: Record, label: str, metric: Metric) -> bool:
     return is_multiple and _shift(interleaved, concurrent, 0.0) > 0
 
 
-def _by_kind(record: Record, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
+def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
     """The uncensored pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
     in_turn = interleaved_rounds(record)

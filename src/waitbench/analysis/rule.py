@@ -137,7 +137,7 @@ class Interval:
         return Estimate(math.exp(self.centre + shift), *bounds, count)
 
 
-def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
+def signed_rank_interval(values: Floats, error_low: float, error_high: float) -> Interval:
     """The median of all means of two values, with bounds that invert the signed-rank test.
 
     The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
@@ -309,12 +309,12 @@ def judge_pairs(
     outliers = OutlierCounts.count(sides)
     is_last = len(pairs) == rule.analyses[-1]
     has_more_outliers = is_last and outliers.chance_of_so_many <= alpha_outliers
-    interval = hodges_lehmann(logs, alpha, rule.alpha_pass)
+    interval = signed_rank_interval(logs, alpha, rule.alpha_pass)
     # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
     # side is the candidate, so that the test of the other pairs is exact, too.
     others = logs[sides == 0]
     if 0 < others.size < logs.size:
-        bound = hodges_lehmann(others, alpha, rule.alpha_pass).high
+        bound = signed_rank_interval(others, alpha, rule.alpha_pass).high
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
@@ -326,7 +326,7 @@ def judge_pairs(
     apart = tuple(
         index
         for index, scenario in enumerate(logs.T)
-        if hodges_lehmann(scenario, 0.0, 0.0).centre > math.log(most_excess)
+        if signed_rank_interval(scenario, 0.0, 0.0).centre > math.log(most_excess)
         or OutlierCounts.count(sides[:, index]).chance_of_so_few(rule.rise_of_outliers_anywhere)
         > rule.alpha
         or added[index] > rule.added_by_outliers_anywhere
@@ -363,8 +363,8 @@ def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
 
     limits, values = np.moveaxis(np.array(pairs), -1, 0)
     shares = np.ravel(values / limits)
-    logs = hodges_lehmann(np.log(np.maximum(shares, _NOTHING)), alpha, rule.alpha_pass)
-    interval, means = hodges_lehmann(shares, alpha, rule.alpha_pass), float(shares.mean())
+    logs = signed_rank_interval(np.log(np.maximum(shares, _NOTHING)), alpha, rule.alpha_pass)
+    interval, means = signed_rank_interval(shares, alpha, rule.alpha_pass), float(shares.mean())
     outliers = OutlierCounts.count((shares > rule.outlier).astype(int))
     is_open = means > 1 or outliers.chance_of_so_few(rule.rise_of_outliers) > rule.alpha_pass
     low, high = math.exp(logs.low), interval.high

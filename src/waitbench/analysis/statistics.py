@@ -17,9 +17,9 @@ from statistics import fmean, stdev
 
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import by_round, interleaved_rounds, understates
-from waitbench.analysis.rule import hodges_lehmann, not_within
+from waitbench.analysis.rule import not_within, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, BY_SECOND, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import ENDED, NOT_SUPPORTED
 from waitbench.model.verdicts import Estimate
 
@@ -35,7 +35,7 @@ OF_WORKERS = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
 """Headline figures of dataflows, of waiting workers, of commands that end."""
 _HEADLINES = {"window": OF_COMMANDS, "memory": OF_WORKERS}
-FIRST = (
+METRIC_ORDER = (
     *OF_DATAFLOWS, "idle", "wakeups", "syscalls", "latency", "startup", "rss", "memory", "window",
     "cpu-window", "restarts", "service-cpu", "service-requests",
 )  # fmt: skip
@@ -62,7 +62,7 @@ class IdleCost:
 class Comparison:
     """All revisions in one scenario."""
 
-    record: Record
+    record: ScenarioResults
     figures: Mapping[str, tuple[MetricResult, ...]]
     """By revision: the baseline's own, then those of each candidate and the baseline."""
 
@@ -103,7 +103,7 @@ class Comparison:
         return len(self.record.rounds)
 
 
-def compare(record: Record, *, scenarios: int = 1) -> Comparison:
+def compare(record: ScenarioResults, *, scenarios: int = 1) -> Comparison:
     """Compares all revisions with the first; ``scenarios`` is their number in the comparison."""
     labels = record.context.labels
     figures = {label: tuple(_figures(record, label, scenarios)) for label in labels}
@@ -148,14 +148,14 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
         math.fsum(side) / len(side) < metric.resolution for side in zip(*pairs, strict=True)
     ]
     logs = log_ratios(pairs, metric.resolution)
-    centre = math.exp(hodges_lehmann(np.array(logs), 0.0, 0.0).centre)
+    centre = math.exp(signed_rank_interval(np.array(logs), 0.0, 0.0).centre)
     interval = geometric_mean(logs, error)
     low = interval.low and min(interval.low, centre)
     high = interval.high and max(interval.high, centre)
     return Estimate(centre, low, high, len(logs), is_bound=is_little[0] != is_little[1])
 
 
-def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResult]:
+def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[MetricResult]:
     baseline, *candidates = record.context.labels
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
@@ -176,7 +176,7 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         for name in group
         if name in metrics
     }
-    for name in dict.fromkeys((*FIRST, *metrics)):
+    for name in dict.fromkeys((*METRIC_ORDER, *metrics)):
         metric, is_judged = BY_NAME.get(name, metrics.get(name)), name == judged_by and not is_alone
         if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
             continue
@@ -211,7 +211,7 @@ def _figures(record: Record, label: str, scenarios: int) -> Iterator[MetricResul
         )
 
 
-def _lacking(record: Record, label: str, metric: Metric) -> str:
+def _lacking(record: ScenarioResults, label: str, metric: Metric) -> str:
     """Why a metric has no mean: its time limit passed first in some runs, for instance."""
     baseline = record.context.labels[0]
     for side in dict.fromkeys((label, baseline)):
@@ -225,7 +225,9 @@ def _lacking(record: Record, label: str, metric: Metric) -> str:
     return ""
 
 
-def both_sides(record: Record, label: str, metric: Metric) -> tuple[list[float], list[float]]:
+def both_sides(
+    record: ScenarioResults, label: str, metric: Metric
+) -> tuple[list[float], list[float]]:
     """The costs of the baseline and of a revision, in the rounds of both if there are any.
 
     Means of other rounds could contradict the ratio. A side with an incomplete run has no costs:

@@ -24,7 +24,7 @@ from waitbench.system.processes import ask
 
 
 @dataclass(frozen=True)
-class Finding:
+class Requirement:
     """One requirement of measuring."""
 
     name: str
@@ -51,7 +51,7 @@ def doctor() -> None:
     raise typer.Exit(ExitCode.FAILED if cannot_measure else ExitCode.OK)
 
 
-def _findings(cache: Cache) -> Iterator[Finding]:
+def _findings(cache: Cache) -> Iterator[Requirement]:
     """The most important first, each as soon as it is known."""
     yield from _kernel()
     yield from _load()
@@ -62,20 +62,24 @@ def _findings(cache: Cache) -> Iterator[Finding]:
 
 def _check(
     name: str, here: str | None, status_if_missing: str, consequence: str, remedy: str = ""
-) -> Finding:
-    return Finding(name, here) if here else Finding(name, status_if_missing, consequence, remedy)
+) -> Requirement:
+    return (
+        Requirement(name, here)
+        if here
+        else Requirement(name, status_if_missing, consequence, remedy)
+    )
 
 
-def _kernel() -> Iterator[Finding]:
+def _kernel() -> Iterator[Requirement]:
     count = len(os.sched_getaffinity(0))
     alone = "With one CPU the processes of a cluster take turns: measure single processes."
-    yield Finding("CPUs", str(count), "" if count > 1 else alone)
+    yield Requirement("CPUs", str(count), "" if count > 1 else alone)
     accounting = str(machine.describe()["cpu_accounting"] or "unknown")
     by_ticks = (
         "Total CPU is exact; its split into user and system time is estimated by ticks, so system "
         "varies several times as much: --fail-on system:10% stays inconclusive for long."
     )
-    yield Finding("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
+    yield Requirement("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
     counted = find_instruments()
     yield _check(
         "system calls",
@@ -93,12 +97,12 @@ def _kernel() -> Iterator[Finding]:
     )
 
 
-def _load() -> Iterator[Finding]:
+def _load() -> Iterator[Requirement]:
     reading = CpuTimes.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
     here = f"{share:.1%} of all busy time so far"
-    yield Finding("steal time", here, costs if share > 0.01 else "")
+    yield Requirement("steal time", here, costs if share > 0.01 else "")
     governor = machine.describe()["frequency_governor"]
     yield _check(
         "frequency governor",
@@ -109,12 +113,12 @@ def _load() -> Iterator[Finding]:
     )
 
 
-def _programs(cache: Cache) -> Iterator[Finding]:
+def _programs(cache: Cache) -> Iterator[Requirement]:
     program = hyperfine.installed(cache)
     can_install = shutil.which("apt-get") or shutil.which("cargo")
     if program is None and not can_install:
         costs, remedy = "Nothing can be measured.", "cargo install hyperfine"
-        yield Finding("hyperfine", "not installed", costs, remedy, is_needed=True)
+        yield Requirement("hyperfine", "not installed", costs, remedy, is_needed=True)
     else:
         version = program.version if program else None
         yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")
@@ -137,7 +141,7 @@ def _programs(cache: Cache) -> Iterator[Finding]:
     )
 
 
-def _repository() -> Finding:
+def _repository() -> Requirement:
     engine = engines.DEFAULT
     where = os.environ.get(engine.repository_variable or "") or str(engine.repository)
     # Without a prompt for a password.
@@ -153,11 +157,11 @@ def _repository() -> Finding:
     )
 
 
-def _index() -> Finding:
+def _index() -> Requirement:
     here = Interpreter(sys.executable, platform.python_version())
     try:
         newest = next(uv.releases(engines.DEFAULT, here), "no release for this Python")
     except HarnessError as error:
         costs = "Releases that are not in the cache yet cannot be installed."
-        return Finding("package index", str(error), costs, "pip config debug")
-    return Finding("package index", f"answers: {engines.DEFAULT.package} {newest}")
+        return Requirement("package index", str(error), costs, "pip config debug")
+    return Requirement("package index", f"answers: {engines.DEFAULT.package} {newest}")

@@ -15,7 +15,7 @@ from waitbench.reporting.findings import summarize
 from waitbench.reporting.markdown import render_report, render_table
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
 from waitbench.system.paths import RESULTS, shown
 
@@ -75,7 +75,7 @@ def report(
         files.write_text(markdown, "\n".join(rendered), named=True)
 
 
-def _print(contents: Contents, output: Output) -> list[str]:
+def _print(contents: StoredComparison, output: Output) -> list[str]:
     """Prints a comparison. Returns it as Markdown."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from waitbench.model.metrics import FOREIGN_ALLOWED_S, FOREIGN_CPU, STEAL, WINDOW
-from waitbench.model.record import Record
+from waitbench.model.metrics import OTHER_ALLOWED_S, OTHER_CPU, STEAL, WINDOW
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
-    CROWDED,
-    SIDE_BY_SIDE,
+    CONCURRENT,
+    INTERFERED,
+    FailedRun,
     Measurement,
-    Outcome,
     PlannedRun,
     Result,
-    set_aside,
+    discard_as,
 )
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import usable_cpus
 
-ROUNDS_AT_ONCE = 4
+CONCURRENT_ROUNDS = 4
 """The most, where the baseline idles."""
 IDLE_SHARE = 0.25
 """Share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline."""
@@ -34,10 +34,10 @@ class Concurrency:
 
     scenarios: Collection[str] = ()
     """Scenarios whose runs may be concurrent if the baseline idles."""
-    differing: Callable[[Record], str] = lambda _record: ""
+    differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """Names the cost by which rounds in turns differ from concurrent ones, if any."""
 
-    def rounds_at_once(self, record: Record, scenario: Scenario) -> int:
+    def concurrent_rounds(self, record: ScenarioResults, scenario: Scenario) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
 
         The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
@@ -54,18 +54,20 @@ class Concurrency:
         most = 1
         if used and not cpus <= 2 * min(used) < math.inf:
             each = max(used) * len(labels)
-            most = sum(many * each <= IDLE_SHARE * cpus for many in range(1, ROUNDS_AT_ONCE + 1))
+            most = sum(many * each <= IDLE_SHARE * cpus for many in range(1, CONCURRENT_ROUNDS + 1))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
 
-def shutdown_turn_s(record: Record) -> float:
+def shutdown_turn_s(record: ScenarioResults) -> float:
     """Returns how long each run may shut down by itself before the next begins to."""
     baseline = record.of(record.context.labels[0])
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
-def judge(record: Record, runs: Sequence[PlannedRun], results: Sequence[Result]) -> list[Result]:
+def judge(
+    record: ScenarioResults, runs: Sequence[PlannedRun], results: Sequence[Result]
+) -> list[Result]:
     """Judges concurrent runs; runs of their scenario take turns once anything is set aside here.
 
     Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
@@ -74,29 +76,29 @@ def judge(record: Record, runs: Sequence[PlannedRun], results: Sequence[Result])
     before the first batch.
     """
     may_collide = runs[0].scenario.fewest_concurrent_rounds > 1
-    in_turns = [run for run in record.measurements if SIDE_BY_SIDE not in run.marks]
+    in_turns = [run for run in record.measurements if CONCURRENT not in run.marks]
     complete = {run.label for run in in_turns if not run.incomplete}
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results
-        if isinstance(result, Outcome) or result.label in complete
+        if isinstance(result, FailedRun) or result.label in complete
         for why in (
             [result.message]
-            if isinstance(result, Outcome)
+            if isinstance(result, FailedRun)
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
     if failed and may_collide and len(in_turns) == len(record.measurements):
-        return [set_aside(result, CROWDED, failed[0]) for result in results]
+        return [discard_as(result, INTERFERED, failed[0]) for result in results]
     rounds = len({run.round for run in runs}) if may_collide else math.inf
-    return [it if isinstance(it, Outcome) else _marked_concurrent(it, rounds) for it in results]
+    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, rounds) for it in results]
 
 
 def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:
     metrics = dict(run.metrics)
-    if metrics.get(FOREIGN_CPU, 0.0) > rounds * FOREIGN_ALLOWED_S:
-        del metrics[FOREIGN_CPU]
-    return structs.replace(run, metrics=metrics, marks=(*run.marks, SIDE_BY_SIDE))
+    if metrics.get(OTHER_CPU, 0.0) > rounds * OTHER_ALLOWED_S:
+        del metrics[OTHER_CPU]
+    return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
 
 
 def _cores(run: Measurement, scenario: Scenario) -> float:
@@ -106,10 +108,10 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
     return run.metrics.get("cpu_share_idle", math.inf) + services_s / window_s
 
 
-def _takes_turns(record: Record) -> bool:
+def _takes_turns(record: ScenarioResults) -> bool:
     """Whether concurrent runs have shown that they must take turns: see ``judge``."""
-    return any(outcome.reason == CROWDED for outcome in record.outcomes) or any(
+    return any(outcome.reason == INTERFERED for outcome in record.outcomes) or any(
         # An interrupted batch has neither metric.
-        SIDE_BY_SIDE in run.marks and STEAL in run.metrics and FOREIGN_CPU not in run.metrics
+        CONCURRENT in run.marks and STEAL in run.metrics and OTHER_CPU not in run.metrics
         for run in record.measurements
     )

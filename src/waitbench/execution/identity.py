@@ -19,7 +19,7 @@ def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None
     return packages.modules_of(package) if package else ()
 
 
-def why_foreign(
+def why_from_elsewhere(
     loaded: Sequence[str],
     modules: Sequence[str],
     environment: Environment,

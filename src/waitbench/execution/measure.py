@@ -26,7 +26,7 @@ from waitbench.execution.accounting import (
 from waitbench.execution.batch import BatchMember
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
-from waitbench.execution.identity import why_foreign
+from waitbench.execution.identity import why_from_elsewhere
 from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError, masked
 from waitbench.model.launch import BatchSlot, WorkerConfig
@@ -38,9 +38,9 @@ from waitbench.model.run import (
     NOT_SUPPORTED,
     TIMED_OUT,
     WARM_UP,
+    FailedRun,
     Lack,
     Measurement,
-    Outcome,
     PlannedRun,
     Result,
 )
@@ -182,7 +182,7 @@ class Measurer:
         program, modules = ready.config.program, ready.config.modules
         if modules:
             assert isinstance(program, WorkerConfig), "modules are looked for in worker files' runs"
-            if why := why_foreign(loaded, modules, environment, program):
+            if why := why_from_elsewhere(loaded, modules, environment, program):
                 raise _NoMeasurement(why)
         known = {WINDOW, *(metric.key for metric in scenario.metrics)}
         return Measurement(
@@ -233,7 +233,7 @@ class _Run:
     real_s: float = 0.0
     used_s: float = 0.0
     """CPU of its processes, its launcher and its services, if it is measured."""
-    failure: Outcome | None = None
+    failure: FailedRun | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -248,7 +248,7 @@ class _Run:
         if shutdown.was_interrupted():
             return  # it was killed with all others
         message, log = masked(message), masked(log)
-        self.failure = Outcome(**self.identity, reason=reason, message=message, log=log)
+        self.failure = FailedRun(**self.identity, reason=reason, message=message, log=log)
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

@@ -13,21 +13,21 @@ from msgspec import structs
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns, Measurer
-from waitbench.model.metrics import FOREIGN_CPU, WINDOW
-from waitbench.model.record import Record
+from waitbench.model.metrics import OTHER_CPU, WINDOW
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
-    CROWDED,
+    CONCURRENT,
     DISTURBED,
-    SIDE_BY_SIDE,
+    INTERFERED,
     WARM_UP,
+    FailedRun,
     Measurement,
-    Outcome,
     PlannedRun,
     Result,
-    set_aside,
+    discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import foreign_cores, is_disturbed
+from waitbench.system.machine import is_disturbed, other_cores
 
 TURNS_TO_TELL = 2
 """Rounds in turns that must differ from concurrent ones, to have all take turns, if as many rounds
@@ -43,7 +43,7 @@ class Observer(Protocol):
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
         """Runs will follow; with all runs after them, they take at most ``at_most_s`` seconds."""
 
-    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """A round is repeated, as other programs used so many cores during it."""
 
     def begin(self, planned: PlannedRun) -> None: ...
@@ -59,9 +59,9 @@ class Session:
     """Carries out runs of several scenarios."""
 
     measurer: Measurer
-    records: Mapping[str, Record]
+    records: Mapping[str, ScenarioResults]
     observer: Observer
-    save: Callable[[Record, Result], None]
+    save: Callable[[ScenarioResults, Result], None]
     """Saves a new result of a record; a later one of the same run replaces it."""
     concurrency: Concurrency = field(default_factory=Concurrency)
     _windows: dict[str, float] = field(default_factory=dict, init=False)
@@ -84,7 +84,7 @@ class Session:
             scenario = batch[0].scenario
             # Planned rounds are joined only where one round may not be concurrent by itself.
             is_joined = scenario.fewest_concurrent_rounds > 1 and batch[0].round != WARM_UP
-            most = self._rounds_at_once(scenario) if is_joined else 1
+            most = self._concurrent_rounds(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
             self._round(batch)
@@ -151,7 +151,7 @@ class Session:
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
-                    at_once = self._rounds_at_once(scenario)
+                    at_once = self._concurrent_rounds(scenario)
                     runs = [
                         run
                         for ahead in sorted(left)[: max(1, at_once)]
@@ -166,14 +166,16 @@ class Session:
                         return
                     self._extend(runs, end)
 
-    def _left(self, record: Record, labels: Sequence[str], most_rounds: int) -> dict[int, set[str]]:
+    def _left(
+        self, record: ScenarioResults, labels: Sequence[str], most_rounds: int
+    ) -> dict[int, set[str]]:
         """Returns the rounds still to be made, each with the revisions that it lacks.
 
         Resumed comparisons have some runs, concurrent rounds others. A failed run is not retried:
         its round would mix two points in time. Crowded ones are.
         """
         tried: list[Result] = [*record.measurements]
-        tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != CROWDED]
+        tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != INTERFERED]
         done = {(result.label, result.round) for result in tried}
         able = [label for label in labels if not self._is_given_up(record, label)]
         left = {
@@ -182,12 +184,12 @@ class Session:
         }
         return {number: lacking for number, lacking in left.items() if lacking}
 
-    def _is_comparable(self, record: Record) -> bool:
+    def _is_comparable(self, record: ScenarioResults) -> bool:
         labels = record.context.labels
         baseline, *candidates = (not self._is_given_up(record, label) for label in labels)
         return baseline and (any(candidates) or not candidates)
 
-    def _is_given_up(self, record: Record, label: str) -> bool:
+    def _is_given_up(self, record: ScenarioResults, label: str) -> bool:
         """Whether a revision gets no more runs of a scenario, or of any.
 
         Of any if two scenarios failed alike to become ready: all others would wait in vain.
@@ -220,13 +222,13 @@ class Session:
         window_s = self._windows.get(name)
         return scenario.watched_for(window_s) if window_s else scenario.lasting(0.0)
 
-    def _set_aside(self, record: Record, fewest: int) -> frozenset[int]:
+    def _set_aside(self, record: ScenarioResults, fewest: int) -> frozenset[int]:
         """Sets aside concurrent rounds if ``fewest`` in turns differ from them; returns them.
 
         All runs take turns from then on. A candidate that causes this gains nothing: each question
         is asked again.
         """
-        concurrent = [run for run in record.measurements if SIDE_BY_SIDE in run.marks]
+        concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
         enough = len(record.rounds - rounds) >= fewest
         cost = self.concurrency.differing(record) if enough else ""
@@ -234,26 +236,26 @@ class Session:
             return frozenset()
         for run in concurrent:
             why = f"{cost} differs from that of rounds one run at a time"
-            self._replace(record, run, set_aside(run, CROWDED, why))
+            self._replace(record, run, discard_as(run, INTERFERED, why))
         return rounds
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
         self.observer.extend(runs, max(0.0, end - time.monotonic()))
         self._round(runs)
 
-    def _rounds_at_once(self, scenario: Scenario) -> int:
-        return self.concurrency.rounds_at_once(self.records[scenario.name], scenario)
+    def _concurrent_rounds(self, scenario: Scenario) -> int:
+        return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of one scenario, or several at once."""
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
-        if not (is_possible and self._rounds_at_once(scenario)):
+        if not (is_possible and self._concurrent_rounds(scenario)):
             self._round_in_turns(runs)
             return
         # What disturbs concurrent runs disturbs them alike.
         results = self._run(runs)
-        if any(isinstance(it, Outcome) and it.reason == CROWDED for it in results):
+        if any(isinstance(it, FailedRun) and it.reason == INTERFERED for it in results):
             self.observer.extend(runs)
             for round_runs in rounds:
                 self._round(round_runs)
@@ -281,12 +283,12 @@ class Session:
             return
         for run in measured:
             why = (
-                f"other programs used {run.metrics.get(FOREIGN_CPU, 0.0):.2f} s of CPU during "
+                f"other programs used {run.metrics.get(OTHER_CPU, 0.0):.2f} s of CPU during "
                 f"this run of {run.metrics['time_wall_clock']:.2f} s, or during another of its "
                 "round"
             )
-            self._replace(record, run, set_aside(run, DISTURBED, why))
-        self.observer.repeat(runs, foreign_cores([run.metrics for run in measured]))
+            self._replace(record, run, discard_as(run, DISTURBED, why))
+        self.observer.repeat(runs, other_cores([run.metrics for run in measured]))
         self._round_in_turns(runs, is_repeated=True)
 
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
@@ -318,12 +320,12 @@ class Session:
             self.observer.end(planned, result)
         return results
 
-    def _add(self, record: Record, result: Result) -> None:
-        if isinstance(result, Outcome) or result.round != WARM_UP:
+    def _add(self, record: ScenarioResults, result: Result) -> None:
+        if isinstance(result, FailedRun) or result.round != WARM_UP:
             record.add(result)
             self.save(record, result)
 
-    def _replace(self, record: Record, measurement: Measurement, result: Result) -> None:
+    def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)
         record.add(result)
         self.save(record, result)

@@ -72,14 +72,14 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
 # Keys of metrics.
 WINDOW = "time_window"
-FOREIGN_CPU = "machine_foreign_cpu"
+OTHER_CPU = "machine_foreign_cpu"
 STEAL = "machine_steal"
 SYSTEM_CALLS = "system_calls"
 MEMORY_GROWTH = "memory_growth"
 IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
-FOREIGN_ALLOWED_S = 0.25
+OTHER_ALLOWED_S = 0.25
 """CPU of other programs that the gate tolerates in a run, regardless of the baseline's."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
 """Keys of the metrics that not every machine can count; see ``Instruments``."""
@@ -117,7 +117,7 @@ METRICS = (
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     # What else the machine did meanwhile.
-    Metric("foreign-cpu", FOREIGN_CPU, "second", "CPU of other programs"),
+    Metric("foreign-cpu", OTHER_CPU, "second", "CPU of other programs"),
     Metric("steal", STEAL, "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),

@@ -16,8 +16,8 @@ from waitbench.model.run import (
     NOT_SUPPORTED,
     TIMED_OUT,
     UNABLE,
+    FailedRun,
     Measurement,
-    Outcome,
     Result,
 )
 from waitbench.model.scenario import LAUNCHER, Scenario, Topology
@@ -56,7 +56,9 @@ _OVER = {
 }
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
+class ComparisonHeader(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"
+):
     """The header of a comparison, ``comparison.json``. That of a record lists no scenarios."""
 
     revisions: tuple[Revision, ...]
@@ -126,13 +128,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return self.share or Shard(scenarios=names, of=names)
 
 
-class Record(msgspec.Struct, kw_only=True):
+class ScenarioResults(msgspec.Struct, kw_only=True):
     """All runs of one scenario; grows while a comparison runs."""
 
     spec: Scenario
-    context: Context
+    context: ComparisonHeader
     measurements: list[Measurement] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[FailedRun] = []
     outcomes_before: int = 0
     """The number of outcomes from earlier, resumed sessions."""
 
@@ -239,7 +241,7 @@ class Record(msgspec.Struct, kw_only=True):
         return frozenset(o.label for o in self.outcomes if o.reason in UNABLE) - measured
 
     @property
-    def failures(self) -> list[Outcome]:
+    def failures(self) -> list[FailedRun]:
         """The outcomes that make a comparison fail: those whose run was not repeated since."""
         measured = {(run.label, run.round) for run in self.measurements}
         return [

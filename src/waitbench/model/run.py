@@ -26,11 +26,11 @@ UNABLE = frozenset({NOT_SUPPORTED, ENDED})
 """There is nothing to compare, and that is no failure."""
 DISTURBED = "disturbed"
 """Other programs used the machine; also a mark of runs that count all the same."""
-REPEATED = "repeated"
+SUPERSEDED = "repeated"
 """A resumed session repeats the run together with its round."""
-CROWDED = "crowded"
+INTERFERED = "crowded"
 """Concurrent runs were in each other's way."""
-HARMLESS = UNABLE | {DISTURBED, REPEATED, CROWDED}
+HARMLESS = UNABLE | {DISTURBED, SUPERSEDED, INTERFERED}
 """Outcomes that do not make a comparison fail."""
 
 # The marks of measurements.
@@ -38,7 +38,7 @@ RESTARTED = "restarted"
 """Processes of the worker began while it was to wait."""
 BY_PROC = "by-proc"
 """Its figures were read from /proc while it lived, instead of being counted by the kernel."""
-SIDE_BY_SIDE = "side-by-side"
+CONCURRENT = "side-by-side"
 INCOMPLETE = "incomplete"
 """It did not answer, or end, as it should: see ``Measurement``."""
 SENT_AT_END = "sent-at-end"
@@ -96,7 +96,7 @@ class Measurement(
         return BEYOND if is_beyond else self.metrics.get(metric.key)
 
 
-class Outcome(
+class FailedRun(
     msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision", "reason": "outcome"}
 ):
     """A run without a measurement."""
@@ -110,17 +110,17 @@ class Outcome(
     log: str = ""
 
 
-Result = Measurement | Outcome
+Result = Measurement | FailedRun
 
 
-def set_aside(result: Result, reason: str, message: str) -> Outcome:
+def discard_as(result: Result, reason: str, message: str) -> FailedRun:
     """Turns a result into an outcome, as its run is repeated."""
-    return Outcome(
+    return FailedRun(
         label=result.label,
         round=result.round,
         position=result.position,
         started_at=result.started_at,
         reason=reason,
         message=message,
-        log=result.log if isinstance(result, Outcome) else "",
+        log=result.log if isinstance(result, FailedRun) else "",
     )

@@ -24,7 +24,7 @@ class Verdict(str, Enum):
     """No data: runs failed, or lack the metric."""
 
 
-class GateOutcome(str, Enum):
+class GateStatus(str, Enum):
     """The gate's outcome: the first of these that applies."""
 
     FAIL = "fail"

@@ -12,10 +12,10 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.rounds import differing
 from waitbench.analysis.rule import RULE
 from waitbench.execution import plan
-from waitbench.execution.concurrency import ROUNDS_AT_ONCE, Concurrency
+from waitbench.execution.concurrency import CONCURRENT_ROUNDS, Concurrency
 from waitbench.execution.session import Session
 from waitbench.model.metrics import MEMORY
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
@@ -23,10 +23,10 @@ from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output, RunProgress
 from waitbench.store import comparisons, folders
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system import shutdown
 
-MeasureInto = Callable[[Path], Contents]
+MeasureInto = Callable[[Path], StoredComparison]
 
 
 def _prepare_here(request: ValidRequest, output: Output) -> MeasureInto:
@@ -40,7 +40,7 @@ def run(
     *,
     prepare: Callable[[ValidRequest, Output], MeasureInto] = _prepare_here,
     resumable: Callable[[Path], object] = comparisons.resume,
-) -> Iterator[Contents]:
+) -> Iterator[StoredComparison]:
     """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
 
     ``prepare`` makes environments, and returns a function that measures. A folder that the user
@@ -81,7 +81,9 @@ class StoppingRule(Protocol):
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         """Groups scenarios that take turns, in the order in which they are measured."""
 
-    def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> Collection[str]:
+    def unsettled(
+        self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
+    ) -> Collection[str]:
         """Names the scenarios of which more rounds could change an answer.
 
         Those of ``elsewhere`` are measured by other machines.
@@ -90,7 +92,7 @@ class StoppingRule(Protocol):
 
 def measure(
     prepared: Prepared, folder: Path, output: Output, rule: StoppingRule | None = None
-) -> Contents:
+) -> StoredComparison:
     """Makes the runs that a folder lacks, and saves each before the next begins.
 
     The rule is by default the gate of the request; without either, each scenario has the requested
@@ -197,7 +199,7 @@ def _fewest_s(
     return sum(
         # Some concurrent rounds together take as long as one run.
         it.expected_s
-        * (rounds / ROUNDS_AT_ONCE if it.name in session.concurrency.scenarios else runs)
+        * (rounds / CONCURRENT_ROUNDS if it.name in session.concurrency.scenarios else runs)
         for it, rounds in lacking
         for runs in [rounds * len(labels)]
         if rounds > 0
@@ -208,7 +210,10 @@ class OpenQuestions:
     """The questions of a stopping rule that records do not answer yet, while these grow."""
 
     def __init__(
-        self, rule: StoppingRule, records: Mapping[str, Record], elsewhere: Iterable[Record] = ()
+        self,
+        rule: StoppingRule,
+        records: Mapping[str, ScenarioResults],
+        elsewhere: Iterable[ScenarioResults] = (),
     ) -> None:
         self._rule = rule
         self._records = records

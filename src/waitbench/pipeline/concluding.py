@@ -32,14 +32,14 @@ from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
 from waitbench.store import formats
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
 from waitbench.system.installation import called
 
 VERDICT_NAME = "verdict"
 
 
-def findings_of(contents: Contents) -> Findings:
+def findings_of(contents: StoredComparison) -> Findings:
     """Analyses a folder of results; a shard has no verdict.
 
     Raises ``UsageError`` where the settings of its gate cannot be read.
@@ -65,7 +65,7 @@ def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list
     return [*in_units, *of_commands(known), *contributed]
 
 
-def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
+def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:
     """Reports on a comparison, or on a shard of one. Returns the exit code.
 
     The verdict is written first, as the reader of stdout may have gone; a failing chart hides
@@ -85,7 +85,7 @@ def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitC
     return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
 
 
-def say_so_far(contents: Contents, output: Output) -> None:
+def say_so_far(contents: StoredComparison, output: Output) -> None:
     """Prints the result of an interrupted comparison. Nothing is written."""
     if not any(record.measurements for record in contents.records):
         return
@@ -94,7 +94,7 @@ def say_so_far(contents: Contents, output: Output) -> None:
     print_report(replace(shown, title=f"{shown.title}, so far"), output.progress)
 
 
-def _say_what_is_left(contents: Contents, output: Output) -> None:
+def _say_what_is_left(contents: StoredComparison, output: Output) -> None:
     shard, gate = contents.comparison.here, contents.comparison.settings.get("gate")
     verdict = "The tables and the verdict" if gate else "The tables"
     output.progress.print(

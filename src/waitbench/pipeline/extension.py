@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import typer
 
     from waitbench.execution.bench import Bench
-    from waitbench.model.record import Record
+    from waitbench.model.record import ScenarioResults
     from waitbench.model.scenario import Scenario
     from waitbench.pipeline.request import Request, ValidRequest
     from waitbench.reporting.output import Output, RunProgress
-    from waitbench.store.comparisons import Contents
+    from waitbench.store.comparisons import StoredComparison
 
 Select = Callable[["Request"], tuple["Scenario", ...]]
 
@@ -48,7 +48,7 @@ class Extension:
 
     def run(
         self, request: "Request", output: "Output", context: "typer.Context"
-    ) -> "AbstractContextManager[Contents] | None":
+    ) -> "AbstractContextManager[StoredComparison] | None":
         """Has a request measured elsewhere, as ``comparing.run`` measures it here."""
 
     def after_runs(
@@ -56,7 +56,7 @@ class Extension:
     ) -> None:
         """Makes more runs, when all that are measured are over, and saves their results."""
 
-    def contribution(self, folder: Path, records: Sequence["Record"]) -> Contribution:
+    def contribution(self, folder: Path, records: Sequence["ScenarioResults"]) -> Contribution:
         """Analyses a folder of results. Raises ``UsageError`` if its files cannot be read."""
         return Contribution()
 

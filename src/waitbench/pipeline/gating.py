@@ -26,7 +26,7 @@ from waitbench.engines import METRICS
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_SECOND, INSTRUMENTED, Instruments, Metric
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
 from waitbench.system import files
@@ -209,12 +209,14 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         groups = ([it for it in scenarios if scope.holds(it)] for scope in order)
         return [group for group in groups if group]
 
-    def unsettled(self, records: Sequence[Record], elsewhere: Sequence[Record]) -> set[str]:
+    def unsettled(
+        self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
+    ) -> set[str]:
         """Names the scenarios with an open question: see ``comparing.StoppingRule``."""
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
         return {scenario for answer in gate.unsettled(answers) for scenario in answer.scenarios}
 
-    def conclude(self, records: Iterable[Record]) -> GateVerdict:
+    def conclude(self, records: Iterable[ScenarioResults]) -> GateVerdict:
         return gate.conclude(
             records,
             self.criteria,
@@ -228,7 +230,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 NO_GATE = Gate()
 
 
-def gate_of(comparison: Context) -> Gate:
+def gate_of(comparison: ComparisonHeader) -> Gate:
     """The gate of a comparison. Raises ``UsageError`` if its settings are of another version."""
     try:
         return msgspec.convert(comparison.settings.get("gate") or NO_GATE, Gate)
@@ -288,7 +290,7 @@ def last_look(most_rounds: int) -> int:
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 
 
-class _Entry(Struct, forbid_unknown_fields=True):
+class _AcceptedEntry(Struct, forbid_unknown_fields=True):
     criterion: _Text
     scenario: _Text
     reason: _Text
@@ -296,7 +298,7 @@ class _Entry(Struct, forbid_unknown_fields=True):
 
 
 class _AcceptedFile(Struct, forbid_unknown_fields=True):
-    accepted: list[_Entry] = []
+    accepted: list[_AcceptedEntry] = []
 
 
 def read_accepted(

@@ -20,7 +20,7 @@ from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import compose, compose_several
 from waitbench.store import comparisons
-from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
+from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, StoredComparison
 from waitbench.system import files
 
 
@@ -44,7 +44,7 @@ def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None
     files.write_text(path, html.render(page), named=True)
 
 
-def page_of(contents: Contents, price: Price | None = None) -> Report:
+def page_of(contents: StoredComparison, price: Price | None = None) -> Report:
     return compose(contents, findings_of(contents), price)
 
 
@@ -55,7 +55,7 @@ def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
     return _of_workers([*each(folders_in([folder]), [])], price)
 
 
-def _of_workers(several: Sequence[Contents], price: Price | None) -> list[Table]:
+def _of_workers(several: Sequence[StoredComparison], price: Price | None) -> list[Table]:
     """The table of comparisons of a worker each; none of any others."""
     if len({it.comparison.engine for it in several}) < len(several):
         return []
@@ -65,7 +65,7 @@ def _of_workers(several: Sequence[Contents], price: Price | None) -> list[Table]
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
-def page_of_several(several: Sequence[Contents], price: Price | None = None) -> Report:
+def page_of_several(several: Sequence[StoredComparison], price: Price | None = None) -> Report:
     """The page of workers side by side, or of all comparisons with what features add."""
     tables = _of_workers(several, price) if len(several) > 1 else []
     page = compose_several(several, tables)
@@ -90,7 +90,7 @@ def folders_in(roots: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(results))
 
 
-def each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[Contents]:
+def each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[StoredComparison]:
     """Reads comparisons; prints the errors of unreadable ones, and adds them to a list."""
     errors = make_console(stderr=True)
     for folder in folders:

@@ -17,15 +17,15 @@ from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import Environment
-from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, set_aside
+from waitbench.model.run import HARMLESS, NOT_BUILT, SUPERSEDED, WARM_UP, FailedRun, discard_as
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.gating import gate_of
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files, installation, machine
 
 
@@ -39,7 +39,7 @@ class Prepared:
     """By label, without those that could not be made."""
     errors: Mapping[str, HarnessError]
     """The errors of the others."""
-    context: Context
+    context: ComparisonHeader
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,13 +64,15 @@ class Prepared:
         )
         return Measurer(self.hyperfine, bench)
 
-    def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
+    def new_records(
+        self, scenarios: Sequence[Scenario] | None = None
+    ) -> dict[str, ScenarioResults]:
         """Records without runs, but for builds that failed; by default, of the scenarios here."""
         records = {}
         for scenario in self.request.here if scenarios is None else scenarios:
-            record = Record(spec=scenario, context=self.context)
+            record = ScenarioResults(spec=scenario, context=self.context)
             for label, error in self.errors.items():
-                outcome = Outcome(
+                outcome = FailedRun(
                     label=label,
                     round=WARM_UP,
                     position=0,
@@ -83,7 +85,7 @@ class Prepared:
             records[scenario.name] = record
         return records
 
-    def describe(self, settings: Mapping[str, object]) -> Context:
+    def describe(self, settings: Mapping[str, object]) -> ComparisonHeader:
         """The header of the comparison, with other settings of the request."""
         return replace(
             self.context,
@@ -112,7 +114,7 @@ def prepare(request: ValidRequest, output: Output) -> Prepared:
     for label in request.labels:
         if label in errors:
             output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
-    context = Context(
+    context = ComparisonHeader(
         revisions=tuple(
             spec.recorded(usable[spec.label].build if spec.label in usable else None)
             for spec in request.specs
@@ -139,7 +141,7 @@ def begin(
     folder: Path,
     settings: Mapping[str, object],
     say: Callable[[str], None],
-) -> Contents:
+) -> StoredComparison:
     """Begins a comparison in a folder, with the runs that the folder has already.
 
     Raises ``UsageError`` if the folder holds another comparison, or another shard of it.
@@ -154,7 +156,7 @@ def begin(
             go_on(records[earlier.scenario], earlier)
     # With discarded runs: an interruption in the new round would leave halves of both.
     comparisons.begin(folder, comparison, records.values())
-    return Contents(folder=folder, comparison=comparison, records=list(records.values()))
+    return StoredComparison(folder=folder, comparison=comparison, records=list(records.values()))
 
 
 def kept_in(folder: Path, *, has_resume: bool = True) -> str:
@@ -163,7 +165,7 @@ def kept_in(folder: Path, *, has_resume: bool = True) -> str:
     return f"Finished runs are kept in {folder}{resume}."
 
 
-def require_same(folder: Path, before: Context, now: Context) -> None:
+def require_same(folder: Path, before: ComparisonHeader, now: ComparisonHeader) -> None:
     """Raises ``UsageError`` if a comparison was begun with other questions.
 
     Its budget, and the exit code of an inconclusive result, may change.
@@ -181,7 +183,7 @@ def first_difference(facts: Mapping[str, object], others: Mapping[str, object]) 
     return next((name for name in names if facts.get(name) != others.get(name)), None)
 
 
-def _questions(comparison: Context, other: Context) -> dict[str, Any]:
+def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[str, Any]:
     """The facts that all runs must have in common to answer the same questions, by name."""
     gate = gate_of(comparison)
     return {
@@ -194,7 +196,7 @@ def _questions(comparison: Context, other: Context) -> dict[str, Any]:
     }
 
 
-def go_on(record: Record, earlier: Record) -> list[Outcome]:
+def go_on(record: ScenarioResults, earlier: ScenarioResults) -> list[FailedRun]:
     """Adds the whole rounds of an interrupted comparison, and its failures.
 
     Returns the runs that are discarded, to be made again. Raises ``UsageError`` on another machine,
@@ -219,11 +221,11 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
         it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)
     ]
     repeated = [
-        set_aside(it, REPEATED, f"{it.reason}: {it.message}")
+        discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
         for it in earlier.outcomes
         if _is_warm_up(it)
     ] + [
-        set_aside(run, REPEATED, "another revision was not measured in this round")
+        discard_as(run, SUPERSEDED, "another revision was not measured in this round")
         for run in earlier.measurements
         if not earlier.is_whole(run.round)
     ]
@@ -232,6 +234,6 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
     return repeated
 
 
-def _is_warm_up(outcome: Outcome) -> bool:
+def _is_warm_up(outcome: FailedRun) -> bool:
     """Whether a warm-up failed: each session has its own."""
     return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}

@@ -10,9 +10,9 @@ from statistics import median
 from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
-from waitbench.analysis.statistics import FIRST, Comparison
+from waitbench.analysis.statistics import METRIC_ORDER, Comparison
 from waitbench.model.metrics import STOP
-from waitbench.model.verdicts import GateOutcome, Verdict
+from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.reporting import forest, notes
 from waitbench.reporting.document import Contribution, Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
@@ -151,7 +151,7 @@ def scenario(findings: Findings, name: str, *, everything: bool = False) -> Tabl
     """The figures of one scenario that a reader can act on, or all."""
     results = [it for it in findings.results if it.scenario == name]
     if not everything:
-        results = [it for it in results if it.metric.name in FIRST or it.metric.is_declared]
+        results = [it for it in results if it.metric.name in METRIC_ORDER or it.metric.is_declared]
     return costs(findings, results, f"{name} · {findings.basis}")
 
 
@@ -219,7 +219,7 @@ def next_step(findings: Findings, rounds: int, argv: Sequence[str]) -> list[tupl
     verdicts = {it.verdict for it in findings.results if it.judged and it.verdict}
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
-        is_open, is_slower = verdict.outcome is GateOutcome.INCONCLUSIVE, bool(verdict.failures)
+        is_open, is_slower = verdict.outcome is GateStatus.INCONCLUSIVE, bool(verdict.failures)
         more, purpose = ["--full"], "longer runs tell smaller changes apart"
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle

@@ -17,7 +17,7 @@ from waitbench.analysis.rule import NOT_WITHIN
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
 from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
-from waitbench.model.verdicts import Estimate, GateOutcome, Verdict
+from waitbench.model.verdicts import Estimate, GateStatus, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import grouped
 from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
@@ -47,10 +47,10 @@ _MOST_IN_FULL = 2
 _CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
-    GateOutcome.PASS: HOLDS,
-    GateOutcome.FAIL: BROKEN,
-    GateOutcome.INCONCLUSIVE: "?",
-    GateOutcome.NOT_MEASURED: WARNING,
+    GateStatus.PASS: HOLDS,
+    GateStatus.FAIL: BROKEN,
+    GateStatus.INCONCLUSIVE: "?",
+    GateStatus.NOT_MEASURED: WARNING,
 }
 _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
@@ -329,10 +329,10 @@ def _headline(verdict: GateVerdict) -> str:
     questions = format_count(len(answers), "question", "questions")
     accepted = format_count(len(verdict.accepted), "regression", "regressions")
     also = f"; {accepted} accepted" if verdict.accepted else ""
-    if verdict.outcome is GateOutcome.FAIL:
+    if verdict.outcome is GateStatus.FAIL:
         first, *others = dict.fromkeys(_risen(answer) for answer in answers if answer.fails)
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
-    if verdict.outcome is GateOutcome.PASS:
+    if verdict.outcome is GateStatus.PASS:
         if all(answer.limit for answer in answers):
             return format_count(len(answers), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"

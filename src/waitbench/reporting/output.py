@@ -116,11 +116,11 @@ class RunProgress(Log):
         self._left += runs
         self._total += len(runs)
 
-    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+    def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """Adds a round again, as other programs used so many cores during it."""
         self.extend(runs)
         name, number, _ = _described(runs[0])
-        others = f"other programs used {format_digits(foreign_cores)} cores meanwhile"
+        others = f"other programs used {format_digits(other_cores)} cores meanwhile"
         self.say(f"{name} {number} again: {others}.")
 
     def begin(self, planned: PlannedRun) -> None:

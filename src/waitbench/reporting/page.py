@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.results import decisive
-from waitbench.analysis.statistics import FIRST
-from waitbench.model.record import Record
+from waitbench.analysis.statistics import METRIC_ORDER
+from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import SHOWN_DIGITS, Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, idle, notes
@@ -14,11 +14,11 @@ from waitbench.reporting.document import Column, Heading, Report, Section, Table
 from waitbench.reporting.findings import Findings, costs, gate_table
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import as_called
 
 
-def compose(contents: Contents, findings: Findings, price: Price | None = None) -> Report:
+def compose(contents: StoredComparison, findings: Findings, price: Price | None = None) -> Report:
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = costs(findings, findings.main, title)
@@ -50,7 +50,7 @@ def compose(contents: Contents, findings: Findings, price: Price | None = None) 
     )
 
 
-def _scenario(findings: Findings, record: Record) -> Section:
+def _scenario(findings: Findings, record: ScenarioResults) -> Section:
     parts = [it.of_scenarios.get(record.scenario) for it in findings.contributions]
     more = [part for part in parts if part is not None]
     results = [it for it in findings.results if it.scenario == record.scenario]
@@ -63,7 +63,7 @@ def _scenario(findings: Findings, record: Record) -> Section:
     )
 
 
-def _logs(record: Record) -> Iterator[tuple[str, str]]:
+def _logs(record: ScenarioResults) -> Iterator[tuple[str, str]]:
     """The log of each revision's last run with each kind of failure."""
     last = {(run.label, run.reason): run for run in record.outcomes}
     for (label, reason), run in last.items():
@@ -71,14 +71,14 @@ def _logs(record: Record) -> Iterator[tuple[str, str]]:
             yield f"The end of the log of {label}, {reason}, round {run.round}", run.log
 
 
-def _runs(record: Record) -> Table:
+def _runs(record: ScenarioResults) -> Table:
     runs = sorted(record.measurements, key=lambda run: (run.round, run.position))
     columns: list[Column] = [
         (Heading("round"), [f"{run.round}" for run in runs]),
         (Heading("revision"), [run.label for run in runs]),
     ]
     known = {metric.name: metric for metric in record.metrics}
-    names = (*FIRST, *(metric.name for metric in record.metrics if metric.is_declared))
+    names = (*METRIC_ORDER, *(metric.name for metric in record.metrics if metric.is_declared))
     for metric in (known[name] for name in names if name in known):
         values = [run.metrics.get(metric.key) for run in runs]
         if any(value is not None for value in values):
@@ -88,7 +88,7 @@ def _runs(record: Record) -> Table:
     return Table("Every run", columns)
 
 
-def compose_several(several: Sequence[Contents], tables: Sequence[Table] = ()) -> Report:
+def compose_several(several: Sequence[StoredComparison], tables: Sequence[Table] = ()) -> Report:
     """A page of several comparisons."""
     records = [record for contents in several for record in contents.records]
     scenarios = len({record.scenario for record in records})
@@ -120,11 +120,11 @@ def moment(iso: str) -> str:
     return iso[:16].replace("T", " ") + " UTC"
 
 
-def _command(contents: Contents) -> str:
+def _command(contents: StoredComparison) -> str:
     return f"{as_called('./waitbench')} {shlex.join(contents.comparison.argv)}".rstrip()
 
 
-def _source(contents: Contents) -> Section:
+def _source(contents: StoredComparison) -> Section:
     context = contents.comparison
     facts = {
         "command": _command(contents),

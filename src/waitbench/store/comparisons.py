@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import ValidationError, convert, structs
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record
-from waitbench.model.run import MEASURED, Measurement, Outcome, Result
+from waitbench.model.record import ComparisonHeader, ScenarioResults
+from waitbench.model.run import MEASURED, FailedRun, Measurement, Result
 from waitbench.store import formats
 from waitbench.store.formats import reading
 from waitbench.system import files
@@ -34,24 +34,24 @@ _WITHOUT_THE_LINE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contents:
+class StoredComparison:
     """The comparison of a results folder."""
 
     folder: Path
-    comparison: Context
-    records: Sequence[Record]
+    comparison: ComparisonHeader
+    records: Sequence[ScenarioResults]
     cut_off: str = ""
     """A sentence about a truncated last line, if there is one."""
 
 
-def begin(folder: Path, comparison: Context, records: Iterable[Record]) -> None:
+def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[ScenarioResults]) -> None:
     """Writes the header and present runs. Raises ``HarnessError``, or ``UsageError`` if invalid."""
     _write(folder, comparison)
     lines = [_line(record, run) + "\n" for record in records for run in record.results]
     files.write_text(folder / RUNS_NAME, "".join(lines))
 
 
-def append(folder: Path, record: Record, result: Result) -> None:
+def append(folder: Path, record: ScenarioResults, result: Result) -> None:
     """Writes a run to disk. A later result of the same run replaces the earlier one.
 
     Raises ``HarnessError`` when the disk refuses; the file is unchanged then.
@@ -59,21 +59,21 @@ def append(folder: Path, record: Record, result: Result) -> None:
     files.append_line(folder / RUNS_NAME, _line(record, result))
 
 
-def export(folder: Path, records: Sequence[Record]) -> None:
+def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
     # Imported here, after all measuring: pandas takes a second.
     from waitbench.store import frames
 
     frames.export(folder, records)
 
 
-def finish(folder: Path, records: Sequence[Record]) -> None:
+def finish(folder: Path, records: Sequence[ScenarioResults]) -> None:
     export(folder, records)
-    header = formats.read(folder, KIND, Context, _NOTHING_WITHOUT)
+    header = formats.read(folder, KIND, ComparisonHeader, _NOTHING_WITHOUT)
     assert header is not None, "it was begun in this folder"
     _write(folder, structs.replace(header, finished=True))
 
 
-def read(folder: Path) -> Contents:
+def read(folder: Path) -> StoredComparison:
     """Reads a comparison. Raises ``UsageError`` without any run, or for a file that is not ours."""
     contents = resume(folder)
     if contents is None or not contents.records:
@@ -81,10 +81,10 @@ def read(folder: Path) -> Contents:
     return contents
 
 
-def resume(folder: Path) -> Contents | None:
+def resume(folder: Path) -> StoredComparison | None:
     """Reads a comparison, even without runs; ``None`` if none was begun. Raises ``UsageError``."""
     runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
-    comparison = formats.read(folder, KIND, Context, _NOTHING_WITHOUT)
+    comparison = formats.read(folder, KIND, ComparisonHeader, _NOTHING_WITHOUT)
     if comparison is None:
         if has_runs:
             raise UsageError(
@@ -93,12 +93,12 @@ def resume(folder: Path) -> Contents | None:
         return None
     context = structs.replace(comparison, settings={}, scenarios=(), share=None, finished=False)
     records = {
-        scenario.name: Record(spec=scenario, context=context)
+        scenario.name: ScenarioResults(spec=scenario, context=context)
         for scenario in comparison.scenarios
         if scenario.name in comparison.here.scenarios
     }
     is_cut_off = has_runs and _read_runs(runs, records)
-    return Contents(
+    return StoredComparison(
         folder=folder,
         comparison=comparison,
         records=[it for it in records.values() if comparison.finished or it.results],
@@ -106,30 +106,30 @@ def resume(folder: Path) -> Contents | None:
     )
 
 
-def _write(folder: Path, comparison: Context) -> None:
+def _write(folder: Path, comparison: ComparisonHeader) -> None:
     content = formats.to_builtins(comparison)
     # Sorts their sets.
     revisions = formats.to_builtins(comparison.revisions, order="deterministic")
     try:
-        formats.convert(content, Context)
+        formats.convert(content, ComparisonHeader)
     except ValidationError as error:
         raise UsageError(f"This comparison cannot be stored: {error}.") from error
     formats.write(folder, KIND, {**content, "revisions": revisions})
 
 
-def _line(record: Record, result: Result) -> str:
+def _line(record: ScenarioResults, result: Result) -> str:
     return json.dumps({"scenario": record.scenario, **formats.to_builtins(result)})
 
 
-def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:
+def _read_runs(path: Path, records: Mapping[str, ScenarioResults]) -> bool:
     """Adds the runs of a file to their records. Returns whether its last line is truncated."""
     with reading(path):
         *lines, rest = files.read(path).split(b"\n")
-    latest: dict[tuple[object, ...], tuple[Record, Result]] = {}
+    latest: dict[tuple[object, ...], tuple[ScenarioResults, Result]] = {}
     for number, line in enumerate(lines, 1):
         with reading(path, number, _WITHOUT_THE_LINE):
             run = json.loads(line)
-            kind: type[Result] = Measurement if run["outcome"] == MEASURED else Outcome
+            kind: type[Result] = Measurement if run["outcome"] == MEASURED else FailedRun
             record, result = records[run["scenario"]], convert(run, kind)
         key = (record.scenario, result.label, result.round, result.position, result.started_at)
         # A replacement is ordered last.

@@ -14,7 +14,7 @@ import pandas as pd
 from msgspec import to_builtins
 
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.run import MEASURED
 from waitbench.system import files
 
@@ -26,7 +26,7 @@ _SUMMARY = {"mean": "mean", "std": "stddev", "50%": "median", "min": "min", "max
 _COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
 
 
-def frame(records: Sequence[Record]) -> pd.DataFrame:
+def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
     """One row per run, failed ones included, with a column for the key of each metric."""
     keys = dict.fromkeys(metric.key for record in records for metric in record.metrics)
     rows = [
@@ -43,7 +43,7 @@ def frame(records: Sequence[Record]) -> pd.DataFrame:
     return table.astype(dict.fromkeys(whole, "Int64"))
 
 
-def export(folder: Path, records: Sequence[Record]) -> None:
+def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
     runs = frame(records)
     for record in records:
         # The name of a user's dataflow may be reserved.
@@ -53,7 +53,7 @@ def export(folder: Path, records: Sequence[Record]) -> None:
     files.write_text(folder / TABLE_NAME, runs.to_csv(index=False, lineterminator="\n"))
 
 
-def for_hyperfine(record: Record, runs: pd.DataFrame) -> dict[str, Any]:
+def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]:
     keys = [metric.key for metric in record.metrics]
     measured = runs[(runs["scenario"] == record.scenario) & (runs["outcome"] == MEASURED)]
     units = {metric.key: metric.unit for metric in record.metrics}

@@ -14,7 +14,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event
 
-FOREIGN_CORES = 0.10
+OTHER_CORES = 0.10
 TICKS_TOLERATED = 4
 _SETTING = "BENCH_INSTRUMENTS"
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
@@ -137,10 +137,10 @@ def is_disturbed(baseline: Mapping[str, float]) -> bool:
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign_s = baseline.get("machine_foreign_cpu", 0.0)
-    return foreign_s > FOREIGN_CORES * baseline["time_wall_clock"] + tolerated_s
+    return foreign_s > OTHER_CORES * baseline["time_wall_clock"] + tolerated_s
 
 
-def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
+def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
     """Mean number of cores that other programs used during a round's runs."""
     real_s = sum(metrics["time_wall_clock"] for metrics in runs)
     return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)

@@ -15,7 +15,7 @@ from waitbench.engines.base import Service
 from waitbench.engines.worker import metrics, services_of, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.worker import MetricFile, WorkerFile
 
 PYTHON = Path("/env/python")
@@ -32,7 +32,7 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
 ) -> None:
     text = "command = '{revision}'\nready = { log = 'up' }\n[poke]\ncommand = 'true'\n"
     (scenario,) = scenarios_of(read(tmp_path, text))
-    record = Record(spec=scenario, context=context(["a", "b"]))
+    record = ScenarioResults(spec=scenario, context=context(["a", "b"]))
     names_asked = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
     assert {"memory", "stop", "cpu", "idle", "startup", "latency-p50", "foreign-cpu"} <= names_asked
     # The peak of one process may be our launcher's, and there is one lateness in a run.
@@ -56,7 +56,7 @@ def test_a_gate_asks_for_the_work_of_services_where_there_are_any(
     tables: str, names_asked: set[str], reason: str | None, tmp_path: Path
 ) -> None:
     scenario = scenarios_of(read(tmp_path, f"command = '{{revision}}'\n{tables}"))[-1]
-    record = Record(spec=scenario, context=context(["a", "b"]))
+    record = ScenarioResults(spec=scenario, context=context(["a", "b"]))
     questions = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
     assert questions & SERVICE_QUESTIONS == names_asked
     assert (reason or "") in scenario.lacks.get("service_requests", "")

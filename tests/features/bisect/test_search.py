@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.features.bisect.searched import begun, history, judged, search
 from waitbench.analysis import rule
-from waitbench.analysis.rule import hodges_lehmann
+from waitbench.analysis.rule import signed_rank_interval
 from waitbench.features.bisect import search as bisection
 from waitbench.features.bisect.search import End, Search, Step, judge
 from waitbench.model.verdicts import Verdict
@@ -105,7 +105,7 @@ def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimoda
         assert named >= 0.95 * searches
 
 
-FIRST, SECOND = (0, 4), (4, 9)
+METRIC_ORDER, SECOND = (0, 4), (4, 9)
 """Halves of a step between three points."""
 
 
@@ -141,8 +141,8 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
         # A middle is like good, or like bad.
         ([1.0, 1.25], SECOND),
         ([0.8, 1.25], SECOND),
-        ([1.25, 1.25], FIRST),
-        ([1.25, 1.0], FIRST),
+        ([1.25, 1.25], METRIC_ORDER),
+        ([1.25, 1.0], METRIC_ORDER),
         ([1.25, 1.5625], SECOND),
         ([1.08, 1.16], ()),
         ([1.0, 1.0], ()),
@@ -191,7 +191,7 @@ def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None
     paired = np.array([row[1] - row[0] for row in rounds])
     for points in (2, 3):
         change = answer([row[:points] for row in rounds]).changes[0]
-        high = hodges_lehmann(paired, 0.5, each / (points - 1)).high
+        high = signed_rank_interval(paired, 0.5, each / (points - 1)).high
         assert change.ratio.high == pytest.approx(math.exp(high))
 
 

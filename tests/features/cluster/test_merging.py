@@ -16,7 +16,7 @@ from waitbench.features.cluster import merge
 from waitbench.features.cluster.on_dask import unpack
 from waitbench.features.cluster.on_worker import packed
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.system.paths import ROOT
@@ -35,7 +35,7 @@ def whole(tmp_path: Path) -> Path:
     return folder
 
 
-def merged(*folders: Path) -> tuple[Context, Sequence[Record]]:
+def merged(*folders: Path) -> tuple[ComparisonHeader, Sequence[ScenarioResults]]:
     return merge.merged([merge.read_finished(folder) for folder in folders])
 
 

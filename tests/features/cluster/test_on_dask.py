@@ -16,7 +16,7 @@ from tests.conftest import Compare
 from tests.features.cluster.conftest import Cluster, started
 from tests.waiting import until
 from waitbench.features.cluster.on_dask import SHARDS
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.store import comparisons
 
 pytestmark = pytest.mark.integration
@@ -27,7 +27,7 @@ LARGE = "do kept = b'x' * (100 << 20)"
 """A stand-in that needs more memory, whose size varies so little that verdicts do not."""
 
 
-def records_of(folder: Path) -> dict[str, Record]:
+def records_of(folder: Path) -> dict[str, ScenarioResults]:
     return {record.scenario: record for record in comparisons.read(folder).records}
 
 
@@ -37,7 +37,7 @@ def failures(folder: Path) -> set[tuple[str, str]]:
     return {(one["scenario"], one["revision"]) for one in document["judgements"] if one["fails"]}
 
 
-def runs_of(record: Record) -> list[tuple[str, int]]:
+def runs_of(record: ScenarioResults) -> list[tuple[str, int]]:
     """The revision and the round of each run."""
     return sorted((run.label, run.round) for run in record.measurements)
 

@@ -11,16 +11,18 @@ from tests.records import contestant, disturb, facts, make_record, released, spe
 from waitbench.features.history.sessions import Session, entry_of, sessions_of
 from waitbench.features.history.trends import commonest, trends, unannounced
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import Origin
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 
 STEADY = BY_NAME["idle"].key
 
 
-def told_by(record: Record, folder: str, *more: Record) -> list[Session]:
+def told_by(record: ScenarioResults, folder: str, *more: ScenarioResults) -> list[Session]:
     """The sessions of idle CPU in a folder."""
-    contents = Contents(folder=Path(folder), comparison=record.context, records=(record, *more))
+    contents = StoredComparison(
+        folder=Path(folder), comparison=record.context, records=(record, *more)
+    )
     return list(sessions_of(contents, [BY_NAME["idle"]]))
 
 

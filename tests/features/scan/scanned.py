@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.records import make_record, specify, times
 from waitbench.features.scan.curves import SILENCE
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import CurvePoint
 
 VALUES = (1, 4, 16, 64, 256, 1024)
@@ -18,12 +18,12 @@ Costs = Mapping[str, Callable[[float], float]]
 """Cores by the value that was scanned, for each label."""
 
 
-def scan_records(costs: Costs, *, rounds: int = 5) -> list[Record]:
+def scan_records(costs: Costs, *, rounds: int = 5) -> list[ScenarioResults]:
     """A record for each value; rounds wobble as wholes, and each value a little by itself."""
     return [_record(costs, value, place, rounds) for place, value in enumerate(VALUES)]
 
 
-def of_silence(costs: Costs) -> list[Record]:
+def of_silence(costs: Costs) -> list[ScenarioResults]:
     """A scan of silences, in which lateness grows by 10 ms for each second."""
     records = scan_records(costs)
     for value, record in zip(VALUES, records, strict=True):
@@ -35,7 +35,7 @@ def of_silence(costs: Costs) -> list[Record]:
     return records
 
 
-def _record(costs: Costs, value: int, place: int, rounds: int) -> Record:
+def _record(costs: Costs, value: int, place: int, rounds: int) -> ScenarioResults:
     runs: dict[str, list[dict[str, float]]] = {}
     for number, (label, cost) in enumerate(costs.items()):
         runs[label] = []

@@ -10,7 +10,7 @@ from tests.reporting.made_up import page_of
 from tests.store.keeping import finish
 from waitbench.analysis import statistics
 from waitbench.features.scan.extension import ScanExtension
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.pipeline.concluding import as_json, findings_of
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.document import text_of
@@ -18,7 +18,7 @@ from waitbench.reporting.findings import findings
 from waitbench.store import comparisons
 
 EXPECTED = Path(__file__).parent / "expected"
-CASES: dict[str, Callable[[], list[Record]]] = {
+CASES: dict[str, Callable[[], list[ScenarioResults]]] = {
     "a scan": lambda: scan_records(
         {
             "v0": lambda n: 0.02 + 0.0002 * n,
@@ -34,7 +34,7 @@ CASES: dict[str, Callable[[], list[Record]]] = {
 }
 
 
-def notes_of(records: list[Record]) -> list[str]:
+def notes_of(records: list[ScenarioResults]) -> list[str]:
     contribution = ScanExtension().contribution(Path(), records)
     compared = [statistics.compare(record) for record in records]
     all_notes = findings(compared, contributions=[contribution]).notes

@@ -200,7 +200,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
     assert cost.cores > 0
     assert cost.syscalls_per_s is cost.memory_bytes is None
     assert "does not count here: Permission denied" in notes[0]
-    assert "what ended, are not in these figures" in notes[0]
+    assert "that have ended are not in these figures" in notes[0]
     assert notes[-1] == "The memory of some of these may not be read."
 
 

@@ -19,7 +19,7 @@ from waitbench.features.bisect import view
 from waitbench.features.bisect.search import LOOKS, RELEASES, Search, StepRule, given_up
 from waitbench.features.bisect.view import Bisection
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import (
     SHOWN_DIGITS,
     EnvironmentSpec,
@@ -278,7 +278,7 @@ class BisectRun:
 
     def _measure(
         self, rule: StepRule, python: str, folder: Path
-    ) -> tuple[Sequence[Record], Mapping[str, str]]:
+    ) -> tuple[Sequence[ScenarioResults], Mapping[str, str]]:
         """Measures the points of a step, or returns why some of them cannot be measured."""
         search, points = rule.search, rule.points
         try:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rounds import by_round, mostly_disturbed
-from waitbench.analysis.rule import hodges_lehmann
-from waitbench.model.record import Record
+from waitbench.analysis.rule import signed_rank_interval
+from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import LoggedCommit, Point
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import Estimate, Verdict
@@ -178,12 +178,14 @@ class StepRule:
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         return [scenarios]
 
-    def unsettled(self, records: Sequence[Record], _elsewhere: Sequence[Record]) -> set[str]:
+    def unsettled(
+        self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
+    ) -> set[str]:
         # Without a point that is given up there is no step.
         is_over = bool(given_up(records)) or self.step(records).left is not None
         return set() if is_over else {record.scenario for record in records}
 
-    def step(self, records: Sequence[Record]) -> Step:
+    def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
 
         metric, labels = self.criterion.metric, records[0].context.labels
@@ -194,7 +196,7 @@ class StepRule:
         return judge(self.search, self.points, costs, [number in disturbed for number in rounds])
 
 
-def given_up(records: Sequence[Record]) -> dict[str, str]:
+def given_up(records: Sequence[ScenarioResults]) -> dict[str, str]:
     """Maps revisions without further rounds to the reason."""
     return {
         label: why
@@ -235,8 +237,8 @@ def judge(
 def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float) -> Change:
     margin, sign = math.log1p(search.margin), -1 if search.faster else 1
     # A fall is judged as a mirrored rise.
-    verdict = hodges_lehmann(sign * logs - margin, error, error).verdict(is_open=False)
+    verdict = signed_rank_interval(sign * logs - margin, error, error).verdict(is_open=False)
     if verdict is Verdict.SLOWER and search.faster:
         verdict = Verdict.FASTER
-    ratio = hodges_lehmann(logs, error, error).ratio(len(logs))
+    ratio = signed_rank_interval(logs, error, error).ratio(len(logs))
     return Change(good=half[0], bad=half[1], ratio=ratio, verdict=verdict)

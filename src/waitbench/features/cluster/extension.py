@@ -11,7 +11,7 @@ from waitbench.model.shard import Shard
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
 from waitbench.reporting.output import Output
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import called
 
 _NOT_OF_SHARDS = (
@@ -52,7 +52,7 @@ class ClusterExtension(Extension):
 
     def run(
         self, request: Request, output: Output, context: typer.Context
-    ) -> AbstractContextManager[Contents] | None:
+    ) -> AbstractContextManager[StoredComparison] | None:
         if self.on is None:
             return None
         # dask takes a second to import.

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record
+from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import Revision
 from waitbench.model.shard import Shard
 from waitbench.pipeline.concluding import conclude
@@ -23,7 +23,7 @@ from waitbench.pipeline.gating import gate_of
 from waitbench.pipeline.preparation import first_difference
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.store.formats import reading
 from waitbench.system import files
 
@@ -66,7 +66,7 @@ _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
 """The option among arguments that are joined by NUL."""
 
 
-def read_finished(folder: Path) -> Contents:
+def read_finished(folder: Path) -> StoredComparison:
     """Reads a finished comparison, or a shard of one. Raises ``UsageError`` for anything else."""
     contents = comparisons.read(folder)
     if not contents.comparison.finished:
@@ -76,7 +76,9 @@ def read_finished(folder: Path) -> Contents:
     return contents
 
 
-def merged(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
+def merged(
+    shards: Sequence[StoredComparison],
+) -> tuple[ComparisonHeader, Sequence[ScenarioResults]]:
     """Merges all shards of a comparison into its header and its records.
 
     Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
@@ -110,8 +112,11 @@ def merged(shards: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
 
 
 def write(
-    folder: Path, whole: Context, records: Sequence[Record], more: Iterable[Path] = ()
-) -> Contents:
+    folder: Path,
+    whole: ComparisonHeader,
+    records: Sequence[ScenarioResults],
+    more: Iterable[Path] = (),
+) -> StoredComparison:
     """Writes a merged comparison, with copies of more files. Raises ``HarnessError``."""
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
@@ -119,10 +124,12 @@ def write(
         with reading(path):
             text = files.read(path).decode("utf-8", "replace")
         files.write_text(folder / path.name, text)
-    return Contents(folder=folder, comparison=whole, records=records)
+    return StoredComparison(folder=folder, comparison=whole, records=records)
 
 
-def _require_alike(first: Contents, other: Contents, known: Sequence[Revision]) -> None:
+def _require_alike(
+    first: StoredComparison, other: StoredComparison, known: Sequence[Revision]
+) -> None:
     """Raises a ``UsageError`` that names the first difference between two comparisons."""
     facts = (_in_common(contents.comparison, known) for contents in (first, other))
     if (name := first_difference(*facts)) is not None:
@@ -132,7 +139,7 @@ def _require_alike(first: Contents, other: Contents, known: Sequence[Revision]) 
         )
 
 
-def _in_common(context: Context, known: Sequence[Revision]) -> dict[str, Any]:
+def _in_common(context: ComparisonHeader, known: Sequence[Revision]) -> dict[str, Any]:
     return {
         "versions of waitbench": context.waitbench,
         "versions of hyperfine": context.hyperfine_version,

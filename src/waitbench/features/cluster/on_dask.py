@@ -32,7 +32,7 @@ from waitbench.pipeline.preparation import kept_in
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Log, Output
 from waitbench.store import folders
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
 
 SHARDS = ".shards"
@@ -46,7 +46,7 @@ def run(
     accepted: str | None,
     request: Request,
     output: Output,
-) -> Iterator[Contents]:
+) -> Iterator[StoredComparison]:
     """Has a scheduler's workers measure a request: see ``comparing.run``.
 
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
@@ -59,10 +59,10 @@ def run(
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     required = identity()
 
-    def prepare(valid: ValidRequest, output: Output) -> Callable[[Path], Contents]:
+    def prepare(valid: ValidRequest, output: Output) -> Callable[[Path], StoredComparison]:
         specs, arguments, sent = _command(valid, options, accepted, output.log)
 
-        def measure_into(folder: Path) -> Contents:
+        def measure_into(folder: Path) -> StoredComparison:
             for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
                 if not output.quiet:
                     output.progress.print(line)
@@ -156,7 +156,9 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
     half.rename(folder)
 
 
-def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
+def _merged(
+    valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path
+) -> StoredComparison:
     measured = [*(folder / SHARDS).glob("*[0-9]")]
     whole, records = merge.merged([merge.read_finished(path) for path in measured])
     # As a comparison on this machine would record them: a worker gets a build as a file.

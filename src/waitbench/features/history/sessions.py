@@ -14,10 +14,10 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Context, Record, Series
+from waitbench.model.record import ComparisonHeader, ScenarioResults, Series
 from waitbench.model.revision import SHOWN_DIGITS, Origin, Revision, Source
 from waitbench.pipeline import paging
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 
 Tried = tuple[str, Series, str]
 """An engine, a series, and a revision that was measured in it, or failed."""
@@ -26,7 +26,7 @@ FEWEST_ROUNDS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class HistoryRevision:
     """A revision in a history, independent of its labels."""
 
     name: str
@@ -61,7 +61,7 @@ class Session:
     series: Series
     machine: str
     metric: Metric
-    logs: Mapping[Entry, tuple[float, ...]]
+    logs: Mapping[HistoryRevision, tuple[float, ...]]
     """The logarithms of the costs of two or more revisions in the rounds that all have."""
 
     @property
@@ -88,7 +88,7 @@ def read(roots: Sequence[Path], metric: Metric) -> Stored:
     return stored
 
 
-def sessions_of(contents: Contents, metrics: Sequence[Metric]) -> Iterator[Session]:
+def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[Session]:
     """The sessions of a comparison's scenarios and some metrics.
 
     Leaves out revisions without an identity elsewhere, such as checkouts, and comparisons of mixed
@@ -131,7 +131,7 @@ def independent(sessions: Iterable[Session]) -> list[Session]:
     return sorted({key(it): it for it in by_size}.values(), key=attrgetter("folder"))
 
 
-def machine_of(record: Record, revisions: Iterable[Revision]) -> str:
+def machine_of(record: ScenarioResults, revisions: Iterable[Revision]) -> str:
     """The kind of machine as a line: CPU, kernel, Python, and compiler or origin.
 
     Not its identity: CI runners of a kind come and go, and their differences are part of the
@@ -149,7 +149,7 @@ def name_of(source: Source) -> str:
     return source.identity[:SHOWN_DIGITS]
 
 
-def entry_of(revision: Revision) -> Entry | None:
+def entry_of(revision: Revision) -> HistoryRevision | None:
     if revision.build is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
         return None
     # The package's version: the revision v0.21 is release 0.21.0.
@@ -160,10 +160,12 @@ def entry_of(revision: Revision) -> Entry | None:
         if not named and commit is None:
             return None
     source = Source(Origin.SOURCE, commit) if commit else Source(Origin.WHEEL, version)
-    return Entry(name=name_of(source), version=version, commit=commit, date=revision.commit_date)
+    return HistoryRevision(
+        name=name_of(source), version=version, commit=commit, date=revision.commit_date
+    )
 
 
-def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
+def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iterator[Tried]:
     """The revisions that need no other comparison; mixed origins are of no use in a history."""
     revisions = () if context.mixed_origins else context.revisions
     entries = {it.label: entry for it in revisions if (entry := entry_of(it))}

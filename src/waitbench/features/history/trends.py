@@ -26,7 +26,7 @@ from msgspec import structs
 
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
-from waitbench.features.history.sessions import Entry, Session, independent
+from waitbench.features.history.sessions import HistoryRevision, Session, independent
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
@@ -39,7 +39,7 @@ _MEDIAN_OF_SQUARE = 0.455
 _CONFIRMED = 2
 """Sessions on each side of a change point."""
 
-Logs = Mapping[Entry, Mapping[str, float]]
+Logs = Mapping[HistoryRevision, Mapping[str, float]]
 """The log ratios of revisions to the anchor, by the folder of the session."""
 
 
@@ -57,7 +57,7 @@ class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
 class ChangePoint:
     """A lasting change of the cost."""
 
-    sides: tuple[tuple[Entry, ...], tuple[Entry, ...]]
+    sides: tuple[tuple[HistoryRevision, ...], tuple[HistoryRevision, ...]]
     """The segments of revisions before and after it."""
     ratio: Estimate
     """After to before, corrected for all positions; the count is that of the smaller side."""
@@ -88,7 +88,7 @@ class Trend:
     series: Series
     machine: str
     anchor: str
-    ratios: Mapping[Entry, Estimate]
+    ratios: Mapping[HistoryRevision, Estimate]
     """To the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
@@ -146,8 +146,8 @@ def unannounced(
     ]
 
 
-def _trend(sessions: Sequence[Session], anchor: Entry) -> Trend:
-    logs: dict[Entry, dict[str, float]] = {}
+def _trend(sessions: Sequence[Session], anchor: HistoryRevision) -> Trend:
+    logs: dict[HistoryRevision, dict[str, float]] = {}
     noise: list[float] = []
     for session in (session for session in sessions if anchor in session.logs):
         for entry, costs in session.logs.items():
@@ -186,7 +186,7 @@ def _estimate(log: float, half: float, count: int) -> Estimate:
     return Estimate(math.exp(log), math.exp(log - half), math.exp(log + half), count)
 
 
-def _change_points(logs: Logs, anchor: Entry, scatter: float) -> list[ChangePoint]:
+def _change_points(logs: Logs, anchor: HistoryRevision, scatter: float) -> list[ChangePoint]:
     entries, between = tuple(logs), len(logs) - 1
     # The critical value, Bonferroni-corrected over all positions. Each difference of neighbours is
     # a degree of freedom of the scatter.
@@ -226,7 +226,10 @@ def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float)
 
 
 def _change_point(
-    logs: Logs, sides: tuple[tuple[Entry, ...], tuple[Entry, ...]], anchor: Entry, error: float
+    logs: Logs,
+    sides: tuple[tuple[HistoryRevision, ...], tuple[HistoryRevision, ...]],
+    anchor: HistoryRevision,
+    error: float,
 ) -> ChangePoint:
     """``error`` is that of a single ratio; the segment of the anchor has the exact ratio 1."""
     ratios = {side: [log for entry in side for log in logs[entry].values()] for side in sides}

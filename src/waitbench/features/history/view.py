@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waitbench.analysis.results import MetricResult, Note
-from waitbench.features.history.sessions import Entry, sessions_of
+from waitbench.features.history.sessions import HistoryRevision, sessions_of
 from waitbench.features.history.trends import ChangePoint, Trend, commonest, trends
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import forest
@@ -16,7 +16,7 @@ from waitbench.reporting.document import Report, Section, Table, grouped
 from waitbench.reporting.drawing import MARKS, Axis
 from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import StoredComparison
 
 _COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1
@@ -51,7 +51,7 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
     )
 
 
-def _result(entry: Entry, trend: Trend, title: str) -> MetricResult:
+def _result(entry: HistoryRevision, trend: Trend, title: str) -> MetricResult:
     ratio, is_anchor = trend.ratios[entry], entry.name == trend.anchor
     return MetricResult(
         scenario=title,
@@ -130,7 +130,7 @@ def _text(step: ChangePoint) -> str:
     return f"{mark} {change} ({format_range(step.ratio)}){'?' * step.is_provisional}"
 
 
-def extend(page: Report, several: Sequence[Contents]) -> Report:
+def extend(page: Report, several: Sequence[StoredComparison]) -> Report:
     """Adds trends of the engine with most sessions, and change points of the first metric."""
     metrics = [BY_NAME[name] for name in _COSTS]
     sessions = [it for contents in several for it in sessions_of(contents, metrics)]

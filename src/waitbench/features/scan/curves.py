@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import CONFIDENCE, geometric_mean, log_ratios, mean, t_quantile
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 
 SILENCE = "silence"
@@ -58,15 +58,15 @@ class Scanned:
     curves: tuple[Curve, ...]
 
 
-def scans(records: Iterable[Record]) -> list[Scanned]:
-    curves: dict[tuple[str, str], dict[float, Record]] = {}
+def scans(records: Iterable[ScenarioResults]) -> list[Scanned]:
+    curves: dict[tuple[str, str], dict[float, ScenarioResults]] = {}
     for record in records:
         if point := record.spec.scan:
             curves.setdefault(point.curve, {})[point.value] = record
     return [_scanned(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
 
 
-def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned:
+def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> Scanned:
     scenario, parameter = curve
     curves: list[Curve] = []
     baseline: Mapping[int, tuple[float, float]] = {}
@@ -100,7 +100,9 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
     )
 
 
-def _means(records: Mapping[float, Record], label: str, metric: Metric) -> dict[float, Estimate]:
+def _means(
+    records: Mapping[float, ScenarioResults], label: str, metric: Metric
+) -> dict[float, Estimate]:
     means = {}
     for value, record in records.items():
         figures = [it.metrics[metric.key] for it in record.of(label) if metric.key in it.metrics]

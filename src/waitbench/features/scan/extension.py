@@ -14,7 +14,7 @@ from waitbench.engines.worker.metrics import LATENESS
 from waitbench.features.scan import view
 from waitbench.features.scan.curves import FEWEST, SILENCE, scans
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import CurvePoint, Scenario
 from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.request import Request, topology_of
@@ -63,7 +63,7 @@ class ScanExtension(Extension):
         by_value = [scan.scenarios_at(value, request, select) for value in scan.values]
         return tuple(chain.from_iterable(zip(*by_value, strict=True)))
 
-    def contribution(self, folder: Path, records: Sequence[Record]) -> Contribution:
+    def contribution(self, folder: Path, records: Sequence[ScenarioResults]) -> Contribution:
         scanned = scans(records)
         tables = [(it, view.table(it)) for it in scanned]
         return Contribution(

@@ -17,7 +17,7 @@ from waitbench.features.why import samples, view
 from waitbench.features.why.sampler import SAMPLED_S, StackSampler
 from waitbench.features.why.samples import SUFFIX, Samples
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request, ValidRequest
@@ -75,7 +75,7 @@ class WhyExtension(Extension):
                     if text:
                         write_text(path, text)
 
-    def contribution(self, folder: Path, records: Sequence[Record]) -> Contribution:
+    def contribution(self, folder: Path, records: Sequence[ScenarioResults]) -> Contribution:
         by_scenario = {it.scenario: samples.read(folder, it.scenario) for it in records}
         return Contribution(
             of_scenarios={

@@ -15,7 +15,7 @@ from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.record import Record
+from waitbench.model.record import ScenarioResults
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.request import Request
@@ -123,7 +123,7 @@ def workers(
 
 def _measured(
     worker: WorkerFile, request: Request, output: Output
-) -> Sequence[Record] | HarnessError:
+) -> Sequence[ScenarioResults] | HarnessError:
     """Measures all versions of a worker, without its phases, which are for comparisons."""
     scenarios = (worker.name,) if worker.phases else ()
     request = replace(request, revisions=worker.revisions, scenarios=scenarios, worker=worker)
