@@ -6,9 +6,9 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.system.paths import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
+_SHOWN_DIGITS = 10  # not the model's, which imports libraries that may be broken
 VERSION = "0.1.0"
 _SUFFIXES = (".py", ".txt", ".toml")
 _SCRIPTS = {"compare": "./compare.sh", "plot": "./plot.sh"}
@@ -24,7 +24,7 @@ def version() -> str:
 def version_now() -> str:
     """The version with a digest of the sources: checkouts may share a version."""
     requirements = ROOT / "requirements.txt"
-    return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:SHOWN_DIGITS]}"
+    return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:_SHOWN_DIGITS]}"
 
 
 def digest(*roots: Path) -> str:
