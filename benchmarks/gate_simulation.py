@@ -39,7 +39,7 @@ from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.comparing import OpenQuestions
-from waitbench.pipeline.gating import Gate, last_look
+from waitbench.pipeline.gating import Gate, last_analysis
 from waitbench.pipeline.preparation import go_on
 
 BASE, NEW = "base", "new"
@@ -273,7 +273,7 @@ def carry_out(
         random=random,
         interrupted_at=int(random.integers(5, 60)) if seed % 2 else 0,
     )
-    gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_look(most_rounds))
+    gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_analysis(most_rounds))
     records = _new_records(scenarios)
     try:
         _go_through(gate, measurer, scenarios, records)

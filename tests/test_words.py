@@ -31,17 +31,15 @@ GONE = {
 """The words, each with what stands instead."""
 USUAL = {
     # Another meaning of the word, in which everybody has it.
-    "_exit_at_once", "run_alone", "is_alone", "FAILS_ALONE", "ALONE", "_own_folder", "own_folder",
+    "_exit_at_once", "run_alone", "is_alone", "FAILS_ALONE", "ALONE", "own_folder",
     "_one_line", "one_round", "FOUND", "_ONE_TIMER", "_together", "look", "_KEEP_SETTING",
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.
-    "alone", "waits", "works", "mostly_waits", "in_turn", "in_turns", "side_by_side",
-    "at_once", "_rounds_at_once",
-    "_round_in_turns", "TURNS_TO_TELL", "Judgement", "judgement",
-    "finding", "Findings", "findings", "_findings", "findings_of", "outcome", "Outcome",
-    "OUTCOME", "last_look", "LOOKS", "_EARLIER_LOOKS", "kept_in", "KeptResults",
-    "OWN", "_own_counts", "beside", "start_beside", "end_beside", "besides", "_who",
+    "alone", "waits", "works", "mostly_waits", "in_turn", "in_turns", "side_by_side", "at_once",
+    "_round_in_turns", "TURNS_TO_TELL", "Judgement", "judgement", "finding", "Findings",
+    "findings", "_findings", "findings_of", "outcome", "OUTCOME", "OWN", "start_beside",
+    "end_beside", "besides",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(
     r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"
@@ -70,7 +68,7 @@ def words_of(name: str) -> str:
 def test_names_in_the_code_have_none_of_them() -> None:
     names = {name for path in MODULES for name in names_in(ast.parse(path.read_text("utf-8")))}
     gone = {name for name in names if any(f"_{word}_" in words_of(name) for word in GONE)}
-    assert gone - USUAL - LATER == set()
+    assert gone == USUAL | LATER
 
 
 def test_messages_and_help_texts_have_none_of_them() -> None:

@@ -23,7 +23,7 @@ from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateStatus
 from waitbench.pipeline.comparing import OpenQuestions
-from waitbench.pipeline.gating import Gate, last_look
+from waitbench.pipeline.gating import Gate, last_analysis
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
 """Its file, which leaves it to the gate how long the worker is watched."""
@@ -114,7 +114,7 @@ def _gate_of(
 ) -> GateStatus:
     """What a gate by the default criteria comes to."""
     instruments = Instruments(tracepoint=0)
-    gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS))
+    gate = Gate(criteria=DEFAULTS, most_rounds=last_analysis(MOST_ROUNDS))
     gate = gate.supported_by(instruments, scenarios)
     records = {
         one.name: ScenarioResults(spec=one, context=context(["base", "new"])) for one in scenarios

@@ -15,7 +15,7 @@ from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
 from waitbench.model.shard import Shard
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import Prepared, begin, go_on, kept_in, require_same
+from waitbench.pipeline.preparation import Prepared, begin, go_on, require_same, saved_in
 from waitbench.store import comparisons
 from waitbench.system.files import sha256
 
@@ -76,7 +76,7 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
 def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
     has_resume: bool, tmp_path: Path
 ) -> None:
-    message = kept_in(tmp_path, has_resume=has_resume)
+    message = saved_in(tmp_path, has_resume=has_resume)
     assert (str(tmp_path) in message, "--resume" in message) == (True, has_resume)
 
 

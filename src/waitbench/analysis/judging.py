@@ -125,10 +125,10 @@ def ask(
     known = tuple(records)
     labels = dict.fromkeys(label for record in known for label in record.context.labels)
     questions = [
-        make_question(asked, label, group, rule)
+        make_question(suited, label, group, rule)
         for label in labels
         for criterion in criteria
-        for asked, group in _groups(criterion, label, known)
+        for suited, group in _groups(criterion, label, known)
     ]
     return tuple(sorted(questions, key=lambda question: question.criterion.each))
 

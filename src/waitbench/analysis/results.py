@@ -48,7 +48,6 @@ class MetricResult(RuleResult):
     waits: bool = True
     is_point: bool = False
     criterion: Criterion | None = None
-    """Of a question of the gate."""
     at_least: bool = False
     """Whether most rounds were concurrent, in which spinning workers lacked CPUs."""
     missed: Missed | None = None

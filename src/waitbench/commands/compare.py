@@ -35,7 +35,7 @@ Examples:
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
-_EARLIER_LOOKS = ", ".join(map(str, RULE.analyses[:-1]))
+_EARLIER_ANALYSES = ", ".join(map(str, RULE.analyses[:-1]))
 
 
 @partial(with_request_options, extensions=extensions())
@@ -57,7 +57,7 @@ def compare(
             metavar="N",
             min=1,
             help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
-            f"\n\nIn balanced order. The gate looks after {_EARLIER_LOOKS} and {GATE_ROUNDS} of "
+            f"\n\nIn balanced order. The gate looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of "
             "them, and leaves open what is open at the end.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
@@ -112,7 +112,7 @@ def compare(
     )
     chosen_gate = Gate(
         criteria=criteria,
-        most_rounds=gating.last_look(GATE_ROUNDS if rounds is None or not criteria else rounds),
+        most_rounds=gating.last_analysis(GATE_ROUNDS if rounds is None or not criteria else rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",
         acceptances=gating.read_accepted(accepted, request.worker) if accepted else (),

@@ -123,7 +123,7 @@ NewResults = Annotated[
         show_default=f"a new one in {shown(RESULTS)}/",
     ),
 ]
-KeptResults = Annotated[
+SavedResults = Annotated[
     Optional[Path],
     typer.Argument(
         metavar="RESULTS", help="A folder of results.", show_default=f"{shown(RESULTS)}/latest"

@@ -28,7 +28,7 @@ class Format(str, Enum):
 
 
 def plot(
-    results: options.KeptResults = None,
+    results: options.SavedResults = None,
     formats: Annotated[
         list[Format],
         typer.Option("--format", "-f", metavar="png|svg", help="Repeatable."),

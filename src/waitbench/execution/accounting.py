@@ -28,7 +28,7 @@ _UNSEEN = 0.05
 Number = int | float
 """Integers stay integers."""
 Reading = Mapping[str, Number | bool]
-"""What ``CountedTree.reading`` counted by a mark, by name."""
+"""Counts of ``CountedTree.reading`` up to a mark, by name."""
 
 
 class _Lateness(Struct, kw_only=True):

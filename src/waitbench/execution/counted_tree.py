@@ -22,7 +22,7 @@ _KILLED_WITHIN_S = 5.0
 _CHECK_EVERY_S = 0.25
 _MAX_NAMED, _MAX_NAME_CHARS = 3, 100
 _OUTPUT_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""Of a file that a worker may have replaced by a link or a pipe."""
+"""Flags for a file that a worker may have replaced by a link or a pipe."""
 _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
@@ -61,7 +61,7 @@ class CountedTree:
         self.exit_codes: dict[int, int] = {}
         self._uncounted: set[int] = set()
         self._used: list[resource.struct_rusage] = []
-        """Of each reaped process, with its own reaped children."""
+        """The usage of each reaped process and of the children that it reaped."""
         self.threads: frozenset[proc.Thread] = frozenset()
         self._clocks: dict[proc.Thread, tuple[int, int]] = {}
         """A counter of each thread, and the thread's CPU when that was opened: see ``_lag``."""

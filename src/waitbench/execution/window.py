@@ -11,7 +11,7 @@ EVERY_S = 0.25
 SEEN_S = 12.0
 """The least time for which the worker is watched."""
 LEAST_S, MOST_S = 4.0, 20.0
-"""Of a window; the latter if none is long enough."""
+"""Limits of a window; the longest is taken if none is long enough."""
 _QUARTERS = 4
 _WAKEUPS, _CPU_S = (2.0, 0.2), (0.001, 0.5)
 """Allowed differences of quarters: absolute, and as a share of their mean."""

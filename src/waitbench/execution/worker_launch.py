@@ -399,13 +399,13 @@ class WorkerLaunch(ConditionLaunch):
                 continue
             seen = traffic.get(service.config.port)
             if service.config.counters:
-                counts.append(self._own_counts(name, service.config.counters))
+                counts.append(self._declared_counts(name, service.config.counters))
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)
         return {"cpu_idle": cpu_s, **{key: sum(count[key] for count in counts) for key in keys}}
 
-    def _own_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
+    def _declared_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
         code, output = self.run_command(command, 10.0)
         if code != 0:
             how = "took too long" if code is None else f"ended with exit code {code}"

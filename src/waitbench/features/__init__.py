@@ -17,6 +17,6 @@ EXTENSIONS = (
     "waitbench.features.why.extension:WhyExtension",
     "waitbench.features.cluster.extension:ClusterExtension",
 )
-"""What takes part in every comparison: see ``pipeline.extension``."""
+"""Features that take part in every comparison: see ``pipeline.extension``."""
 PAGES: tuple[str, ...] = ("waitbench.features.history.view",)
 """Modules whose ``extend`` adds to the page of several comparisons."""

@@ -7,10 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
+from waitbench.analysis.gate import is_too_disturbed
 from waitbench.analysis.rounds import differing
-from waitbench.analysis.rule import RULE
+from waitbench.analysis.rule import Rule
 from waitbench.execution import plan
 from waitbench.execution.concurrency import CONCURRENT_ROUNDS, Concurrency
 from waitbench.execution.session import Session
@@ -19,7 +19,7 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import Prepared, begin, kept_in, prepare
+from waitbench.pipeline.preparation import Prepared, begin, prepare, saved_in
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output, RunProgress
 from waitbench.store import comparisons, folders
@@ -54,7 +54,7 @@ def run(
         store=request.store,
         resumable=resumable if request.resume else None,
     )
-    resume_hint = partial(kept_in, has_resume=request.resume is not None)
+    resume_hint = partial(saved_in, has_resume=request.resume is not None)
     with ExitStack() as stack:
         folder = stack.enter_context(claim) if request.results or request.resume else None
         if folder is not None and request.resume:
@@ -178,7 +178,7 @@ def _carry_out(
         wants_more = OpenQuestions(rule, records, elsewhere.values()).wants_more
         groups = rule.groups(request.here)
         if isinstance(rule, Gate):
-            progress.expect(rule.budget_s, _fewest_s(session, groups, labels))
+            progress.expect(rule.budget_s, _fewest_s(session, groups, labels, rule.rule))
         session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s)
         return
     done = {
@@ -191,10 +191,10 @@ def _carry_out(
 
 
 def _fewest_s(
-    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str]
+    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], rule: Rule
 ) -> float:
     """The expected time after the first round before which the gate has no certain answer."""
-    fewest = RULE.fewest_rounds(max(map(len, groups), default=1)) - 1
+    fewest = rule.fewest_rounds(max(map(len, groups), default=1)) - 1
     lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
     return sum(
         # Some concurrent rounds together take as long as one run.
@@ -224,7 +224,7 @@ class OpenQuestions:
     def wants_more(self, scenario: str) -> bool:
         """Whether more rounds could change an answer, or an earlier session has a failed round."""
         records = tuple(self._records.values())
-        if judging.is_too_disturbed(records):
+        if is_too_disturbed(records):
             return False
         results = [(list(record.measurements), len(record.outcomes)) for record in records]
         if results != self._results:

@@ -1,4 +1,4 @@
-"""What a feature adds to comparisons: the classes that ``features.EXTENSIONS`` names."""
+"""Extensions of comparisons by features: the classes that ``features.EXTENSIONS`` names."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

@@ -143,7 +143,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: Rule = msgspec.field(default_factory=Rule)
     """Stored even if it is the default, which another version may change."""
     most_rounds: int = RULE.analyses[0]
-    """The rounds of the last interim analysis: see ``last_look``."""
+    """The rounds of the last interim analysis: see ``last_analysis``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
     """Whether an inconclusive comparison has the exit code of a pass."""
@@ -276,7 +276,7 @@ def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Crite
         raise UsageError(f"--worker {str(worker.path)!r}, [limits]: {error}") from error
 
 
-def last_look(most_rounds: int) -> int:
+def last_analysis(most_rounds: int) -> int:
     """The number of rounds at the last interim analysis. Raises ``UsageError`` for too few."""
     fewest = RULE.analyses[1]
     if most_rounds < fewest:

@@ -159,7 +159,7 @@ def begin(
     return StoredComparison(folder=folder, comparison=comparison, records=list(records.values()))
 
 
-def kept_in(folder: Path, *, has_resume: bool = True) -> str:
+def saved_in(folder: Path, *, has_resume: bool = True) -> str:
     """The message after an interruption of a command that has ``--resume``, or has not."""
     resume = "; the same command with --resume goes on" if has_resume else ""
     return f"Finished runs are kept in {folder}{resume}."

@@ -38,9 +38,9 @@ _OF_CORES = "per cent of a core: mean and its interval"
 
 # Of bars: inches, as the axes are.
 _BARS_WIDTH, _NAMES, _MARGIN = 9.5, 1.85, 0.12
-"""Of the picture, of scenario names, and to the left of everything."""
+"""Widths of the picture and of scenario names, and the margin at the left."""
 _HEAD, _LINE = 0.75, 0.24
-"""Above the legend, and from line to line."""
+"""Heights: above the legend, and from line to line."""
 _BAR, _THIN_BAR, _MANY = 0.17, 0.145, 4
 """From bar to bar, from ``_MANY`` revisions on the thin one."""
 _BETWEEN = 0.13

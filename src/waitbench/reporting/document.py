@@ -91,7 +91,7 @@ class Heading:
     text: str
     is_left: bool = True
     axis: Axis | None = None
-    """Of a column of dots: on a page, and on a console where it has a width there."""
+    """The axis of a column of dots, drawn on a page, and on a console if it has a width."""
     gives_way: bool = False
     """Whether a console leaves out the column where names do not fit beside it."""
     group: str = ""
@@ -206,7 +206,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
-    """What a feature adds to all views of a comparison."""
+    """A feature's part in all views of a comparison."""
 
     notes: Sequence[Note] = ()
     """Changes, for the first lines of an answer."""

@@ -28,7 +28,7 @@ MARK_STYLES = {
 }
 """As rich names them: green is less, red is more, grey is open."""
 COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7A52B3")
-"""Of revisions, the baseline first: from Okabe and Ito's palette for colour-blind readers.
+"""Colours of revisions, the baseline's first, of Okabe and Ito's palette for colour-blind people.
 
 See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less.
 """

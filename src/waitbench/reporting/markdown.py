@@ -12,7 +12,7 @@ _MARKUP = re.compile(
     r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|^>|^[-+](?=\s|-*$)|^=(?==*$)|(?<=^\d)[.)](?=\s|$)"
 )
 _LIVE = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
-"""What GitHub makes links and notifications of, in plain text."""
+"""Plain text of which GitHub makes links and notifications."""
 
 
 def render_report(report: Report) -> str:

@@ -187,7 +187,7 @@ def test_changes_are_those_of_both_halves() -> None:
 
 def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None:
     rounds = noisy(logs(1.0, 1.0), 12, 0.05)
-    each = rule.ALPHA / 2 / begun(256).most_steps / len(bisection.LOOKS)
+    each = rule.ALPHA / 2 / begun(256).most_steps / len(bisection.ANALYSES)
     paired = np.array([row[1] - row[0] for row in rounds])
     for points in (2, 3):
         change = answer([row[:points] for row in rounds]).changes[0]

@@ -16,7 +16,7 @@ from waitbench.environments import candidates
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.revisions import without_label
 from waitbench.features.bisect import view
-from waitbench.features.bisect.search import LOOKS, RELEASES, Search, StepRule, given_up
+from waitbench.features.bisect.search import ANALYSES, RELEASES, Search, StepRule, given_up
 from waitbench.features.bisect.view import Bisection
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import ScenarioResults
@@ -33,7 +33,7 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import kept_in, prepare
+from waitbench.pipeline.preparation import prepare, saved_in
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import markdown
 from waitbench.reporting.console import print_report
@@ -111,7 +111,7 @@ def bisect(
     first = _first(valid)
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
-    with claim as folder, shutdown.noted(kept_in(folder)):
+    with claim as folder, shutdown.noted(saved_in(folder)):
         run = BisectRun(
             request=valid,
             bisection=Bisection(
@@ -120,7 +120,7 @@ def bisect(
                 scenarios=tuple(scenario.name for scenario in valid.scenarios),
                 options=_to_repeat(request),
             ),
-            most_rounds=max(look for look in LOOKS if look <= rounds),
+            most_rounds=max(look for look in ANALYSES if look <= rounds),
             budget_s=budget,
             folder=folder,
             output=output,
@@ -130,9 +130,10 @@ def bisect(
 
 def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criterion:
     """Reads the criterion of a search. Raises ``UsageError``."""
-    if most_rounds < LOOKS[1]:
+    if most_rounds < ANALYSES[1]:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {LOOKS[1]}: with fewer nothing is certain."
+            f"--rounds {most_rounds}: must be at least {ANALYSES[1]}: with fewer nothing is "
+            "certain."
         )
     (criterion,) = parse([text], gating.metrics_known(worker))
     if criterion.allowance or criterion.alone or criterion.each:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from waitbench.analysis.rule import Floats
 
 RELEASES, COMMITS = "releases", "commits"
-LOOKS = (6, 12, 20, 30)
+ANALYSES = (6, 12, 20, 30)
 """Numbers of rounds after which a step is judged. A single scenario needs twelve."""
 
 
@@ -222,8 +222,8 @@ def judge(
     step = Step()
     logs = np.diff(np.log(costs), axis=-1)
     halves = list(pairwise(points))
-    error = rule.ALPHA / 2 / search.most_steps / len(LOOKS) / len(halves)
-    for look in (look for look in LOOKS if look <= len(logs)):
+    error = rule.ALPHA / 2 / search.most_steps / len(ANALYSES) / len(halves)
+    for look in (look for look in ANALYSES if look <= len(logs)):
         changes = tuple(
             _change(search, half, logs[:look, :, at], error) for at, half in enumerate(halves)
         )

@@ -28,7 +28,7 @@ from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.model.shard import Shard
 from waitbench.pipeline import comparing
 from waitbench.pipeline.extension import files_of
-from waitbench.pipeline.preparation import kept_in
+from waitbench.pipeline.preparation import saved_in
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Log, Output
 from waitbench.store import folders
@@ -122,7 +122,7 @@ def _measured(
         )
     files.write_text(path, command)
     expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
-    number, resume_hint = len(expected_s), kept_in(folder.parent)
+    number, resume_hint = len(expected_s), saved_in(folder.parent)
     shards_of: dict[distributed.Future[Any], Shard] = {}
     # The longest shard is the first, as it decides when all are measured.
     for index in range(1, number + 1):

@@ -27,7 +27,7 @@ from waitbench.system.proc import Thread
 _PROCESSES = "cgroup.procs"
 _MOST_DIGITS = 20
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
-"""Of a thread with its descendants, and of the thread alone."""
+"""Counters of a thread with its descendants, and of the thread alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
 
 def _table(title: str, shown: Sequence[Samples]) -> Table:
     worth = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
-    rows = [(_who(line), _where(line), line.costs) for line in worth[:_MOST_ROWS]]
+    rows = [(_named(line), _where(line), line.costs) for line in worth[:_MOST_ROWS]]
     rest = [line.costs for line in worth[_MOST_ROWS:]]
     if rest:
         rows.append((f"{len(rest)} others", "", tuple(map(Cost.total, zip(*rest, strict=True)))))
@@ -46,7 +46,7 @@ def _table(title: str, shown: Sequence[Samples]) -> Table:
     return Table(title, columns, [f"{it.label}: {text}" for it in shown for text in it.remarks])
 
 
-def _who(line: Line) -> str:
+def _named(line: Line) -> str:
     """The thread, and its process if there are several."""
     return line.thread if line.process == "worker" else f"{line.process}, {line.thread}"
 
