@@ -1,6 +1,6 @@
 """Features: packages that use the core, and that nothing imports but by their names here.
 
-To delete one, delete its folder here and in tests/features, and its line.
+To delete one, delete its folder here and in tests/features, its lines, and its document.
 """
 
 COMMANDS = {
