@@ -119,7 +119,7 @@ def test_an_installed_waitbench_compares_from_anywhere(
         from waitbench import engines
         from waitbench.system import machine
         engines.DEFAULT = StandIn()
-        machine.FOREIGN_CORES = float("inf")
+        machine.OTHER_CORES = float("inf")
         from waitbench.__main__ import start
         sys.exit(start())
     """
