@@ -114,7 +114,7 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
     (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
     (r"\./waitbench look ", "a worker that runs",
-     "tests/features/why/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
+     "tests/features/look/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
     (r"echo \$\?", "it prints the exit code of the command before it",

@@ -7,7 +7,7 @@ COMMANDS = {
     "history": "waitbench.features.history.history",
     "track": "waitbench.features.history.track",
     "bisect": "waitbench.features.bisect.bisect",
-    "look": "waitbench.features.why.look",
+    "look": "waitbench.features.look.look",
     "merge": "waitbench.features.cluster.merge",
     "workers": "waitbench.features.workers.workers",
 }

@@ -1,5 +1,6 @@
 """Metrics: the names, keys and units of all quantities."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -144,6 +145,30 @@ SERVICES = (
 )
 
 BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+WAKEUP_COST_S = 5e-5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """The cost of a place, a thread or a process."""
+
+    wakeups_per_s: float = 0.0
+    cores: float = 0.0
+
+    @property
+    def price(self) -> float:
+        """CPU seconds per second, by which costs are ordered."""
+        return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
+
+    @staticmethod
+    def total(costs: Iterable["Cost"]) -> "Cost":
+        costs = list(costs)
+        return Cost(
+            wakeups_per_s=sum(cost.wakeups_per_s for cost in costs),
+            cores=sum(cost.cores for cost in costs),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

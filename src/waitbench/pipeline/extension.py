@@ -60,6 +60,10 @@ class Extension:
         """Analyses a folder of results. Raises ``UsageError`` if its files cannot be read."""
         return Contribution()
 
+    def of_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
+        """Explains the cost of running processes, for about ``seconds``."""
+        return Contribution()
+
     def files(self, folder: Path) -> Sequence[Path]:
         """The files of a shard that a merged comparison has, too."""
         return ()

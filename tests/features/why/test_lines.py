@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from tests.features.why.reasons import place, python, samples
 from waitbench.features.why.lines import Line, lines
-from waitbench.features.why.samples import Cost, Frame, Samples, Thread
+from waitbench.features.why.samples import Frame, Samples, Thread
+from waitbench.model.metrics import Cost
 
 
 def cost(wakeups_per_s: float, cores: float = 0.0) -> Cost:

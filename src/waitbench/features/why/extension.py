@@ -3,18 +3,19 @@
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import to_builtins
 
 from waitbench.execution.bench import Bench
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
 from waitbench.features.why import samples, view
-from waitbench.features.why.sampler import SAMPLED_S, StackSampler
+from waitbench.features.why.sampler import SAMPLED_S, StackSampler, sample_running
 from waitbench.features.why.samples import SUFFIX, Samples
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import ScenarioResults
@@ -88,6 +89,13 @@ class WhyExtension(Extension):
                 if revisions
             },
             explains=("--why", "which thread wakes up, and in which function"),
+        )
+
+    def of_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
+        revisions = [sample_running(find, seconds)]
+        tables = view.tables("who wakes up, and from where", revisions)
+        return Contribution(
+            sections=[Section(title="", tables=tables)], json={"why": to_builtins(revisions)}
         )
 
     def files(self, folder: Path) -> Sequence[Path]:

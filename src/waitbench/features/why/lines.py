@@ -14,15 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
-from waitbench.features.why.samples import (
-    KERNEL,
-    WAKEUP_COST_S,
-    Cost,
-    Frame,
-    Samples,
-    Stack,
-    Thread,
-)
+from waitbench.features.why.samples import KERNEL, Frame, Samples, Stack, Thread
+from waitbench.model.metrics import WAKEUP_COST_S, Cost
 
 _MUCH_OF_WORK = 0.4
 """A line of work ends in the innermost function that has this share of it."""

@@ -3,41 +3,18 @@
 A file has a line for each revision.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
 import msgspec
 
-from waitbench.model.metrics import Count, Finite
+from waitbench.model.metrics import Cost, Count, Finite
 from waitbench.store.formats import reading
 from waitbench.system import files
 
 PYTHON, NATIVE, KERNEL = "python", "native", "kernel"
 SUFFIX = ".why.jsonl"
-WAKEUP_COST_S = 5e-5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """The cost of a place, a thread or a process."""
-
-    wakeups_per_s: float = 0.0
-    cores: float = 0.0
-
-    @property
-    def price(self) -> float:
-        """CPU seconds per second, by which costs are ordered."""
-        return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
-
-    @staticmethod
-    def total(costs: Iterable["Cost"]) -> "Cost":
-        costs = list(costs)
-        return Cost(
-            wakeups_per_s=sum(cost.wakeups_per_s for cost in costs),
-            cores=sum(cost.cores for cost in costs),
-        )
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):

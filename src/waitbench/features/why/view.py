@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from waitbench.features.why.lines import Line, lines, places
-from waitbench.features.why.samples import KERNEL, PYTHON, Cost, Frame, Samples
+from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Samples
 from waitbench.model.errors import sanitize
+from waitbench.model.metrics import Cost
 from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import NOTHING, format_digits

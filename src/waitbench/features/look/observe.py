@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from waitbench.features.why.samples import Cost
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import Cost
 from waitbench.system import files, proc
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.machine import find_instruments

@@ -1,6 +1,7 @@
 """``look``: the cost of a running worker."""
 
 import json
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -8,13 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import to_builtins
 
 from waitbench.commands import options
-from waitbench.features.why import observe, view
-from waitbench.features.why.observe import Observed, sum_of
-from waitbench.features.why.sampler import sample_running
+from waitbench.features.look import observe
+from waitbench.features.look.observe import Observed, sum_of
 from waitbench.model.errors import UsageError, masked
+from waitbench.pipeline.extension import extensions
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.drawing import shorten
@@ -63,14 +63,17 @@ def look(
 ) -> None:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
     lasted_s, cost, notes = observe.observe(observe.find(target), seconds)
-    samples = [sample_running(partial(_still_there, target), lasted_s)] if why else []
+    find = partial(_still_there, target)
+    reasons = [kind().of_running(find, lasted_s) for kind in extensions()] if why else []
     if as_json:
-        data = {"seconds": lasted_s, "notes": notes, **asdict(cost), "why": to_builtins(samples)}
-        print(json.dumps(data, indent=2))
+        data = {"seconds": lasted_s, "notes": notes, **asdict(cost)}
+        print(json.dumps({**data, **ChainMap(*(dict(it.json) for it in reasons))}, indent=2))
         return
-    places = view.tables("who wakes up, and from where", samples)
     console = make_console()
-    print_tables([_table(lasted_s, cost, notes), *places], console)
+    print_tables(
+        [_table(lasted_s, cost, notes), *(it for reason in reasons for it in reason.tables)],
+        console,
+    )
     pid = int(target) if target.isdecimal() else min(process.id for process in cost.parts)
     console.print(_worker_file(pid), end="", soft_wrap=True)
 

@@ -13,7 +13,7 @@ import pytest
 from tests.counting import needs_events
 from tests.running import python
 from tests.waiting import until
-from waitbench.features.why import observe
+from waitbench.features.look import observe
 from waitbench.model.errors import UsageError
 from waitbench.system import proc
 

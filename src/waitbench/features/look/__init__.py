@@ -1,0 +1,1 @@
+"""Costs of workers that run already, counted from outside."""
