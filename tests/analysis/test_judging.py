@@ -37,7 +37,7 @@ def judge(
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
-    expected = signed_rank_interval(np.array(logs), RULE.alpha_fail, RULE.alpha_pass)
+    expected = signed_rank_interval(np.array(logs), RULE.alpha_fail(FIRST), RULE.alpha_pass)
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
@@ -331,8 +331,11 @@ def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest(
     criteria = parse(["cpu:10%", "real:10%", "user:10%"], METRICS)
     lows = [it.ratio.low for it in judge(*records, criteria=criteria) if it.ratio]
     expected = [
-        math.exp(signed_rank_interval(np.array(logs), RULE.alpha_fail * part, RULE.alpha_pass).low)
-        for part in (1 / 2, 1 / 4, 1 / 4)
+        math.exp(signed_rank_interval(np.array(logs), alpha, RULE.alpha_pass).low)
+        for alpha in (
+            RULE.alpha_fail(FIRST) / 2,
+            *[RULE.alpha_fail(FIRST, is_first=False) / 4] * 2,
+        )
     ]
     assert lows == pytest.approx(expected)
     assert expected[0] > expected[1]

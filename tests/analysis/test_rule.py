@@ -59,15 +59,20 @@ def rounds(logs: ArrayLike = 0.0, count: int = 30, scenarios: int = 2) -> np.nda
 
 
 def judge(
-    pairs: np.ndarray, margin: float = 0.1, allowance: float = 0.0, *, is_cost: bool = True
+    pairs: np.ndarray,
+    margin: float = 0.1,
+    allowance: float = 0.0,
+    *,
+    alpha: float | None = None,
+    is_cost: bool = True,
 ) -> RuleResult:
-    """By the latest look, as one of two questions."""
+    """By the latest look, as the first of two questions."""
     looked = pairs[: RULE.latest_analysis(len(pairs))].tolist()
     return rule.judge_pairs(
         tuple(tuple(map(tuple, row)) for row in looked),
         margin=margin,
         allowance=allowance,
-        alpha=RULE.alpha_fail / 2,
+        alpha=RULE.alpha_fail(len(looked)) / 2 if alpha is None else alpha,
         least=1e-9,
         alpha_outliers=is_cost * RULE.alpha_outliers / 2,
     )
@@ -172,7 +177,7 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
 
 
 def test_next_to_nothing_counts_as_the_least_value_of_a_metric() -> None:
-    pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 8
+    pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 9
     result = rule.judge_pairs(pairs, margin=0.1, least=1e-3)
     assert result.verdict is Verdict.WITHIN_MARGIN
     assert result.ratio is not None
@@ -262,8 +267,24 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 
 
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
-    assert len(RULE.analyses) * RULE.alpha_fail + RULE.alpha_outliers == pytest.approx(RULE.alpha)
+    for is_first in (True, False):
+        by_ranks = (RULE.alpha_fail(rounds, is_first=is_first) for rounds in RULE.analyses)
+        assert sum(by_ranks) + RULE.alpha_outliers == pytest.approx(RULE.alpha)
     assert len(RULE.analyses) * RULE.alpha_pass == pytest.approx(RULE.alpha)
+
+
+@pytest.mark.parametrize("spent", [(0.5, 0.5), (0.5, 0.5, 0.5, 0.5)])
+def test_a_rule_spends_its_whole_error_at_its_analyses(spent: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="a share of the error for each analysis"):
+        rule.Rule(spent_by_others=spent)
+
+
+@pytest.mark.parametrize("others", [8, 9])
+def test_nine_pairs_that_agree_are_enough_for_each_of_nine_questions(others: int) -> None:
+    """Of eight besides the first; with more it takes eighteen."""
+    alpha = RULE.alpha_fail(9, is_first=False) * (1 - RULE.first_question) / others
+    pairs = rounds(math.log(1.5), 9, scenarios=1)
+    assert (judge(pairs, alpha=alpha).verdict is Verdict.SLOWER) is (others == 8)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:

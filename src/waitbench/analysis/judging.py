@@ -211,7 +211,8 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
-        alpha = rule.alpha_fail * _part(criterion, criteria, rule)
+        is_first = criterion == criteria[0]
+        alpha = rule.alpha_fail(analysed, is_first=is_first) * _part(criterion, criteria, rule)
         # The signed-rank test and the sign test have half each.
         alpha /= 2 if missed and baseline else 1
         if criterion.limit is not None:
