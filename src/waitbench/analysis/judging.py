@@ -213,8 +213,9 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         costs = [it for it in criteria if it.can_fail_by_outliers]
         is_first = criterion == criteria[0]
         alpha = rule.alpha_fail(analysed, is_first=is_first) * _part(criterion, criteria, rule)
-        # The signed-rank test and the sign test have half each.
-        alpha /= 2 if missed and baseline else 1
+        # The signed-rank test and the sign test have half each, where that can suffice for a sign.
+        if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
+            alpha /= 2
         if criterion.limit is not None:
             result = judge_limit(pairs[:analysed], rule, alpha=alpha)
         else:
