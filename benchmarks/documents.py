@@ -34,6 +34,10 @@ _ON_DASK = "tests/features/cluster/test_on_dask.py::test_two_workers_find_what_o
 _TRACK = "tests/features/history/test_tracking.py::test_each_night_measures_what_is_missing"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
+_HOW_TO = (
+    "tests/real/test_worker_examples.py::"
+    "test_the_worker_file_of_the_how_to_is_measured_in_each_of_its_phases"
+)
 _STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_gives_every_metric"
 
 SHORTENED: Mapping[str, str] = {
@@ -71,15 +75,15 @@ SHORTENED: Mapping[str, str] = {
 
 TESTED: Mapping[str, str] = {
     "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
-    "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
     "./compare.sh --worker rq.toml 2.2.0 --limit idle:0.5% --limit wakeups:5/s "
     "--limit memory:80MB": (
         "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
     ),
+    "./compare.sh --worker rq.toml 2.2.0": _HOW_TO,
+    "./compare.sh --worker rq.toml 2.1.0 2.2.0 --gate": _HOW_TO,
     "./compare.sh --worker jobs.toml polls waits": (
         "tests/real/test_worker_examples.py::test_the_worker_of_the_readme_is_whole"
     ),
-    "./compare.sh --worker load.toml blocking nonblocking": _VARIANTS,
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
     "./waitbench workers": _EXAMPLE,

@@ -74,7 +74,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 RUN_BY = {
     "docs/results.md": "tests/test_documents.py",
-    "docs/workers.md": "tests/real/test_workloads.py",
+    "docs/scenarios.md": "tests/real/test_workloads.py",
     "workers/README.md": "tests/real/test_worker_examples.py",
 }
 """The tests that run the programs of documents."""
@@ -90,14 +90,16 @@ def test_every_program_of_a_document_is_run() -> None:
 def test_every_worker_file_of_a_document_is_valid(
     document: str, block: str, tmp_path: Path
 ) -> None:
-    """A part of one in itself, or behind the first of its document."""
+    """In itself, or if it begins with a table, behind the first and the tables before it."""
     path = tmp_path / "example.toml"
     if block.startswith("[[accepted]]"):
         path.write_text(block)
         assert read_accepted(path, today=date(2026, 1, 1))
         return
-    (_, first), *_ = [one for one in blocks("toml") if one[0] == document]
-    whole = block if re.search("^command = ", block, re.MULTILINE) else first + block
+    texts = [text for path, text in blocks("toml") if path == document]
+    first, *parts = texts[: texts.index(block) + 1]
+    parts = [text for text in parts if text.startswith("[")]
+    whole = "".join([first, *parts]) if block.startswith("[") else block
     path.write_text(whole)
     for name in re.findall(r'"(\w+\.py)"', whole):
         (tmp_path / name).touch()

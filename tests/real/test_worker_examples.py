@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.engines.worker import file as worker_file
-from waitbench.system.paths import WORKERS
+from waitbench.system.paths import ROOT, WORKERS
 
 pytestmark = pytest.mark.integration
 FILES = sorted(WORKERS.glob("*/*.toml"))
@@ -109,6 +109,25 @@ def test_each_variant_of_a_study_gives_every_metric(
                 key = f"own_{metric}".replace("-", "_")
                 for shown in how.show or ("",):
                     assert run[f"{key}_{shown}" if shown else key]["value"] >= 0
+
+
+def test_the_worker_file_of_the_how_to_is_measured_in_each_of_its_phases(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    if shutil.which("redis-server") is None:
+        pytest.skip("needs redis-server: apt-get install redis-server")
+    text = (ROOT / "docs" / "workers.md").read_text("utf-8")
+    first, *more = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    parts = [block for block in more if not re.search("^package = ", block, re.M)]
+    (tmp_path / "rq.toml").write_text(first + "".join(parts))
+    done = run_compare(
+        "2.2.0", "--worker", tmp_path / "rq.toml", "--rounds", "1", "--set", "window=1", "--no-plot"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("rq", "rq-after-work", "rq-redis-gone", "rq-redis-back"):
+        (result,) = json.loads((tmp_path / "results" / f"{name}.json").read_text())["results"]
+        (run,) = result["measurements"]
+        assert ("item_latency_p50" in run) == (name != "rq-redis-gone")
 
 
 def test_the_worker_of_the_readme_is_whole(run_compare: Compare, tmp_path: Path) -> None:

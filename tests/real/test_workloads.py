@@ -93,7 +93,7 @@ def test_an_own_dataflow_is_measured_unchanged_or_said_why_not(
 def test_the_dataflow_of_the_document_has_its_waiting_judged_apart(
     run_compare: Compare, tmp_path: Path
 ) -> None:
-    text = (ROOT / "docs" / "workers.md").read_text("utf-8")
+    text = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "mine.py").write_text(example)
     done = run_compare("v0.21.1", "--dataflow", f"{tmp_path}/mine.py:flow", *QUICKLY)

@@ -1,6 +1,6 @@
 """Worker files: TOML that describes a worker as a command.
 
-docs/workers.md is the reference, workers/ has examples. engines/worker/file.py checks all that
+docs/worker-files.md is the reference, workers/ has examples. engines/worker/file.py checks all that
 types do not.
 """
 

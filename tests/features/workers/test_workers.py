@@ -34,17 +34,17 @@ def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
 def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     tmp_path: Path,
 ) -> None:
-    document = (ROOT / "docs" / "workers.md").read_text("utf-8")
-    example = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)[0]
-    for name in ("rq_tasks.py", "rq_poke.py"):
-        (tmp_path / name).touch()
+    how_to, reference = (
+        (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("workers", "worker-files")
+    )
+    example = re.findall(r"```toml\n(.*?)```", how_to, re.DOTALL)[0]
     path = tmp_path / "mine.toml"
     path.write_text(example)
     assert worker_file.read(path).package == "rq"
     named = {one: f"{one}.NAME" for one in ("services", "metrics", "scenarios")}
     for table in (WorkerTable, ServiceFile, Poke, MetricFile):
         names = [named.get(key, key) for key in table.__struct_encode_fields__]
-        assert [name for name in names if f"| `{name}` |" not in document] == []
+        assert [name for name in names if f"| `{name}` |" not in reference] == []
 
 
 @pytest.mark.parametrize(
