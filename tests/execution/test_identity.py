@@ -7,9 +7,10 @@ import pytest
 from tests.records import facts
 from waitbench.engines.worker import worker_config
 from waitbench.execution.identity import why_from_elsewhere
+from waitbench.model.conditions import Elapsed, Port, Words
 from waitbench.model.launch import WorkerConfig
 from waitbench.model.revision import Environment
-from waitbench.model.worker import Condition, Words, WorkerFile
+from waitbench.model.worker import WorkerFile
 
 NAMES = ["tool/__init__.py", "tool_helper.py", "tests/__init__.py"]
 
@@ -32,7 +33,7 @@ def made(folder: Path, name: str) -> str:
 def worker(folder: Path, command: str = "", file: str = "", **variables: str) -> WorkerConfig:
     text = WorkerFile(
         name="mine", command=Words(command.split()), environment=variables, files=(file,),
-        ready=Condition(port=True), settled=Condition(seconds=1), path=folder / "mine.toml",
+        ready=Port(value=True), settled=Elapsed(1), path=folder / "mine.toml",
         sha256="",
     )  # fmt: skip
     return worker_config(text, {}, Path())

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 import psutil
 import pytest
-from msgspec import convert
 
 from tests.execution.launches import WITHOUT_COUNTERS
 from tests.running import processes_with
@@ -22,8 +20,10 @@ from waitbench.engines.base import Service
 from waitbench.execution import services
 from waitbench.execution.service_launch import START, STOP, request
 from waitbench.execution.services import Running, running
+from waitbench.model.conditions import Elapsed, LogLine, Port, Readiness, Success, Words
 from waitbench.model.errors import HarnessError
-from waitbench.model.worker import Condition, ServiceFile, Words
+from waitbench.model.placeholders import Site
+from waitbench.model.worker import ServiceFile
 from waitbench.system import proc, tcp, variables
 from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.paths import Cache
@@ -51,10 +51,10 @@ def service(name: str, program: str = ECHO) -> Service:
 def serving(
     name: str,
     words: Sequence[str],
-    ready: Condition = Condition(port=True),  # noqa: B008
+    ready: Readiness = Port(value=True),  # noqa: B008
 ) -> Service:
     file = ServiceFile(command=Words(words), ready=ready)
-    return Service(name=name, file=file, values={"here": ""})
+    return Service(name=name, file=file, site=Site(), values={})
 
 
 def up(folder: Path, *names: str) -> AbstractContextManager[Running]:
@@ -191,17 +191,17 @@ def has_ended(log: Path, times: int) -> bool:
 @pytest.mark.parametrize(
     "ready",
     [
-        Condition(log="^Ready$"),
-        Condition(seconds=1.0),
-        Condition(command=Words(("test", "-e", "is-late"))),
+        LogLine("^Ready$"),
+        Elapsed(1.0),
+        Success(Words(("test", "-e", "is-late"))),
     ],
     ids=["log", "seconds", "command in its folder"],
 )
 def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_signal(
-    ready: Condition, tmp_path: Path
+    ready: Readiness, tmp_path: Path
 ) -> None:
     file = ServiceFile(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
-    late = Service(name="late", file=file, values={"here": ""})
+    late = Service(name="late", file=file, site=Site(), values={})
     with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
         (server,) = up_services.servers
         for number in range(2):
@@ -215,16 +215,22 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
     assert server.log.read_text().count("ended by INT") == 3
 
 
-@pytest.mark.parametrize("condition", [{"log": "^Ready"}, {"port": True}, {"command": ("false",)}])
+@pytest.mark.parametrize(
+    "ready",
+    [
+        LogLine("^Ready", within=0.3),
+        Port(value=True, within=0.3),
+        Success(Words(("false",)), within=0.3),
+    ],
+)
 def test_a_service_that_is_not_ready_in_time_is_named_with_what_was_waited_for(
-    condition: Mapping[str, Any], tmp_path: Path, cache: Cache
+    ready: Readiness, tmp_path: Path, cache: Cache
 ) -> None:
     expected = "The service slow was not ready within 0.3 s"
     hint = r": no line of its output matches '\^Ready'\. It printed: not yet Ready"
     words = ("sh", "-c", "echo not yet Ready; exec sleep 60")
-    ready = convert({"within": 0.3, **condition}, Condition, dec_hook=lambda kind, it: kind(it))
     with (
-        pytest.raises(HarnessError, match=expected + (hint if "log" in condition else "")),
+        pytest.raises(HarnessError, match=expected + (hint if isinstance(ready, LogLine) else "")),
         running([serving("slow", words, ready)], tmp_path, cache),
     ):
         pytest.fail("never gets here")
@@ -235,7 +241,7 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
     tmp_path: Path, cache: Cache
 ) -> None:
     once = "test -e once || echo Ready; touch once; exec sleep 60"
-    service = serving("other", ("sh", "-c", once), Condition(log="Ready", within=0.5))
+    service = serving("other", ("sh", "-c", once), LogLine("Ready", within=0.5))
     with running([service], tmp_path, cache) as up_services:
         (server,) = up_services.servers
         request(server.state, STOP)
@@ -253,7 +259,7 @@ def test_what_asks_whether_a_service_is_ready_leaves_no_process(
 ) -> None:
     daemon = f"IN={tmp_path} setsid sleep 60 >&- 2>&- &"
     words = Words(("sh", "-c", f"{daemon} {'sleep 60' if hangs else 'true'}"))
-    ready = Condition(command=words, within=0.5)
+    ready = Success(words, within=0.5)
     with (
         pytest.raises(HarnessError, match="not ready within") if hangs else nullcontext(),
         running([serving("asked", ("sleep", "60"), ready)], tmp_path, cache),
@@ -296,7 +302,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         monkeypatch.setattr(services, "LAUNCHER", (sys.executable, str(launch)))
     (tmp_path / "forking.py").write_text(FORKING)
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
-    forking = serving("forking", words, Condition(command=Words(("true",))))
+    forking = serving("forking", words, Success(Words(("true",))))
     with running([forking], tmp_path, Cache(tmp_path / "cache")) as up_services:
         folder = Path(up_services.servers[0].state.config.folder)
         before = up_services.cpu_s()
@@ -312,7 +318,7 @@ def test_a_service_that_stops_its_launcher_is_given_up(
 ) -> None:
     monkeypatch.setattr(services, "_SPARE_S", 0.5)
     stopping = ("sh", "-c", "kill -STOP $PPID; sleep 60")
-    known = serving("stopping", stopping, Condition(port=True, within=0.5))
+    known = serving("stopping", stopping, Port(value=True, within=0.5))
     with pytest.raises(HarnessError, match="stopping"), running((known,), tmp_path, cache):
         pass
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, answering, worker
-from waitbench.model.launch import Condition, RunningService, ServiceConfig
+from waitbench.model.conditions import Port
+from waitbench.model.launch import RunningService, ServiceConfig
 from waitbench.system import tcp
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
@@ -28,8 +29,8 @@ ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + 
 
 def counted_service(address: str, counting: Path) -> RunningService:
     config = ServiceConfig(
-        command=(), ready=Condition(), stop="TERM", port=1, folder=str(counting.parent), log="",
-        counters=[str(counting)],
+        command=(), ready=Port(value=True), stop="TERM", port=1,
+        folder=str(counting.parent), log="", counters=[str(counting)],
     )  # fmt: skip
     return RunningService(config=config, pid=0, address=address)
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.engines.worker import file as worker_file
+from waitbench.model.conditions import Success
 from waitbench.system.paths import ROOT, WORKERS
 
 pytestmark = pytest.mark.integration
@@ -42,11 +43,9 @@ STUDIES = {
 def missing(path: Path) -> str | None:
     """What the machine lacks for a worker file, and what would install it."""
     found = worker_file.read(path)
-    needed = {
-        word
-        for service in found.services.values()
-        for word in (*service.command, *service.ready.command)
-    }
+    services = found.services.values()
+    checks = [it.ready.value for it in services if isinstance(it.ready, Success)]
+    needed = {word for words in (*(it.command for it in services), *checks) for word in words}
     needed |= set(found.revisions)
     if any("broker.py" in word for word in needed):
         needed |= {"java", "mvn"}

@@ -5,15 +5,13 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from msgspec.structs import asdict
 from packaging.version import InvalidVersion, Version
 
-from waitbench.model import worker as worker_tables
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import Condition, DataflowConfig, ServiceConfig, WorkerConfig, filled
+from waitbench.model.launch import DataflowConfig, ServiceConfig, WorkerConfig, filled
+from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.worker import ServiceFile
@@ -25,22 +23,23 @@ class Service:
 
     name: str
     file: ServiceFile
+    site: Site
     values: dict[str, str]
-    """Values of placeholders, shared by all services of a run."""
+    """Values of parameters, and of the services before it: shared by all services of a run."""
 
     def config(self, port: int, folder: Path) -> ServiceConfig:
         """Makes the launcher's configuration; later services may name its port and folder."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
-        fill = partial(filled, values={**self.values, "port": str(port), "folder": str(folder)})
-        ready = condition_of(self.file.ready)
+        site = self.site._replace(port=port, folder=str(folder))
+        values = {**self.values, **site.values()}
         return ServiceConfig(
-            command=fill(self.file.command),
-            ready=ready._replace(command=fill(ready.command)),
+            command=filled(self.file.command, values),
+            ready=filled(self.file.ready, values),
             stop=self.file.stop.removeprefix("SIG"),
             port=port,
             folder=str(folder),
             log=f"{folder}.log",
-            counters=fill(self.file.counters),
+            counters=filled(self.file.counters, values),
         )
 
     def require(self) -> None:
@@ -51,10 +50,6 @@ class Service:
             raise HarnessError(
                 f"The service {self.name} needs the program {program}, which is not here.{remedy}"
             )
-
-
-def condition_of(table: worker_tables.Condition) -> Condition:
-    return Condition(**asdict(table))
 
 
 class Engine(ABC):

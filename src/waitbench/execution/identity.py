@@ -41,7 +41,7 @@ def why_from_elsewhere(
             roots.add(root)
     if not roots:
         return None
-    root, here = min(roots), worker.values["here"]
+    root, here = min(roots), worker.site.here
     given = {"command": worker.command, "environment": worker.environment.values()}
     why = [
         f"{key!r} names that folder"

@@ -28,8 +28,8 @@ class Unanswered(Failure):
     """The message was not handled within its time limit."""
 
 
-class Poke:
-    """A command that sends the worker a message, started beside it."""
+class Message:
+    """A message to the worker, sent by a command beside it."""
 
     def __init__(self, tree: CountedTree, command: Command, output: Path) -> None:
         self.tree = tree

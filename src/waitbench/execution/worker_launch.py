@@ -16,7 +16,7 @@ from typing import Any
 
 from waitbench.execution import window
 from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, BatchMember
-from waitbench.execution.conditions import POLL_INTERVAL_S, ConditionLaunch, describe_exit
+from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
     BEGIN,
@@ -35,13 +35,15 @@ from waitbench.execution.launch_report import (
     read_output,
     write_report,
 )
-from waitbench.execution.poke import Poke, Unanswered
-from waitbench.execution.service_launch import START, STOP, request
-from waitbench.model.launch import Condition, LaunchConfig, Phase, WorkerConfig, filled
+from waitbench.execution.poke import Message, Unanswered
+from waitbench.execution.service_launch import request
+from waitbench.model.conditions import Answer
+from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
 from waitbench.system import loaded, proc
 from waitbench.system.tcp import Connections, Traffic, free_port
 
 _CALM_COUNT = 3
+_POLL_INTERVAL_S = 0.02
 _ACTION_WITHIN_S = 20.0
 _MAX_COUNT = 1e14
 _MAX_MESSAGE_CHARS = 200
@@ -63,8 +65,8 @@ class WorkerLaunch(ConditionLaunch):
         self.worker = worker
         self.config = config
         self.batch = BatchMember(config.slot)
-        self.copies = list[dict[str, str]]()
-        """Values of placeholders, of each copy; conditions and the poke use those of the first."""
+        self.copies = list[WorkerConfig]()
+        """The configuration of each copy; conditions, pokes and actions are those of the first."""
         self._stopped = set[str]()
         self._connections: Connections | None = None
         """Counts requests to services without counters, where the kernel does."""
@@ -73,8 +75,10 @@ class WorkerLaunch(ConditionLaunch):
         """Why the run has no lateness or no time to end, and the time limit that it exceeds."""
         self._facts: dict[str, object] = {}
         """Further facts for the report: see ``execution.accounting``."""
+        self._message: Message | None = None
+        """The message that is being handled."""
         self._check = 0
-        """Process of the command that checks whether a poke was handled; 0 if none runs."""
+        """Process of the command that checks that; 0 if none runs."""
         self._begun_s = time.time()
         self._loaded = set[str]()
 
@@ -89,9 +93,9 @@ class WorkerLaunch(ConditionLaunch):
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
         self._wait_at(SETTLED)
-        if self.worker.phases:
+        if self.worker.actions:
             # Concurrently, as nothing is timed here: all workers have as long to calm down.
-            self._carry_out_phases()
+            self._carry_out_actions()
             waiting = self._mark(STARTED)
         self._wait_at(PHASED)
         if not ends_by_itself:
@@ -142,42 +146,48 @@ class WorkerLaunch(ConditionLaunch):
 
     def _make_folders(self) -> None:
         # Ports are chosen only now, when earlier runs of the batch listen on theirs.
-        self.copies += [self._values(number) for number in range(self.worker.copies)]
-        for values in self.copies:
-            Path(values["folder"]).mkdir(exist_ok=True)
-            for name in self.worker.files:
-                shutil.copy(name, values["folder"])
+        self.copies += [self._copy(number) for number in range(self.worker.copies)]
+        self.worker = self.copies[0]
+        for copy in self.copies:
+            Path(copy.site.folder).mkdir(exist_ok=True)
+            for name in copy.files:
+                shutil.copy(name, copy.site.folder)
 
     def _start(self) -> tuple[int, int]:
         """Starts it; returns when it started and when it was ready, in ns. Raises ``Failure``."""
         started_ns = time.monotonic_ns()
-        for copy in range(len(self.copies)):
-            self.tree.start(self.command(self.worker.command, copy))
+        for copy in self.copies:
+            self.tree.start(self.command(copy.command, copy))
         self.wait(self.worker.ready, "ready")
         return started_ns, time.monotonic_ns()
 
-    def _values(self, copy: int) -> dict[str, str]:
-        return {
+    def _copy(self, number: int) -> WorkerConfig:
+        """Makes the configuration of a copy, with its placeholders filled in."""
+        site = self.worker.site._replace(
+            folder=str(self.folder / (f"work-{number}" if number else "work")),
+            port=free_port(),
+            metrics=str(self.folder / f"{METRICS}-{number}.jsonl"),
+        )
+        services = self.config.services.items()
+        values = {
             **self.worker.values,
-            "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
-            "port": str(free_port()),
-            "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
-            **{f"{name}.port": str(it.config.port) for name, it in self.config.services.items()},
-            **{f"{name}.folder": it.config.folder for name, it in self.config.services.items()},
+            **site.values(),
+            **{f"{name}.port": str(it.config.port) for name, it in services},
+            **{f"{name}.folder": it.config.folder for name, it in services},
         }
+        copy: WorkerConfig = filled(self.worker._replace(site=site, files=()), values)
+        return copy._replace(files=self.worker.files)
 
     def listeners(self) -> Sequence[tuple[int, int]]:
-        ports = (int(values["port"]) for values in self.copies)
-        return list(zip(self.tree.pids, ports, strict=False))
+        return list(zip(self.tree.pids, (copy.site.port for copy in self.copies), strict=False))
 
-    def command(self, words: Sequence[str], copy: int = 0) -> Command:
-        values = self.copies[copy]
-        words, folder = filled(words, values), Path(values["folder"])
+    def command(self, words: Sequence[str], copy: WorkerConfig | None = None) -> Command:
+        copy = copy or self.worker
+        folder = Path(copy.site.folder)
         variables = {k: value for k, value in os.environ.items() if not k.startswith("BENCH_")}
         # A buffered log would not show that it is ready.
         variables["PYTHONUNBUFFERED"] = "1"
-        texts = self.worker.environment
-        variables |= zip(texts, filled(list(texts.values()), values), strict=True)
+        variables |= copy.environment
         program = shutil.which(words[0], path=variables.get("PATH"))
         if program is None and not (folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
@@ -220,7 +230,7 @@ class WorkerLaunch(ConditionLaunch):
                 self.tree.signal(number, *self.tree.running())
             if now - begun > self.config.slot.shutdown_turn_s:
                 self.batch.hand_over_turn()
-            time.sleep(POLL_INTERVAL_S)
+            time.sleep(_POLL_INTERVAL_S)
         return False
 
     def _record_missing(self, figure: str, why: object, more_than: float | None = None) -> None:
@@ -246,19 +256,16 @@ class WorkerLaunch(ConditionLaunch):
             files = () if names else loaded.files(processes, self.folder, self._begun_s)
             self._loaded |= {*files, *loaded.modules(processes, names)}
 
-    # Phases.
+    # Actions.
 
-    def _carry_out_phases(self) -> None:
-        for phase in self.worker.phases:
-            self._may_end = phase.may_end
-            self._act(phase, f"in its phase {phase.name}")
-            settled = self.worker.settled
-            if phase.seconds is not None:
-                settled = settled._replace(seconds=phase.seconds)
-            self.wait(settled, f"settled in its phase {phase.name}", calm=_CALM_COUNT)
+    def _carry_out_actions(self) -> None:
+        for action in self.worker.actions:
+            self._may_end = action.may_end
+            self._act(action, f"in its phase {action.phase}")
+            self.wait(action.settled, f"settled in its phase {action.phase}", calm=_CALM_COUNT)
 
-    def _act(self, phase: Phase, when: str) -> None:
-        if phase.poke and (done := self.worker.done):
+    def _act(self, action: Action, when: str) -> None:
+        if action.kind == "poke" and (done := self.worker.done):
             try:
                 self._poke(done)
             except Unanswered as failure:
@@ -267,19 +274,17 @@ class WorkerLaunch(ConditionLaunch):
                 raise
             except Failure as failure:
                 raise Failure(f"{failure}, {when}") from failure
-            return
-        if phase.run:
-            code, output = self.run_command(phase.run, _ACTION_WITHIN_S)
+        elif action.kind == "run":
+            code, output = self.run_command(action.command, _ACTION_WITHIN_S)
             if code != 0:
                 how = "took too long" if code is None else f"ended {describe_exit(code)}"
                 raise Failure(f"the command {when} {how}: {output.strip()[-_MAX_MESSAGE_CHARS:]}")
-            return
-        name = phase.stop or phase.start or ""
-        try:
-            request(self.config.services[name], START if phase.start else STOP)
-        except OSError as error:
-            raise Failure(f"the service {name} ended {when}") from error
-        self._stopped ^= {name}
+        else:
+            try:
+                request(self.config.services[action.service], action.kind)
+            except OSError as error:
+                raise Failure(f"the service {action.service} ended {when}") from error
+            self._stopped ^= {action.service}
 
     # Waiting.
 
@@ -329,40 +334,44 @@ class WorkerLaunch(ConditionLaunch):
             within_s = done.within if is_late else None
             self._record_missing(LATENESS, failure, within_s)
 
-    def _poke(self, done: Condition) -> int:
+    def _poke(self, done: Answer) -> int:
         self.output_offsets = self.sizes()
         end = time.monotonic() + done.within
-        poke = Poke(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))
+        message = Message(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))
+        self._message = message
         try:
-            poke.poll()
-            while not self._is_done(done, poke):
+            message.poll()
+            while not done.holds(self, 1):
                 self.require_alive("before it had handled its poke")
                 if time.monotonic() > end:
-                    within = f"{done.within:g} s{self.hint(done)}"
+                    within = f"{done.within:g} s{done.hint(self)}"
                     raise Unanswered(f"it did not handle its poke within {within}")
-                if poke.since_sent_s > self.config.slot.shutdown_turn_s:
+                if message.since_sent_s > self.config.slot.shutdown_turn_s:
                     self.batch.hand_over_turn()
                 time.sleep(0.001)
-                poke.poll()
-            return poke.lateness_ns(time.monotonic_ns())
+                message.poll()
+            return message.lateness_ns(time.monotonic_ns())
         except Failure as failure:
-            raise type(failure)(f"{failure}{poke.last_words()}") from failure
+            raise type(failure)(f"{failure}{message.last_words()}") from failure
         finally:
-            self._facts |= {"sent_at_end": True} if poke.is_sent_at_end else {}
-            poke.kill()
+            self._facts |= {"sent_at_end": True} if message.is_sent_at_end else {}
+            message.kill()
+            self._message = None
             if self._check:
                 self.tree.end_beside(self._check, 0.0)
                 self._check = 0
 
-    def _is_done(self, done: Condition, poke: Poke) -> bool:
-        """Whether a poke is handled; a command that checks it runs beside the poke."""
-        if done.exit:
-            return poke.ended_ns is not None
-        if not done.command:
-            return self.holds(done)
+    @property
+    def has_poke_ended(self) -> bool:
+        return self._message is not None and self._message.ended_ns is not None
+
+    def succeeds(self, words: Sequence[str], within_s: float) -> bool:
+        """Runs a command; beside a poke it returns at once, and whether the last one succeeded."""
+        if self._message is None:
+            return super().succeeds(words, within_s)
         if not self._check:
-            self._check = self.tree.start_beside(self.command(done.command), self.command_output)
-        read_output(self.command_output, f"the command {done.command[0]}")
+            self._check = self.tree.start_beside(self.command(words), self.command_output)
+        read_output(self.command_output, f"the command {words[0]}")
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
         return code == 0

@@ -6,12 +6,13 @@ part is tagged with its class.
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
-"""``{port}`` or ``{redis.port}``; other braces stay as they are."""
+from waitbench.model import conditions
+from waitbench.model.conditions import Answer, Condition, Readiness
+from waitbench.model.placeholders import PLACEHOLDER, Site
+
 INDEX, ADDRESSES = "{index}", "{addresses}"
 """A process's number in its cluster, and the addresses of all its processes."""
 
@@ -19,27 +20,19 @@ _CLASS = "="
 """The key of a part's class: no variable and no placeholder has this name."""
 
 
-class Condition(NamedTuple):
-    """A condition or answer of a worker file: see model/worker.py."""
+class Action(NamedTuple):
+    """An action before the window: a phase of a worker file."""
 
-    log: str | None = None
-    port: bool | None = None
-    command: Sequence[str] = ()
-    seconds: float | None = None
-    within: float = 30.0
-    exit: bool | None = None
-
-
-class Phase(NamedTuple):
-    """A phase of a worker file: see model/worker.py."""
-
-    name: str
-    poke: bool | None = None
-    stop: str | None = None
-    start: str | None = None
-    run: Sequence[str] = ()
-    may_end: bool = False
-    seconds: float | None = None
+    phase: str
+    kind: str
+    """``poke``, ``stop``, ``start`` or ``run``."""
+    service: str
+    """The service to be stopped or started."""
+    command: Sequence[str]
+    """The command to be run."""
+    settled: Readiness
+    """When the next action, or the window, begins."""
+    may_end: bool
 
 
 class DataflowConfig(NamedTuple):
@@ -54,17 +47,19 @@ class WorkerConfig(NamedTuple):
 
     command: Sequence[str]
     environment: Mapping[str, str]
-    ready: Condition
-    settled: Condition
+    ready: Readiness
+    settled: Readiness
     stop: str
     stop_within_s: float
     poke: Sequence[str]
-    done: Condition | None
+    done: Answer | None
     """When a poke is handled."""
     values: Mapping[str, str]
-    """Values of placeholders that all texts may have."""
+    """Values of parameters."""
+    site: Site
+    """Its place, without what is a copy's own."""
     files: Sequence[str]
-    phases: Sequence[Phase]
+    actions: Sequence[Action]
     window_s: float | None
     """0: the run finds its window; ``None``: it lasts until the worker ends."""
     copies: int
@@ -74,7 +69,7 @@ class ServiceConfig(NamedTuple):
     """A service of a worker file."""
 
     command: Sequence[str]
-    ready: Condition
+    ready: Readiness
     stop: str
     port: int
     folder: str
@@ -136,9 +131,19 @@ def _tagged(part: Any) -> Any:
 
 def _untagged(values: dict[str, Any]) -> Any:
     name = values.pop(_CLASS, None)
-    return values if name is None else globals()[name](**values)
+    if name is None:
+        return values
+    return (globals().get(name) or getattr(conditions, name))(**values)
 
 
-def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Fills in the placeholders that have values."""
-    return [PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words]
+def filled(part: Any, values: Mapping[str, str]) -> Any:
+    """Fills in the placeholders that have values, in all texts of a part, with lists for tuples."""
+    if isinstance(part, str):
+        return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part)
+    if isinstance(part, Mapping):
+        return {key: filled(value, values) for key, value in part.items()}
+    if hasattr(part, "_asdict"):
+        if isinstance(part, Condition) and not part.has_placeholders:
+            return part
+        return type(part)(**filled(part._asdict(), values))
+    return [filled(it, values) for it in part] if isinstance(part, list | tuple) else part

@@ -4,13 +4,14 @@ docs/worker-files.md is the reference, workers/ has examples. engines/worker/fil
 types do not.
 """
 
-import re
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+
+from waitbench.model.conditions import Answer, PokeEnded, Port, Readiness, Words
 
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -22,54 +23,21 @@ Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 VariableName = Annotated[str, Meta(pattern=r"^[^=\x00]+$")]
 Values = dict[ParameterName, int | float | Text]
+ACTIONS = ("poke", "stop", "start", "run")
+"""Keys of a phase."""
 UNTIL_EXIT = "until-exit"
 """The window of a command that ends by itself: from ready to its end."""
-
-
-class Words(tuple[str, ...]):
-    """A command line, split into words."""
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a worker file."""
 
 
-class Condition(_Table, frozen=True, kw_only=True):
-    """A condition of being ready: exactly one key besides ``within``."""
-
-    log: str | None = None
-    port: Literal[True] | None = None
-    command: Words = Words()
-    seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
-    within: Seconds = 30.0
-
-    def __post_init__(self) -> None:
-        kinds = [name for name in self.__struct_fields__ if name != "within"]
-        if sum(getattr(self, kind) not in (None, ()) for kind in kinds) != 1:
-            raise ValueError(
-                f"it needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}"
-            )
-        try:
-            re.compile(self.log or "")
-        except re.error as error:
-            raise ValueError(f"log is not a regular expression: {error}") from error
-
-    @property
-    def longest_s(self) -> float:
-        return self.within if self.seconds is None else self.seconds
-
-
-class Answer(Condition, frozen=True, kw_only=True):
-    """A condition of a message being handled."""
-
-    exit: Literal[True] | None = None
-
-
 class ServiceFile(_Table, frozen=True, kw_only=True):
     """A server that the worker needs."""
 
     command: Words
-    ready: Condition = Condition(port=True)
+    ready: Readiness = Port(value=True)
     stop: str = "TERM"
     counters: Words = Words()
     """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
@@ -80,7 +48,7 @@ class Poke(_Table, frozen=True, kw_only=True):
     """A message after the silence."""
 
     command: Words
-    done: Answer = Answer(exit=True)
+    done: Answer = PokeEnded(value=True)
 
 
 class Phase(_Table, frozen=True, kw_only=True):
@@ -97,9 +65,12 @@ class Phase(_Table, frozen=True, kw_only=True):
     """The length of the phase, instead of waiting until the worker has settled again."""
 
     def __post_init__(self) -> None:
-        actions = ("poke", "stop", "start", "run")
-        if sum(getattr(self, action) not in (None, ()) for action in actions) != 1:
-            raise ValueError(f"a phase needs exactly one of {', '.join(actions)}")
+        if sum(getattr(self, action) not in (None, ()) for action in ACTIONS) != 1:
+            raise ValueError(f"a phase needs exactly one of {', '.join(ACTIONS)}")
+
+    @property
+    def action(self) -> str:
+        return next(action for action in ACTIONS if getattr(self, action))
 
 
 class MetricFile(_Table, frozen=True, kw_only=True):
@@ -129,8 +100,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     python: str = ""
     files: tuple[str, ...] = ()
     environment: dict[VariableName, Text] = {}
-    ready: Condition | None = None
-    settled: Condition | None = None
+    ready: Readiness | None = None
+    settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
     """Longer than any period of an idle worker; ``execution.window`` chooses one if ``None``."""
     side_by_side: bool = True
@@ -151,8 +122,8 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     """A worker file that was read, checked and normalised."""
 
     name: str
-    ready: Condition
-    settled: Condition
+    ready: Readiness
+    settled: Readiness
     """When the window may begin, after it is ready."""
     extras: tuple[str, ...] = ()
     path: Path

@@ -7,7 +7,6 @@ import pytest
 from tests.engines.worker.reading import read
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import UsageError
-from waitbench.model.worker import Condition
 
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
@@ -16,15 +15,15 @@ UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "condition", "window_s"),
-    [(SHORTEST, Condition(seconds=1.0), None), (UNTIL_EXIT, Condition(seconds=0.0), "until-exit")],
+    ("text", "ready_s", "window_s"),
+    [(SHORTEST, 1.0, None), (UNTIL_EXIT, 0.0, "until-exit")],
 )
 def test_a_program_needs_no_more_than_its_command(
-    text: str, condition: Condition, window_s: str | None, tmp_path: Path
+    text: str, ready_s: float, window_s: str | None, tmp_path: Path
 ) -> None:
     worker = read(tmp_path, text)
     assert (worker.name, worker.package, worker.command) == ("mine", None, ("{revision}", "--wait"))
-    assert worker.ready == worker.settled == condition
+    assert worker.ready.seconds == worker.settled.seconds == ready_s
     assert (worker.ends_by_itself, worker.stop) == (window_s is not None, "TERM")
     assert worker.window_s == window_s
 
@@ -81,7 +80,20 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         ("command = []\n", "command: it names no program"),
         ("command = [1]\n", "command: it is neither a text nor a list of texts"),
         (SHORTEST + "\nready = { log = '(' }\n", "log is not a regular expression"),
-        (SHORTEST + "ready = { }\n", "needs exactly one of log, port"),
+        (SHORTEST + "ready = { }\n", "needs exactly one of log, port, command, seconds, such as"),
+        (SHORTEST + "ready = { log = 'x', port = true }\n", "ready: it needs exactly one of log"),
+        (SHORTEST + "ready = { port = false }\n", "ready.port: "),
+        (SHORTEST + "ready = { seconds = 3601 }\n", "ready: seconds is not a number from 0 to"),
+        (SHORTEST + "ready = { seconds = nan }\n", "ready: seconds is not a number from 0 to"),
+        (
+            SHORTEST + "settled = { log = 'x', within = 0 }\n",
+            "settled.within: Expected `float` > 0",
+        ),
+        (
+            SHORTEST + "[poke]\ncommand = 'x'\ndone = { seconds = 1 }\n",
+            "poke.done: there is no key 'seconds'",
+        ),
+        (SHORTEST + "ready = 5\n", "ready: Expected `object`, got `int`"),
         (
             SHORTEST + '[services."Re dis"]\ncommand = "x"\n',
             "services.'Re dis': Expected `str` matching",

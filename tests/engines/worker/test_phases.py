@@ -33,7 +33,7 @@ def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_i
         for scenario in (by_name[name], by_name[name].shortened()):
             assert isinstance(scenario, WorkerScenario)
             config = worker_config(scenario.worker, scenario.parameters, Path())
-            assert [phase.name for phase in config.phases] == ["work", "gone", "back", "clean"][
+            assert [action.phase for action in config.actions] == ["work", "gone", "back", "clean"][
                 :number
             ]
     times = [(it.expected_s, it.time_limit_s) for it in by_name.values()]
@@ -71,7 +71,7 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
         ("window = 'until-exit'\n" + CLEAN, "phase: does not go with [scenarios.NAME], or with"),
-        ("settled = { log = 'x' }\n" + WORK, "phase.work.seconds: is needed, as settled is a line"),
+        ("settled = { log = 'x' }\n" + WORK, "phase.work.seconds: is needed, as settled.log comes"),
         ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: is a placeholder already"),
     ],
 )

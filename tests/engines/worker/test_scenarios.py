@@ -15,6 +15,7 @@ from waitbench.engines.base import Service
 from waitbench.engines.worker import metrics, services_of, worker_config
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
+from waitbench.model.placeholders import Site
 from waitbench.model.record import ScenarioResults
 from waitbench.model.worker import MetricFile, WorkerFile
 
@@ -72,9 +73,9 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
         "[services.model]\ncommand = 'serve {jobs} {name}'\n"
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n",
     )
-    values = worker_config(worker, worker.parameters, PYTHON, "ours").values
-    places = {"python": str(PYTHON), "here": str(tmp_path), "revision": "ours"}
-    assert values == {"jobs": "4", "name": "a", **places}
+    config = worker_config(worker, worker.parameters, PYTHON, "ours")
+    assert config.values == {"jobs": "4", "name": "a"}
+    assert config.site == Site(python=str(PYTHON), here=str(tmp_path), revision="ours")
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
         assert model.config(1001, Path("/model")).command == ["serve", jobs, "a"]

@@ -9,6 +9,8 @@ import pytest
 from tests.commands.idle_workers import program, worker
 from tests.conftest import Compare, Said
 from waitbench.engines.worker import file as worker_file
+from waitbench.model.conditions import Answer, Readiness
+from waitbench.model.placeholders import PLACEHOLDERS
 from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
 from waitbench.system.paths import ROOT, WORKERS
 
@@ -45,6 +47,10 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     for table in (WorkerTable, ServiceFile, Poke, MetricFile):
         names = [named.get(key, key) for key in table.__struct_encode_fields__]
         assert [name for name in names if f"| `{name}` |" not in reference] == []
+    for condition in (*Readiness.__subclasses__(), *Answer.__subclasses__()):
+        assert f"| `{condition.key} = " in reference
+    for placeholder in PLACEHOLDERS:
+        assert f"`{{{placeholder}}}`" in reference
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ from typing import Any
 
 from waitbench.engines.base import Service
 from waitbench.execution.services import running
-from waitbench.model.worker import Condition, ServiceFile, Words
+from waitbench.model.conditions import Success, Words
+from waitbench.model.placeholders import Site
+from waitbench.model.worker import ServiceFile
 from waitbench.system.paths import WORKERS, Cache
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
@@ -41,10 +43,11 @@ def served(
     python: Path, logs: Path, proxy: Mapping[str, str], url: str | None = None
 ) -> Iterator[Served]:
     """A proxy before an embedder, or before somebody else's at ``url``."""
-    values = {"python": str(python), "here": str(WORKERS / "embedding")}
-    services = [_service("embedder", {}, values)] if url is None else []
+    site = Site(python=str(python), here=str(WORKERS / "embedding"))
+    values = dict[str, str]()
+    services = [_service("embedder", {}, site, values)] if url is None else []
     settings = {**proxy, "INFERENCE_SERVICE_URL": url or "http://127.0.0.1:{embedder.port}"}
-    services.append(_service("proxy", settings, values))
+    services.append(_service("proxy", settings, site, values))
     with running(services, logs, Cache()) as up:
         yield Served(
             tuple(f"http://127.0.0.1:{server.state.config.port}" for server in up.servers),
@@ -52,12 +55,12 @@ def served(
         )
 
 
-def _service(name: str, settings: Mapping[str, str], values: dict[str, str]) -> Service:
+def _service(name: str, settings: Mapping[str, str], site: Site, values: dict[str, str]) -> Service:
     given = [f"{key}={value}" for key, value in settings.items()]
     words = ("env", "PORT={port}", *given, "{python}", f"{{here}}/{name}.py")
-    ready = Condition(command=Words((sys.executable, "-c", HEALTHY)))
+    ready = Success(Words((sys.executable, "-c", HEALTHY)))
     file = ServiceFile(command=Words(words), ready=ready)
-    return Service(name=name, file=file, values=values)
+    return Service(name=name, file=file, site=site, values=values)
 
 
 @dataclass(frozen=True)

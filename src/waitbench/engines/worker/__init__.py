@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec.structs import asdict
-
-from waitbench.engines.base import Engine, Service, condition_of
+from waitbench.engines.base import Engine, Service
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model import launch
+from waitbench.model.conditions import Elapsed
+from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
-from waitbench.model.worker import WorkerFile
+from waitbench.model.worker import Phase, WorkerFile
 from waitbench.system.variables import of_workload
 
 
@@ -61,29 +61,43 @@ def worker_config(
     worker: WorkerFile, parameters: Parameters, python: Path, revision: str = "", copies: int = 1
 ) -> launch.WorkerConfig:
     """Makes the launcher's configuration of a scenario; ``revision`` fills in its placeholder."""
-    phases = worker.phases_until(parameters.get(PHASE))
     return launch.WorkerConfig(
         command=worker.command,
         environment=worker.environment,
-        ready=condition_of(worker.ready),
-        settled=condition_of(worker.settled),
+        ready=worker.ready,
+        settled=worker.settled,
         stop=worker.stop,
         stop_within_s=worker.stop_within_s,
         poke=worker.poke.command if worker.poke else (),
-        done=condition_of(worker.poke.done) if worker.poke else None,
-        values={**_values_of(worker, parameters, python), "revision": revision},
+        done=worker.poke.done if worker.poke else None,
+        values=_values_of(worker, parameters),
+        site=Site(here=str(worker.path.parent), python=str(python), revision=revision),
         files=[str(worker.path.parent / name) for name in worker.files],
-        phases=[launch.Phase(**asdict(phase)) for phase in phases],
+        actions=[_action(worker, it) for it in worker.phases_until(parameters.get(PHASE))],
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
         copies=copies,
     )
 
 
 def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
-    values = _values_of(worker, parameters, python)
-    return [Service(name=name, file=file, values=values) for name, file in worker.services.items()]
+    site = Site(here=str(worker.path.parent), python=str(python))
+    values = _values_of(worker, parameters)
+    return [
+        Service(name=name, file=file, site=site, values=values)
+        for name, file in worker.services.items()
+    ]
 
 
-def _values_of(worker: WorkerFile, parameters: Parameters, python: Path) -> dict[str, str]:
-    values = {name: str(parameters[name]) for name in worker.parameters}
-    return {"python": str(python), "here": str(worker.path.parent), **values}
+def _values_of(worker: WorkerFile, parameters: Parameters) -> dict[str, str]:
+    return {name: str(parameters[name]) for name in worker.parameters}
+
+
+def _action(worker: WorkerFile, phase: Phase) -> launch.Action:
+    return launch.Action(
+        phase=phase.name,
+        kind=phase.action,
+        service=phase.stop or phase.start or "",
+        command=phase.run,
+        settled=worker.settled if phase.seconds is None else Elapsed(phase.seconds),
+        may_end=phase.may_end,
+    )

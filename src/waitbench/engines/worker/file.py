@@ -5,7 +5,7 @@ import hashlib
 import re
 import shlex
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -19,26 +19,25 @@ from packaging.utils import NormalizedName, canonicalize_name
 from waitbench.engines.worker import metrics
 from waitbench.engines.worker.metrics import declared_metrics
 from waitbench.model import worker as tables
+from waitbench.model.conditions import Answer, Condition, Elapsed, Readiness, Words
 from waitbench.model.errors import UsageError
-from waitbench.model.launch import PLACEHOLDER
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.worker import UNTIL_EXIT, Words, WorkerFile, WorkerTable, stopped_after
+from waitbench.model.placeholders import NOT_IN_SERVICES, PLACEHOLDER, PLACEHOLDERS
+from waitbench.model.worker import UNTIL_EXIT, WorkerFile, WorkerTable, stopped_after
 from waitbench.system import files
 
-REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
-"""Placeholders of a worker's command; a revision is its variant or program."""
-METRICS = "metrics"
 PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_EVERYWHERE = {PORT, FOLDER, HERE}
-"""Placeholders of every text."""
 _RESERVED = {
-    *_EVERYWHERE, REVISION, PYTHON, METRICS, PHASE, "processes", "workers", "silence", "window",
-    "file", "sha256",
+    *PLACEHOLDERS, PHASE, "processes", "workers", "silence", "window", "file", "sha256",
 }  # fmt: skip
-_TABLES = (tables.ServiceFile, tables.Poke, tables.Answer, tables.Phase, tables.MetricFile)
-_KEYS = [key for kind in (WorkerTable, *_TABLES) for key in kind.__struct_encode_fields__]
+_TABLES = (WorkerTable, tables.ServiceFile, tables.Poke, tables.Phase, tables.MetricFile)
+_CONDITIONS = {*Readiness.__subclasses__(), *Answer.__subclasses__()}
+_KEYS = [
+    *(key for table in _TABLES for key in table.__struct_encode_fields__),
+    *(condition.key for condition in _CONDITIONS),
+]
 _ANY = "[...]"
 """The name of any key of a table in errors of msgspec."""
 _MAX_BYTES = 2**20
@@ -74,7 +73,7 @@ def read(path: Path) -> WorkerFile:
 
 def portable_files(worker: WorkerFile) -> dict[str, bytes]:
     """Returns it and the files that it names, for another machine. Raises ``UsageError``."""
-    texts = (text for _, text, _ in _texts(worker, set()))
+    texts = (text for _, text, _ in _texts(worker))
     from_here = {name for text in texts for name in re.findall(r"\{here\}/?([^\s/]*)", text)}
     needed = from_here | {*worker.files}
     if worker.package is None or not needed <= worker.texts.keys():
@@ -90,7 +89,7 @@ def needs_python(worker: WorkerFile) -> bool:
     is_installed = bool(
         worker.package or worker.extra_requirements or worker.python or worker.module
     )
-    return is_installed or any("python" in text for _, text, _ in _texts(worker, set()))
+    return is_installed or any("python" in text for _, text, _ in _texts(worker))
 
 
 class _WrongError(Exception):
@@ -104,10 +103,12 @@ def _wrong(key: str, why: str) -> NoReturn:
 def _converted(table: dict[str, Any]) -> WorkerTable:
     """Converts a file's values. Raises ``_WrongError``."""
     try:
-        return msgspec.convert(table, WorkerTable, dec_hook=_words)
+        return msgspec.convert(table, WorkerTable, dec_hook=_special)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `")
-        place = place.removeprefix("key` in `").removeprefix("$").strip("`.")
+        message, *places = str(error).split(" - at `")
+        place = ".".join(
+            it.removeprefix("key` in `").removeprefix("$").strip("`.") for it in reversed(places)
+        )
         if "` in `" in str(error):
             place += _ANY
         while _ANY in place:
@@ -129,7 +130,7 @@ def _with_name(place: str, table: dict[str, Any], error: str) -> str:
         entries.clear()
         entries[name] = value
         try:
-            msgspec.convert(table, WorkerTable, dec_hook=_words)
+            msgspec.convert(table, WorkerTable, dec_hook=_special)
         except msgspec.ValidationError as single:
             if str(single) == error:
                 shown = name if re.fullmatch(r"[\w-]+", name) else repr(name)
@@ -137,9 +138,32 @@ def _with_name(place: str, table: dict[str, Any], error: str) -> str:
     raise AssertionError("one of them is wrong")
 
 
-def _words(kind: type, given: object) -> object:
+def _special(kind: type, given: object) -> object:
+    """Converts a command line, or a condition. Raises ``ValueError``."""
+    return _condition(kind, given) if issubclass(kind, Condition) else _words(given)
+
+
+def _condition(place: type[Condition], given: object) -> Condition:
+    """Converts a table of one key of a condition, and ``within``. Raises ``ValueError``."""
+    kinds = {kind.key: kind for kind in place.__subclasses__()}
+    fields = [(key, kind.accepts | None, None) for key, kind in kinds.items()]
+    table = msgspec.defstruct(
+        place.__name__, [*fields, ("within", tables.Seconds, 30.0)], forbid_unknown_fields=True
+    )
+    try:
+        values = msgspec.structs.asdict(msgspec.convert(given, table, dec_hook=_special))
+    except msgspec.ValidationError as error:
+        # msgspec adds the place of the condition to a plain ``ValueError`` only.
+        raise ValueError(str(error)) from error
+    within = values.pop("within")
+    named = [kinds[key](value, within) for key, value in values.items() if value is not None]
+    if len(named) != 1:
+        raise ValueError(f"it needs exactly one of {', '.join(kinds)}, such as {{ port = true }}")
+    return named[0]
+
+
+def _words(given: object) -> Words:
     """Converts a command line, or a list of words. Raises ``ValueError``."""
-    assert kind is Words, "the only type of ours"
     words = given
     if isinstance(given, str):
         sign = _SHELL.search(_QUOTED.sub("_", given))
@@ -173,7 +197,7 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
             texts[name] = held.decode("utf-8")
     given = {name: getattr(table, name) for name in WorkerTable.__struct_fields__}
     given["package"], extras = _package(table.package)
-    default = tables.Condition(seconds=0.0 if table.window_s == UNTIL_EXIT else 1.0)
+    default = Elapsed(0.0 if table.window_s == UNTIL_EXIT else 1.0)
     given.update(ready=table.ready or default, settled=table.settled or default)
     given["stop"] = table.stop.removeprefix("SIG")
     given.update(extras=extras, name=path.stem, path=path, sha256=digest.hexdigest(), texts=texts)
@@ -225,48 +249,51 @@ def _require_phases(table: WorkerTable) -> None:
             _wrong(f"{key}.stop", f"no service {phase.stop!r} runs then")
         if phase.start is not None and phase.start not in gone:
             _wrong(f"{key}.start", f"no phase before it has stopped a service {phase.start!r}")
-        if phase.seconds is None and table.settled is not None and table.settled.log is not None:
-            _wrong(f"{key}.seconds", "is needed, as settled is a line that comes once")
+        if phase.seconds is None and table.settled is not None and table.settled.is_event:
+            _wrong(f"{key}.seconds", f"is needed, as settled.{table.settled.key} comes once")
 
 
 def _require_placeholders(table: WorkerTable) -> None:
-    common = {*_EVERYWHERE, *table.parameters}
-    common |= {REVISION} if table.package is None else set()
-    common |= {PYTHON} if table.package is not None or table.variants else set()
-    common |= {METRICS} if table.metrics else set()
     named = set()
-    for key, text, known in _texts(table, common):
+    for key, text, known in _texts(table):
         for name in PLACEHOLDER.findall(text):
             if name not in known:
                 there = ", ".join(f"{{{it}}}" for it in sorted(known))
                 _wrong(key, f"nothing fills {{{name}}}. There are: {there}")
             named.add(name)
-    if table.package is None and REVISION not in named:
+    if table.package is None and "revision" not in named:
         what = "variant" if table.variants else "program"
         _wrong("command", f"there is no package, so it needs {{revision}}: the {what}")
-    if table.metrics and METRICS not in named:
+    if table.metrics and "metrics" not in named:
         _wrong("metrics", "the command needs {metrics}: the file that it writes them to")
 
 
-def _texts(table: WorkerTable, common: set[str]) -> Iterator[tuple[str, str, set[str]]]:
+def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
     """Yields each text that may have placeholders, with its key and those known there."""
-    ports = [(f"{name}.port", f"{name}.folder") for name in table.services]
-    known = common.union(*ports)
-    lines: list[tuple[str, Sequence[str], set[str]]] = [("command", table.command, known)]
-    for key, condition in (("ready", table.ready), ("settled", table.settled)):
-        if condition is not None:
-            lines.append((f"{key}.command", condition.command, known))
+    usable = {name for name, is_in in PLACEHOLDERS.items() if is_in(table)}
+    known = {*table.parameters, *usable} - NOT_IN_SERVICES
+    for name, service in table.services.items():
+        for key in ("command", "ready", "counters"):
+            texts = _flat(f"services.{name}.{key}", getattr(service, key))
+            yield from ((*text, {*known}) for text in texts)
+        known |= {f"{name}.port", f"{name}.folder"}
+    parts: dict[str, object] = {key: getattr(table, key) for key in ("command", "ready", "settled")}
     if table.poke is not None:
-        lines.append(("poke.command", table.poke.command, known))
-        lines.append(("poke.done.command", table.poke.done.command, known))
-    lines += [(f"{PHASE}.{phase.name}.run", phase.run, known) for phase in table.phases]
-    for place, (name, service) in enumerate(table.services.items()):
-        in_service = (common - {REVISION, METRICS}).union(*ports[:place])
-        words = (service.command, service.ready.command, service.counters)
-        keys = (f"services.{name}.{key}" for key in ("command", "ready.command", "counters"))
-        lines += [(key, line, in_service) for key, line in zip(keys, words, strict=True)]
-    lines += [(f"environment.{name}", [text], known) for name, text in table.environment.items()]
-    return ((key, word, there) for key, words, there in lines for word in words)
+        parts |= {"poke.command": table.poke.command, "poke.done": table.poke.done}
+    parts |= {f"{PHASE}.{phase.name}.run": phase.run for phase in table.phases}
+    parts |= {f"environment.{name}": text for name, text in table.environment.items()}
+    for key, part in parts.items():
+        yield from ((*text, known | usable) for text in _flat(key, part))
+
+
+def _flat(key: str, part: object) -> Iterator[tuple[str, str]]:
+    """Yields the texts of a value, a command line or a condition, with their keys."""
+    if isinstance(part, Condition) and part.has_placeholders:
+        yield from _flat(f"{key}.{part.key}", part.value)
+    elif isinstance(part, Words):
+        yield from ((key, word) for word in part)
+    elif isinstance(part, str):
+        yield key, part
 
 
 def _require_parameters(table: WorkerTable) -> None:

@@ -81,7 +81,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         steps += [pokes * worker.poke.done.within] if worker.poke else []
         for phase in self.phases:
             settles_s = worker.settled.within if phase.seconds is None else phase.seconds
-            starts_s = worker.services[phase.start].ready.longest_s if phase.start else 0.0
+            starts = worker.services[phase.start].ready if phase.start else None
+            starts_s = (starts.seconds or starts.within) if starts else 0.0
             steps.append(_ACTION_S + starts_s + settles_s)
         return 30 + self._window_s(_MAX_S) + self._outside_window_s + sum(steps)
 

@@ -1,0 +1,129 @@
+"""Conditions of worker files, such as ``ready = { log = "Listening" }``: a class for each key.
+
+A class added here is a key of worker files. Launchers import this: standard library only.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Protocol
+
+
+class Words(tuple[str, ...]):
+    """A command line, split into words."""
+
+
+class Watched(Protocol):
+    """The copies of a worker, or a service, as conditions observe them: ``ConditionLaunch``."""
+
+    @property
+    def has_output(self) -> bool: ...
+    @property
+    def has_poke_ended(self) -> bool: ...
+    def count_matches(self, pattern: str) -> int: ...
+    def are_listening(self, copies: int) -> bool: ...
+    def succeeds(self, words: Sequence[str], within_s: float) -> bool: ...
+
+
+class Condition(ABC):
+    """A condition that has to hold in time. Its bases are the places where its key may stand."""
+
+    key: ClassVar[str]
+    accepts: ClassVar[Any] = str
+    """The type of its value."""
+    has_placeholders: ClassVar[bool] = True
+    """Whether placeholders in its value are filled in before it is tested."""
+    interval_s: ClassVar[float] = 0.02
+    """The time between two tests."""
+    is_momentary: ClassVar[bool] = False
+    """Whether it may hold by chance: a worker has settled if it does several times running."""
+    is_event: ClassVar[bool] = False
+    """Whether it comes once, and holds from then on."""
+    seconds: float | None = None
+    """The time to wait, in place of tests."""
+
+    def __init__(self, value: Any, within: float = 30.0) -> None:
+        """Raises ``ValueError`` for a value that makes no sense."""
+        self.value, self.within = value, within
+
+    def _asdict(self) -> dict[str, Any]:
+        return {"value": self.value, "within": self.within}
+
+    @abstractmethod
+    def holds(self, watched: Watched, copies: int) -> bool:
+        """Tests it for so many copies."""
+
+    def hint(self, watched: Watched) -> str:
+        """Explains why it may not have held in time, to end a sentence."""
+        return ""
+
+
+class Readiness(Condition):
+    """A condition of being ready, or settled."""
+
+
+class Answer(Condition):
+    """A condition of a message being handled."""
+
+
+class LogLine(Readiness, Answer):
+    """A line of the output matches."""
+
+    key, has_placeholders, is_event = "log", False, True
+
+    def __init__(self, value: Any, within: float = 30.0) -> None:
+        super().__init__(value, within)
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"log is not a regular expression: {error}") from error
+
+    def holds(self, watched: Watched, copies: int) -> bool:
+        return watched.count_matches(self.value) >= copies
+
+    def hint(self, watched: Watched) -> str:
+        buffers = "" if watched.has_output else ". Does it buffer its output?"
+        return f": no line of its output matches {self.value!r}{buffers}"
+
+
+class Port(Readiness, Answer):
+    """A socket listens on the port."""
+
+    key, accepts = "port", Literal[True]
+
+    def holds(self, watched: Watched, copies: int) -> bool:
+        return watched.are_listening(copies)
+
+
+class Success(Readiness, Answer):
+    """A command ends with exit code 0."""
+
+    key, accepts = "command", Words
+    interval_s, is_momentary = 0.3, True
+
+    def holds(self, watched: Watched, copies: int) -> bool:
+        return watched.succeeds(self.value, self.within)
+
+
+class Elapsed(Readiness):
+    """Some time has passed."""
+
+    key, accepts = "seconds", float
+
+    def __init__(self, value: float, within: float = 30.0) -> None:
+        super().__init__(value, within)
+        if not 0 <= value <= 3600:
+            raise ValueError("seconds is not a number from 0 to 3600")
+        self.seconds = value
+
+    def holds(self, watched: Watched, copies: int) -> bool:
+        raise AssertionError("it is waited for")
+
+
+class PokeEnded(Answer):
+    """The command that sends the message has ended."""
+
+    key, accepts = "exit", Literal[True]
+
+    def holds(self, watched: Watched, copies: int) -> bool:
+        return watched.has_poke_ended

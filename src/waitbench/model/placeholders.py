@@ -1,0 +1,43 @@
+"""Placeholders of worker files, such as ``{port}``: fields or properties of ``Site``.
+
+Launchers import this: standard library only.
+"""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from waitbench.model.worker import WorkerTable
+
+PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
+"""``{port}`` or ``{redis.port}``; other braces stay as they are."""
+
+
+class Site(NamedTuple):
+    """The place where a copy of a worker, or a service, runs."""
+
+    here: str = ""
+    """The folder of the worker file."""
+    python: str = ""
+    revision: str = ""
+    """A variant or program."""
+    folder: str = ""
+    port: int = 0
+    metrics: str = ""
+    """The file that a copy writes its metrics to."""
+
+    def values(self) -> dict[str, str]:
+        return {name: str(getattr(self, name)) for name in PLACEHOLDERS}
+
+
+PLACEHOLDERS: dict[str, Callable[["WorkerTable"], object]] = {
+    "port": lambda _table: True,
+    "folder": lambda _table: True,
+    "here": lambda _table: True,
+    "python": lambda table: table.package or table.variants,
+    "revision": lambda table: table.package is None,
+    "metrics": lambda table: table.metrics,
+}
+"""By name, whether a file may have it."""
+NOT_IN_SERVICES = {"revision", "metrics"}
