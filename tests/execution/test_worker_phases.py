@@ -1,5 +1,6 @@
-"""What a worker waits after: a message, a service that is gone, one that is back."""
+"""What a worker waits after: a message, a service or a client that is gone, one that is back."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,66 @@ def test_a_worker_that_ends_without_its_service_has_failed_unless_it_may(
     result = run(tmp_path, "ends", "gone", TABLES.replace('stop = "other"', stops))
     message = "it ended with exit code 7 before it was settled in its phase gone"
     assert (result.failure, result.ended) == (("", message) if may_end else (message, ""))
+
+
+SERVER = """
+import socket, sys, time
+after, server = sys.argv[2], socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("up", flush=True)
+if sys.argv[3] == "closed": sys.stdin.read()
+else:
+    client, _ = server.accept()
+    try:
+        while data := client.recv(99): print(data, flush=True)
+    except ConnectionResetError: print("reset", flush=True)
+while after == "spins": pass
+if after == "stays": time.sleep(60)
+sys.exit(3)
+"""
+CLIENTS = 'stdin = "open"\n' + CALM.replace("0.4", "0.6")
+CLOSED = CLIENTS + '[[phase]]\nname = "closed"\nclose = "stdin"\nmust_end = true\n'
+RESET = CLIENTS + '[[phase]]\nname = "reset"\nreset = "GET {port}"\nmust_end = true\n'
+
+
+def serve(folder: Path, after: str, text: str, phase: str) -> Launched:
+    return worker(
+        folder / after, SERVER, text,
+        command=f"{{revision}} code.py {{port}} {after} {phase}", scenario=f"mine-{phase}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "phase"), [(CLOSED, "closed"), (RESET, "reset")])
+def test_a_server_whose_client_is_gone_ends_in_the_window_or_is_longer_than_that(
+    text: str, phase: str, tmp_path: Path
+) -> None:
+    ends, stays, spins = (serve(tmp_path, it, text, phase) for it in ("ends", "stays", "spins"))
+    assert [it.failure for it in (ends, stays, spins)] == [""] * 3
+    assert 0 < ends.report["totals"]["time_stop"] < 0.6
+    assert ends.report["incomplete"] == {}
+    for result in (stays, spins):
+        assert "time_stop" not in result.report["totals"]
+        assert result.report["incomplete"]["stop"]["more_than"] == 0.6
+        why = result.report["incomplete"]["stop"]["why"]
+        assert why.endswith(f"still ran 0.6 s after its phase {phase} began; killed")
+    if phase == "reset":
+        sent, reset = re.findall(r"b'GET (\d+)'\n(reset)", ends.output)[0]
+        assert (int(sent) > 0, reset) == (True, "reset")
+    assert spins.rise("cpu_s") > 4 * max(ends.rise("cpu_s"), stays.rise("cpu_s"))
+    assert all(it.rise("monotonic_ns") > 0.59e9 for it in (ends, stays, spins))
+
+
+def test_a_server_may_go_on_after_its_client_and_is_ended_as_any_other(tmp_path: Path) -> None:
+    result = serve(tmp_path, "stays", CLOSED.replace("must_end = true\n", ""), "closed")
+    assert (result.failure, "time_stop" in result.report["totals"]) == ("", True)
+
+
+def test_a_client_that_is_refused_is_a_failure(tmp_path: Path) -> None:
+    code = SERVER.replace("int(sys.argv[1])", "0").replace('"up"', '"up", sys.argv[1]')
+    result = worker(
+        tmp_path / "run", code, RESET, command="{revision} code.py {port} ends reset",
+        scenario="mine-reset",
+    )  # fmt: skip
+    assert result.failure == "its port takes no client in its phase reset: Connection refused"
 
 
 @pytest.mark.parametrize("where", ["mine-work", "mine-gone", "mine-back"])

@@ -34,12 +34,12 @@ class Command(NamedTuple):
     variables: Mapping[str, str]
     folder: Path
 
-    def become(self, output: Path | None = None) -> NoReturn:
+    def become(self, output: Path | None = None, stdin: int | None = None) -> NoReturn:
         """Executes it in a session of its own: it may signal its whole group."""
         try:
             os.setsid()
             os.chdir(self.folder)
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
             if output is not None:
                 os.dup2(os.open(output, _OUTPUT_FLAGS), 1)
                 os.dup2(1, 2)
@@ -85,7 +85,7 @@ class CountedTree:
     def codes(self) -> list[int]:
         return [code for pid, code in self.exit_codes.items() if pid in self.pids]
 
-    def start(self, command: Command) -> None:
+    def start(self, command: Command, stdin: int | None = None) -> None:
         """Starts a command, counted from its first instruction."""
         reading, writing = os.pipe()
         pid = os.fork()
@@ -93,7 +93,7 @@ class CountedTree:
             # Blocks until its counters are attached.
             os.close(writing)
             os.read(reading, 1)
-            command.become()
+            command.become(stdin=stdin)
         os.close(reading)
         if self.is_counted or not self.pids:
             self._count(pid)

@@ -40,7 +40,7 @@ from waitbench.execution.service_launch import request
 from waitbench.model.conditions import Answer
 from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
 from waitbench.system import loaded, proc
-from waitbench.system.tcp import Connections, Traffic, free_port
+from waitbench.system.tcp import Connections, Traffic, free_port, reset
 
 _CALM_COUNT = 3
 _POLL_INTERVAL_S = 0.02
@@ -64,13 +64,15 @@ class WorkerLaunch(ConditionLaunch):
         self.report = report
         self.worker = worker
         self.config = config
+        self._ends_by_itself = worker.window_s is None
         self.batch = BatchMember(config.slot)
         self.copies = list[WorkerConfig]()
         """The configuration of each copy; conditions, pokes and actions are those of the first."""
+        self._stdins = list[int]()
         self._stopped = set[str]()
         self._connections: Connections | None = None
         """Counts requests to services without counters, where the kernel does."""
-        self._may_end = False
+        self._may_end = self._must_end = False
         self._incomplete: dict[str, dict[str, object]] = {}
         """Why the run has no lateness or no time to end, and the time limit that it exceeds."""
         self._facts: dict[str, object] = {}
@@ -83,12 +85,11 @@ class WorkerLaunch(ConditionLaunch):
         self._loaded = set[str]()
 
     def run(self) -> int:
-        ends_by_itself = self.worker.window_s is None
         with self.batch.turn():
             self._make_folders()
             # Twice, to know what a reading itself adds. A worker that ends by itself is busy at
             # once: its services are read before it starts.
-            once, twice = self._read_services_twice() if ends_by_itself else ({}, {})
+            once, twice = self._read_services_twice() if self._ends_by_itself else ({}, {})
             started_ns, ready_ns = self._start()
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
@@ -98,41 +99,64 @@ class WorkerLaunch(ConditionLaunch):
             self._carry_out_actions()
             waiting = self._mark(STARTED)
         self._wait_at(PHASED)
-        if not ends_by_itself:
+        if not self._ends_by_itself:
             once, twice = self._read_services_twice()
-        memory = None if ends_by_itself else proc.memory(self.tree.processes())
+        marks, totals = self._watch(once, twice)
+        with self.batch.turn():
+            waiting |= self._mark(ENDING)
+            if self._lives:
+                if self.config.pokes and not self._stopped:
+                    self._poke_at_last()
+                self.batch.take_turn()
+                waiting[LAST] = self.tree.reading()
+                totals |= self._end()
+            marks |= {EXIT: self.tree.reading(), **waiting}
+        self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
+        self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
+        write_report(self.report, self.tree, started_ns, marks, **self._facts)
+        return 0
+
+    def _watch(
+        self, once: Mapping[str, float], twice: Mapping[str, float]
+    ) -> tuple[dict[str, Mapping[str, Any]], dict[str, float]]:
+        """Blocks for the window; returns the readings at its begin and end, and its totals."""
+        memory = proc.memory(self.tree.processes()) if self._lives else None
+        if self._ending:
+            self._identify()
         self._wait_at(COUNTED)
         before, begin = _ProcessCensus(self.tree), self.tree.reading()
-        has_started = ends_by_itself and self.worker.ready.seconds != 0.0
+        has_started = self._ends_by_itself and self.worker.ready.seconds != 0.0
         first = self._service_counts() if has_started else twice
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
-        if ends_by_itself:
+        window_s = self.worker.window_s or 0.0
+        totals = dict[str, float]()
+        if self._ends_by_itself:
             self._until_exit()
+        elif self._ending:
+            totals |= self._end_by(self._ending, window_s)
         else:
-            window_s = self._window(self.worker.window_s or 0.0)
+            window_s = self._window(window_s)
         end, after = self.tree.reading(), _ProcessCensus(self.tree)
-        totals = _service_totals(once, twice, first, self._service_counts())
-        if not ends_by_itself:
+        totals |= _service_totals(once, twice, first, self._service_counts())
+        if self._lives:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
             totals |= {} if self.worker.window_s else {"time_window": window_s}
             self._identify()
             # A worker that ends changes the shared memory of others.
             self._wait_at(WATCHED)
-        with self.batch.turn():
-            waiting |= self._mark(ENDING)
-            if not ends_by_itself:
-                if self.config.pokes and not self._stopped:
-                    self._poke_at_last()
-                self.batch.take_turn()
-                waiting[LAST] = self.tree.reading()
-                totals |= self._end()
-            marks = {BEGIN: begin, END: end, EXIT: self.tree.reading(), **waiting}
-        self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
-        self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
-        write_report(self.report, self.tree, started_ns, marks, **self._facts)
-        return 0
+        return {BEGIN: begin, END: end}, totals
+
+    @property
+    def _ending(self) -> Action | None:
+        """The action by which the worker must end within the window."""
+        return next((action for action in self.worker.actions if action.must_end), None)
+
+    @property
+    def _lives(self) -> bool:
+        """Whether it lives at the end of the window, unless it fails."""
+        return not (self._ends_by_itself or self._ending)
 
     def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
         """Takes a reading in a batch, where waiting for others is accounted for separately."""
@@ -157,7 +181,12 @@ class WorkerLaunch(ConditionLaunch):
         """Starts it; returns when it started and when it was ready, in ns. Raises ``Failure``."""
         started_ns = time.monotonic_ns()
         for copy in self.copies:
-            self.tree.start(self.command(copy.command, copy))
+            # The launcher keeps the writing end open.
+            stdin, writing = os.pipe() if copy.has_stdin else (None, None)
+            self.tree.start(self.command(copy.command, copy), stdin)
+            if stdin is not None and writing is not None:
+                os.close(stdin)
+                self._stdins.append(writing)
         self.wait(self.worker.ready, "ready")
         return started_ns, time.monotonic_ns()
 
@@ -260,6 +289,8 @@ class WorkerLaunch(ConditionLaunch):
 
     def _carry_out_actions(self) -> None:
         for action in self.worker.actions:
+            if action.must_end:
+                return
             self._may_end = action.may_end
             self._act(action, f"in its phase {action.phase}")
             self.wait(action.settled, f"settled in its phase {action.phase}", calm=_CALM_COUNT)
@@ -279,12 +310,39 @@ class WorkerLaunch(ConditionLaunch):
             if code != 0:
                 how = "took too long" if code is None else f"ended {describe_exit(code)}"
                 raise Failure(f"the command {when} {how}: {output.strip()[-_MAX_MESSAGE_CHARS:]}")
+        elif action.kind == "close":
+            while self._stdins:
+                os.close(self._stdins.pop())
+        elif action.kind == "reset":
+            try:
+                reset(self.worker.site.port, action.message.encode())
+            except OSError as error:
+                raise Failure(f"its port takes no client {when}: {error.strerror}") from error
         else:
             try:
                 request(self.config.services[action.service], action.kind)
             except OSError as error:
                 raise Failure(f"the service {action.service} ended {when}") from error
             self._stopped ^= {action.service}
+
+    def _end_by(self, action: Action, within_s: float) -> dict[str, float]:
+        """Blocks for a window that begins with an action by which the worker must end.
+
+        Returns how long that took, if it did end.
+        """
+        begun = time.monotonic()
+        self._must_end = True
+        self._act(action, f"in its phase {action.phase}")
+        while self.tree.reap() and time.monotonic() < begun + within_s:
+            self.tree.wait(begun + within_s - time.monotonic())
+        if left := self.tree.kill_all():
+            why = f"{left} still ran {within_s:g} s after its phase {action.phase} began; killed"
+            self._record_missing(STOPPED, why, within_s)
+            return {}
+        ended = time.monotonic()
+        # The window of a worker that goes on is not longer.
+        time.sleep(max(0.0, begun + within_s - ended))
+        return {"time_stop": ended - begun}
 
     # Waiting.
 
@@ -305,6 +363,8 @@ class WorkerLaunch(ConditionLaunch):
         return seconds
 
     def require_alive(self, when: str) -> None:
+        if self._must_end:
+            return
         # Copies that end by themselves may do so one after the other.
         enough = len(self.copies) if self.worker.window_s is None else 1
         code = next(filter(None, self.tree.codes), 0)

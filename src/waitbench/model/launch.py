@@ -25,14 +25,17 @@ class Action(NamedTuple):
 
     phase: str
     kind: str
-    """``poke``, ``stop``, ``start`` or ``run``."""
+    """Of ``ACTIONS`` in model/worker.py."""
     service: str
     """The service to be stopped or started."""
     command: Sequence[str]
     """The command to be run."""
+    message: str
+    """Sent before a reset."""
     settled: Readiness
     """When the next action, or the window, begins."""
     may_end: bool
+    must_end: bool
 
 
 class DataflowConfig(NamedTuple):
@@ -60,6 +63,8 @@ class WorkerConfig(NamedTuple):
     """Its place, without what is a copy's own."""
     files: Sequence[str]
     actions: Sequence[Action]
+    has_stdin: bool
+    """Whether its standard input is a pipe that stays open."""
     window_s: float | None
     """0: the run finds its window; ``None``: it lasts until the worker ends."""
     copies: int

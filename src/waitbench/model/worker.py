@@ -23,7 +23,7 @@ Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 VariableName = Annotated[str, Meta(pattern=r"^[^=\x00]+$")]
 Values = dict[ParameterName, int | float | Text]
-ACTIONS = ("poke", "stop", "start", "run")
+ACTIONS = ("poke", "stop", "start", "run", "close", "reset")
 """Keys of a phase."""
 UNTIL_EXIT = "until-exit"
 """The window of a command that ends by itself: from ready to its end."""
@@ -59,18 +59,27 @@ class Phase(_Table, frozen=True, kw_only=True):
     stop: str | None = None
     start: str | None = None
     run: Words = Words()
+    close: Literal["stdin"] | None = None
+    reset: Text | None = None
+    """A client sends this to ``{port}``, and resets its connection."""
     may_end: bool = False
     """Whether the worker may end: then there is nothing to compare, and no failure."""
+    must_end: bool = False
+    """Whether the worker must end within the window, which begins with the action."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
     """The length of the phase, instead of waiting until the worker has settled again."""
 
     def __post_init__(self) -> None:
-        if sum(getattr(self, action) not in (None, ()) for action in ACTIONS) != 1:
+        if len(self._actions) != 1:
             raise ValueError(f"a phase needs exactly one of {', '.join(ACTIONS)}")
 
     @property
     def action(self) -> str:
-        return next(action for action in ACTIONS if getattr(self, action))
+        return self._actions[0]
+
+    @property
+    def _actions(self) -> list[str]:
+        return [action for action in ACTIONS if getattr(self, action) not in (None, ())]
 
 
 class MetricFile(_Table, frozen=True, kw_only=True):
@@ -104,6 +113,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
     """Longer than any period of an idle worker; ``execution.window`` chooses one if ``None``."""
+    stdin: Literal["open"] | None = None
+    """A pipe that stays open, instead of none."""
     side_by_side: bool = True
     install: str = ""
     parameters: Values = {}

@@ -41,6 +41,9 @@ _PORT_AT, _COOKIE_AT = 4, 44
 _COUNTS, _COUNTS_AT = struct.Struct("=Q16xI44xQ"), 128
 """In ``tcp_info``: bytes received, data segments in, bytes sent (since Linux 4.19)."""
 _EVENT_DELAY_S = 0.005
+_CONNECT_WITHIN_S = 5.0
+_READ_WITHIN_S = 0.1
+"""Time for a server to read a message, which a reset discards."""
 
 
 def free_port() -> int:
@@ -52,6 +55,14 @@ def free_port() -> int:
         if port not in _given:
             _given.append(port)
             return port
+
+
+def reset(port: int, message: bytes) -> None:
+    """Connects to a port of this machine, sends a message, and resets the connection."""
+    with socket.create_connection((LOOPBACK, port), _CONNECT_WITHIN_S) as client:
+        client.sendall(message)
+        time.sleep(_READ_WITHIN_S)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def reserve_ports(count: int) -> list[socket.socket]:

@@ -16,6 +16,8 @@ TABLES = "[services.a]\ncommand = 'x'\n[services.b]\ncommand = 'x'\n[poke]\ncomm
 WORK = "[[phase]]\nname = 'work'\npoke = true\n"
 GONE = "[[phase]]\nname = 'gone'\nstop = 'a'\nseconds = 4\n"
 BACK = "[[phase]]\nname = 'back'\nstart = 'a'\n"
+CLOSED = "[[phase]]\nname = 'closed'\nclose = 'stdin'\n"
+RESET = "[[phase]]\nname = 'reset'\nreset = ''\n"
 CLEAN = "[[phase]]\nname = 'clean'\nrun = 'rm {folder}/x'\n"
 
 
@@ -67,6 +69,16 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (GONE + BACK + BACK.replace("back", "x"), "phase.x.start: no phase before it has stopped"),
         (GONE + BACK.replace("'a'", "'b'"), "phase.back.start: no phase before it has stopped"),
         (WORK + "stop = 'a'\n", "phase[0]: a phase needs exactly one of poke, stop, start, run"),
+        (CLOSED, 'phase.closed.close: the file has no stdin = "open"'),
+        (
+            f"stdin = 'open'\n{CLOSED}{CLOSED.replace('closed', 'x')}",
+            "phase.x.close: a phase before it has closed it",
+        ),
+        (
+            "stdin = 'open'\n" + CLOSED + "must_end = true\n" + CLEAN,
+            "phase.clean: the worker must end in the phase before it, closed",
+        ),
+        (RESET, "phase.reset.reset: the command needs {port}: the client connects to it"),
         ("[[phase]]\nname = 'x'\n", "needs exactly one of poke, stop, start, run"),
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
@@ -83,6 +95,17 @@ def test_what_is_wrong_with_a_phase_is_one_sentence(
         read(tmp_path, SHORTEST + phases + tables)
     assert expected in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_a_worker_that_must_end_has_no_figures_of_the_living_and_a_fixed_window(
+    tmp_path: Path,
+) -> None:
+    text = f"stdin = 'open'\n{SHORTEST}{CLOSED}must_end = true\n{TABLES}"
+    ends, idle = scenarios(tmp_path, text)["mine-closed"], scenarios(tmp_path, text)["mine"]
+    gone = {it.name for it in idle.metrics} - {it.name for it in ends.metrics}
+    assert gone == {"latency", "latency-p50", "latency-max", "memory", "memory-growth", "restarts"}
+    assert ends.shortened() == ends.watched_for(1.0) == ends
+    assert ends.has_window
 
 
 def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:

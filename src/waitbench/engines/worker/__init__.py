@@ -74,6 +74,7 @@ def worker_config(
         site=Site(here=str(worker.path.parent), python=str(python), revision=revision),
         files=[str(worker.path.parent / name) for name in worker.files],
         actions=[_action(worker, it) for it in worker.phases_until(parameters.get(PHASE))],
+        has_stdin=worker.stdin is not None,
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
         copies=copies,
     )
@@ -98,6 +99,8 @@ def _action(worker: WorkerFile, phase: Phase) -> launch.Action:
         kind=phase.action,
         service=phase.stop or phase.start or "",
         command=phase.run,
+        message=phase.reset or "",
         settled=worker.settled if phase.seconds is None else Elapsed(phase.seconds),
         may_end=phase.may_end,
+        must_end=phase.must_end,
     )

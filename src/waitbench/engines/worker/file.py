@@ -249,6 +249,12 @@ def _require_phases(table: WorkerTable) -> None:
             _wrong(f"{key}.stop", f"no service {phase.stop!r} runs then")
         if phase.start is not None and phase.start not in gone:
             _wrong(f"{key}.start", f"no phase before it has stopped a service {phase.start!r}")
+        if phase.close and table.stdin is None:
+            _wrong(f"{key}.close", 'the file has no stdin = "open"')
+        if phase.close and any(it.close for it in before):
+            _wrong(f"{key}.close", "a phase before it has closed it")
+        if before and before[-1].must_end:
+            _wrong(key, f"the worker must end in the phase before it, {before[-1].name}")
         if phase.seconds is None and table.settled is not None and table.settled.is_event:
             _wrong(f"{key}.seconds", f"is needed, as settled.{table.settled.key} comes once")
 
@@ -264,6 +270,9 @@ def _require_placeholders(table: WorkerTable) -> None:
     if table.package is None and "revision" not in named:
         what = "variant" if table.variants else "program"
         _wrong("command", f"there is no package, so it needs {{revision}}: the {what}")
+    resets = [phase.name for phase in table.phases if phase.reset is not None]
+    if resets and "port" not in named:
+        _wrong(f"{PHASE}.{resets[0]}.reset", "the command needs {port}: the client connects to it")
     if table.metrics and "metrics" not in named:
         _wrong("metrics", "the command needs {metrics}: the file that it writes them to")
 
@@ -280,7 +289,8 @@ def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
     parts: dict[str, object] = {key: getattr(table, key) for key in ("command", "ready", "settled")}
     if table.poke is not None:
         parts |= {"poke.command": table.poke.command, "poke.done": table.poke.done}
-    parts |= {f"{PHASE}.{phase.name}.run": phase.run for phase in table.phases}
+    for phase in table.phases:
+        parts |= {f"{PHASE}.{phase.name}.{key}": getattr(phase, key) for key in ("run", "reset")}
     parts |= {f"environment.{name}": text for name, text in table.environment.items()}
     for key, part in parts.items():
         yield from ((*text, known | usable) for text in _flat(key, part))

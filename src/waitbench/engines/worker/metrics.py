@@ -30,6 +30,8 @@ UNTIL_EXIT = (
 )
 LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
 """Keys that need a poke."""
+OF_LIVING = frozenset({metrics.MEMORY.key, metrics.GROWTH.key, "processes_replaced"})
+"""Keys of workers that are alive at the end of the window."""
 START_UP = "time_startup"
 """The key that needs a condition of readiness."""
 REQUESTS = frozenset({metrics.SERVICE_REQUESTS, metrics.SERVICE_BYTES})

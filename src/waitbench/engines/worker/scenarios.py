@@ -67,7 +67,14 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         if worker.services and not (running and are_counted):
             how = "`counters` of the service says how" if running else "the service is stopped"
             absent |= dict.fromkeys(metrics.REQUESTS, how)
+        if self.must_end:
+            how = f"the worker must end in its phase {self.phases[-1].name}"
+            absent |= dict.fromkeys((*metrics.LATENESS, *metrics.OF_LIVING), how)
         return absent
+
+    @property
+    def must_end(self) -> bool:
+        return any(phase.must_end for phase in self.phases)
 
     @property
     def expected_s(self) -> float:
@@ -95,7 +102,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.works or WINDOW in self.parameters
 
     def shortened(self) -> Scenario:
-        if self.works or self.worker.window_s is not None:
+        if self.works or self.must_end or self.worker.window_s is not None:
             return self
         parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
         return replace(self, parameters=parameters)
@@ -107,7 +114,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.watched_for(max(self._window_s(), seconds))
 
     def watched_for(self, seconds: float) -> Scenario:
-        return self if self.works else self.with_parameters({WINDOW: seconds})
+        is_fixed = self.works or self.must_end
+        return self if is_fixed else self.with_parameters({WINDOW: seconds})
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
         return metrics.read_written(paths, self.worker.metrics) if self.worker.metrics else {}
