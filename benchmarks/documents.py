@@ -6,6 +6,7 @@ Each command runs in an empty folder that has a link to whatever is in the clone
 writes lie there and not in the clone. ``SHORTENED`` says how a long one is run instead, ``TESTED``
 which test runs it or its like, ``ELSEWHERE`` why it does not run here. A pattern is a part of a
 command: only such commands run, and what the file says of the others is kept.
+``tests/features/NAME/documents.py`` has these of a feature's commands.
 ``tests/benchmarks/test_documents.py`` holds that every command is one of these.
 """
 
@@ -17,7 +18,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from runpy import run_path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 600
@@ -25,13 +28,6 @@ KEPT_LINES = 16
 _VARIABLES = {"COLUMNS": "100", "NO_COLOR": "1"}
 _ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
 _GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
-_BISECT = "tests/features/bisect/test_bisecting.py::test_a_culprit_is_named"
-_SCAN = (
-    "tests/features/scan/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
-)
-_SHARE = "tests/features/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
-_ON_DASK = "tests/features/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
-_TRACK = "tests/features/history/test_tracking.py::test_each_night_measures_what_is_missing"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
 _HOW_TO = (
@@ -40,16 +36,17 @@ _HOW_TO = (
 )
 _STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_gives_every_metric"
 
+
+def _of_features(table: str) -> dict[str, Any]:
+    """A table of the commands in the documents of features."""
+    paths = sorted((ROOT / "tests" / "features").glob("*/documents.py"))
+    return {name: it for path in paths for name, it in run_path(str(path)).get(table, {}).items()}
+
+
 SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.16.0 v0.16.1": f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF}",
-    "./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why": (
-        f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF} --why"
-    ),
     "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0": (
         "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --rounds 2"
-    ),
-    "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --why": (
-        "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --rounds 2 --why"
     ),
     "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2": (
         "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --rounds 2"
@@ -60,16 +57,10 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow": (
         "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --rounds 2"
     ),
-    "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256": (
-        "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256 --rounds 1"
-    ),
     "./waitbench report --html history.html results": (
         "./waitbench report --html history.html docs/samples"
     ),
-    "./waitbench history": "./waitbench history docs/samples/history",
-    "./waitbench history --metric wakeups -s 'partitioned*' --anchor v0.21.1": (
-        "./waitbench history --metric wakeups -s 'partitioned*' docs/samples/history"
-    ),
+    **_of_features("SHORTENED"),
 }
 """How a command is run that would take long, or that reads what a user has gathered."""
 
@@ -86,39 +77,22 @@ TESTED: Mapping[str, str] = {
     ),
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
-    "./waitbench workers": _EXAMPLE,
-    "./waitbench workers --price 0.04/core-hour": _EXAMPLE,
     "TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py": _EXAMPLE,
     "./compare.sh --worker workers/embedding/load.toml direct proxied": _STUDIES,
     "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
-    "./compare.sh --worker celery.toml 5.6.3 --scan concurrency=1:32": _SCAN,
-    "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
-        "tests/features/scan/test_scanning.py::test_copies_of_a_worker_are_scanned"
-    ),
-    "./waitbench merge shard-1 shard-2 shard-3 --results whole": _SHARE,
-    "dask scheduler --host 10.0.0.1": _ON_DASK,
-    "export DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False": _ON_DASK,
-    "dask worker tcp://10.0.0.1:8786 --nthreads 1 --no-nanny": _ON_DASK,
+    **_of_features("TESTED"),
 }
 """The test that runs a command, or the same one on revisions made for it."""
 
 ELSEWHERE: Sequence[tuple[str, str, str]] = (
+    *((pattern, *it) for pattern, it in _of_features("ELSEWHERE").items()),
     (r"git clone ", "GitHub", "tests/real/test_fresh_clone.py::test_a_fresh_clone_measures_twice"),
-    (r"\./compare\.sh main my-branch --gate --shard ", "other machines", _SHARE),
-    (r"\./compare\.sh main my-branch --gate --on ", "other machines", _ON_DASK),
-    (r"\./compare\.sh main my-branch .*--scan", "GitHub", _SCAN),
     (r"\./compare\.sh main my-branch", "GitHub", _GATE),
     (r"\./compare\.sh v0\.21\.1 ~/src/bytewax", "a checkout of bytewax, and a compiler",
      "tests/real/test_builds.py::test_two_commits_never_share_a_binary"),
-    (r"\./waitbench bisect ", "GitHub or hours", _BISECT),
-    (r"\./waitbench track", "GitHub, and hours", _TRACK),
-    (r"\./compare\.sh .*--scan ", "more than 10 minutes", _SCAN),
     (r"\./compare\.sh --worker workers/engines/", "much to fetch", _EXAMPLE),
     (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
-    (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
-    (r"\./waitbench look ", "a worker that runs",
-     "tests/features/look/test_look.py::test_a_look_shows_a_process_and_its_busiest_threads"),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
     (r"echo \$\?", "it prints the exit code of the command before it",

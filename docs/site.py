@@ -1,10 +1,20 @@
-"""Lets the site of the documents (mkdocs.yml) lead to files that are beside them."""
+"""Makes the site of the documents (mkdocs.yml): its navigation, and links to files beside them."""
 
 import posixpath
 import re
+from pathlib import Path
 from typing import Any
 
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)")
+
+
+def on_config(config: Any) -> None:
+    """Makes the navigation of the headings and links of docs/README.md."""
+    index = Path(config.docs_dir, "README.md").read_text("utf-8")
+    config.nav = ["README.md"]
+    for section in re.split(r"^## ", index, flags=re.M)[1:]:
+        pages = [path for path in _LINK.findall(section) if not path.startswith("../")]
+        config.nav.append({section.partition("\n")[0]: pages})
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:

@@ -31,6 +31,21 @@ def step_named(name: str) -> dict[str, Any]:
     return dict(step)
 
 
+def steps_of(path: Path) -> list[dict[str, Any]]:
+    """The steps of a workflow for GitHub."""
+    if path.name.startswith("gitlab"):
+        return []
+    jobs = yaml.safe_load(path.read_text())["jobs"].values()
+    return [step for job in jobs for step in job.get("steps", [])]
+
+
+def ask(example: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs the step of an example that reads a text of anybody."""
+    steps = steps_of(ROOT / "examples" / f"github-{example}.yml")
+    (step,) = [step for step in steps if step.get("id") == "asked"]
+    return run_script(step, folder, variables)
+
+
 def run_script(
     step: Mapping[str, Any], folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """The tables of docs/command-line.md are what the parser says of itself.
 
-``UPDATE_DOCUMENTS=1`` writes them anew.
+``UPDATE_DOCUMENTS=1`` writes them anew, and drops sections of commands that are gone.
 """
 
 import os
@@ -16,6 +16,8 @@ from waitbench.system.paths import ROOT
 DOCUMENT = ROOT / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "commands")  # noqa: B009
 SHOWN = list(COMMANDS)
+SECTION = re.compile(r"^## ([a-z-]+)\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
+"""What the document has of a command, by its name."""
 
 
 def first_paragraph(text: str) -> str:
@@ -96,5 +98,7 @@ def test_the_document_says_what_the_parser_says(part: str) -> None:
         if not pattern.search(text):
             text = text.replace("## Exit codes", f"## {name}\n\n{expected}\n## Exit codes")
         text = pattern.sub(lambda _found: expected, text)
+        text = SECTION.sub(lambda section: section[0] if section[1] in SHOWN else "", text)
         DOCUMENT.write_text(text, "utf-8")
     assert pattern.findall(text) == [expected]
+    assert set(SECTION.findall(text)) <= set(SHOWN)

@@ -68,15 +68,14 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
     if lack is not None:
         pytest.skip(lack)
     worker = worker_file.read(path)
-    results = tmp_path / "results"
     done = run_compare(
-        path, "--rounds", "1", "--set", "window=1", "--results", results, command="workers",
-        timeout=1180,
+        *worker.revisions, "--worker", path, *(("-s", worker.name) if worker.phases else ()),
+        "--rounds", "1", "--set", "window=1", "--no-plot", timeout=1180,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     names = [f"{path.stem}-{one}" for one in worker.scenarios] or [path.stem]
     for name in names:
-        found = json.loads((results / path.stem / f"{name}.json").read_text())["results"]
+        found = json.loads((tmp_path / "results" / f"{name}.json").read_text())["results"]
         assert len(found) == len(worker.revisions)
         for result in found:
             (run,) = result["measurements"]

@@ -8,13 +8,7 @@ import pytest
 
 from tests.commands.idle_workers import program, worker
 from tests.conftest import Compare, Said
-from waitbench.engines.worker import file as worker_file
-from waitbench.model.conditions import Answer, Readiness
-from waitbench.model.placeholders import PLACEHOLDERS
-from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
-from waitbench.system.paths import ROOT, WORKERS
-
-EXAMPLES = sorted(WORKERS.glob("*/*.toml"))
+from waitbench.system.paths import ROOT
 
 
 def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
@@ -23,34 +17,18 @@ def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
     return worker(folder, f"versions = ['{path}']\n{more}", name)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
-    found = worker_file.read(path)
-    assert found.revisions
-    assert found.poke is not None or found.ends_by_itself
-    assert path.read_text("utf-8").startswith("# ")
-    assert all(one.install or "{python}" in one.command for one in found.services.values())
-    assert found.package or found.variants or found.install
-
-
-def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
-    tmp_path: Path,
-) -> None:
-    how_to, reference = (
-        (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("workers", "worker-files")
+def test_the_readme_has_the_figures_of_workers_that_the_document_has() -> None:
+    rows = re.findall(
+        r"^\| (\S+ \S+) \| ([\d.]+) \| (\d+ MiB) \| ([\d.]+) cores \|$",
+        (ROOT / "README.md").read_text("utf-8"),
+        re.M,
     )
-    example = re.findall(r"```toml\n(.*?)```", how_to, re.DOTALL)[0]
-    path = tmp_path / "mine.toml"
-    path.write_text(example)
-    assert worker_file.read(path).package == "rq"
-    named = {one: f"{one}.NAME" for one in ("services", "metrics", "scenarios")}
-    for table in (WorkerTable, ServiceFile, Poke, MetricFile):
-        names = [named.get(key, key) for key in table.__struct_encode_fields__]
-        assert [name for name in names if f"| `{name}` |" not in reference] == []
-    for condition in (*Readiness.__subclasses__(), *Answer.__subclasses__()):
-        assert f"| `{condition.key} = " in reference
-    for placeholder in PLACEHOLDERS:
-        assert f"`{{{placeholder}}}`" in reference
+    assert len(rows) == 3
+    table = (ROOT / "workers" / "costs.md").read_text("utf-8")
+    for name, percent, memory, cores in rows:
+        (line,) = re.findall(rf"^{re.escape(name)} .*$", table, re.M)
+        assert {percent, *memory.split()} <= set(line.split())
+        assert float(cores) == pytest.approx(500 * float(percent) / 100)
 
 
 @pytest.mark.parametrize(

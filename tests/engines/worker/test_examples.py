@@ -1,0 +1,44 @@
+"""The worker files of workers/, and the reference of their keys."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from waitbench.engines.worker import file as worker_file
+from waitbench.model.conditions import Answer, Readiness
+from waitbench.model.placeholders import PLACEHOLDERS
+from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
+from waitbench.system.paths import ROOT, WORKERS
+
+EXAMPLES = sorted(WORKERS.glob("*/*.toml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
+    found = worker_file.read(path)
+    assert found.revisions
+    assert found.poke is not None or found.ends_by_itself
+    assert path.read_text("utf-8").startswith("# ")
+    assert all(one.install or "{python}" in one.command for one in found.services.values())
+    assert found.package or found.variants or found.install
+
+
+def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
+    tmp_path: Path,
+) -> None:
+    how_to, reference = (
+        (ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("workers", "worker-files")
+    )
+    example = re.findall(r"```toml\n(.*?)```", how_to, re.DOTALL)[0]
+    path = tmp_path / "mine.toml"
+    path.write_text(example)
+    assert worker_file.read(path).package == "rq"
+    named = {one: f"{one}.NAME" for one in ("services", "metrics", "scenarios")}
+    for table in (WorkerTable, ServiceFile, Poke, MetricFile):
+        names = [named.get(key, key) for key in table.__struct_encode_fields__]
+        assert [name for name in names if f"| `{name}` |" not in reference] == []
+    for condition in (*Readiness.__subclasses__(), *Answer.__subclasses__()):
+        assert f"| `{condition.key} = " in reference
+    for placeholder in PLACEHOLDERS:
+        assert f"`{{{placeholder}}}`" in reference
