@@ -11,9 +11,8 @@ from tests.records import describing, make_record, measurement, outcome, specify
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import ComparisonHeader, ScenarioResults
+from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
-from waitbench.model.shard import Shard
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import Prepared, begin, go_on, require_same, saved_in
 from waitbench.store import comparisons
@@ -123,7 +122,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> ComparisonHeader:
     [
         (asked("one"), "other scenarios, so"),
         (asked(items=6), "other parameters of one"),
-        (replace(asked("one"), share=HALF), r"other shards \(--shard\)"),
+        (replace(asked("one"), share=HALF), "other shares of the scenarios"),
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),

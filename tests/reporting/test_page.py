@@ -14,7 +14,7 @@ from tests.reporting.made_up import contents_of, page_of, stored
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
-from waitbench.model.shard import Shard
+from waitbench.model.record import Shard
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import findings_of
 from waitbench.pipeline.gating import Gate, parse
@@ -100,11 +100,15 @@ def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
 def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     runs = {"a": [times(1, 1 + n / 50, 1) for n in range(5)], "b": [times(1, 2, 1)] * 5}
     record = make_record(runs)
-    share = Shard(
-        scenarios=(record.scenario,), of=(record.scenario, "elsewhere"), index=1, number=2
-    )
+    elsewhere = structs.replace(record.spec, name="elsewhere")
     whole = contents_of(record)
-    part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
+    names = (record.scenario, elsewhere.name)
+    comparison = structs.replace(
+        whole.comparison,
+        scenarios=(record.spec, elsewhere),
+        share=Shard(scenarios=names[:1], of=names, index=1, number=2),
+    )
+    part = replace(whole, comparison=comparison)
     alone, of_two = (findings_of(it).comparisons[0].figures["b"] for it in (whole, part))
     assert of_two == statistics.compare(record, scenarios=2).figures["b"]
     assert alone != of_two

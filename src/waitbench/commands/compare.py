@@ -108,7 +108,7 @@ def compare(
         limit,
         request.worker,
         with_defaults=gate,
-        with_limits_of_file=gate or (len(revisions or ()) == 1 and not request.is_survey),
+        with_limits_of_file=gate or (len(revisions or ()) == 1 and not request.survey),
     )
     chosen_gate = Gate(
         criteria=criteria,
@@ -124,7 +124,7 @@ def compare(
         origin=origin,
         gate=chosen_gate,
         rounds=ROUNDS if rounds is None else rounds,
-        quick=(chosen_gate.is_on or request.is_survey) and not full,
+        quick=(chosen_gate.is_on or bool(request.survey)) and not full,
         results=results,
         resume=resume,
     )

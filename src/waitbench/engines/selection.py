@@ -36,7 +36,7 @@ def select(
         if "=" not in setting:
             raise UsageError(f"--set {setting!r} is not NAME=VALUE, such as --set interval=0.1")
         if names.count(name) > 1:
-            raise UsageError(f"--set {name} is given twice: name it once, in --set or --scan.")
+            raise UsageError(f"--set {name} is given twice: name it once.")
         settable = sorted({parameter for scenario in chosen for parameter in scenario.settable})
         if name not in settable:
             raise UsageError(

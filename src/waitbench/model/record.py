@@ -21,7 +21,6 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.model.scenario import LAUNCHER, Scenario, Topology
-from waitbench.model.shard import Shard
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -54,6 +53,16 @@ _OVER = {
     TIMED_OUT: "hung",
     ENDED: "ended",
 }
+
+
+class Shard(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a comparison. A round is never split: it has whole scenarios."""
+
+    scenarios: tuple[str, ...]
+    of: tuple[str, ...]
+    """All scenarios, in the comparison's order."""
+    index: int = 1
+    number: int = 1
 
 
 class ComparisonHeader(
@@ -121,11 +130,6 @@ class ComparisonHeader(
                 if label in facts
             },
         }
-
-    @property
-    def here(self) -> Shard:
-        names = tuple(it.name for it in self.scenarios)
-        return self.share or Shard(scenarios=names, of=names)
 
 
 class ScenarioResults(msgspec.Struct, kw_only=True):

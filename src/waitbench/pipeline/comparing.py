@@ -113,7 +113,6 @@ def measure(
     criteria = rule.criteria if rule else ()
     # CPU and counts vary too much for one round to tell; copies share pages for certain.
     of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
-    is_shard = not request.shard.is_whole
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         prepared.measurer(criteria),
@@ -121,7 +120,9 @@ def measure(
         progress,
         partial(comparisons.append, folder),
         Concurrency(
-            concurrent_scenarios(request.here, criteria, request.topology, is_shard=is_shard),
+            concurrent_scenarios(
+                request.here, criteria, request.topology, is_whole=request.share is None
+            ),
             partial(differing, criteria=of_memory),
         ),
     )
@@ -143,7 +144,7 @@ def concurrent_scenarios(
     criteria: Iterable[Criterion],
     topology: Topology,
     *,
-    is_shard: bool = False,
+    is_whole: bool = True,
 ) -> frozenset[str]:
     """Names the scenarios whose runs may be concurrent if the baseline idles.
 
@@ -161,7 +162,7 @@ def concurrent_scenarios(
         scenario.name
         for scenario in scenarios
         if scenario.idles
-        and not (scenario.is_staggered and is_shard)
+        and (is_whole or not scenario.is_staggered)
         and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
         and not any(criterion.scope.holds(scenario) for criterion in apart)
     )

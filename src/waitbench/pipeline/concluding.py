@@ -40,13 +40,13 @@ VERDICT_NAME = "verdict"
 
 
 def findings_of(contents: StoredComparison) -> Findings:
-    """Analyses a folder of results; a shard has no verdict.
+    """Analyses a folder of results; a part of a comparison has no verdict.
 
     Raises ``UsageError`` where the settings of its gate cannot be read.
     """
     comparison, records = contents.comparison, contents.records
     gate = gate_of(comparison)
-    scenarios = len(comparison.here.of) or len(records)
+    scenarios = len(comparison.scenarios) or len(records)
     return findings(
         [statistics.compare(record, scenarios=scenarios) for record in records],
         gate.conclude(records) if gate.is_on and comparison.share is None else None,
@@ -66,7 +66,7 @@ def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list
 
 
 def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:
-    """Reports on a comparison, or on a shard of one. Returns the exit code.
+    """Reports on a comparison, or on a part of one. Returns the exit code.
 
     The verdict is written first, as the reader of stdout may have gone; a failing chart hides
     neither.
@@ -78,8 +78,6 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
         after.callback(say, known, output, has_charts=plot)
         if known.verdict is not None:
             publish(known, known.verdict, tables(known, output.price))
-    if contents.comparison.share is not None:
-        _say_what_is_left(contents, output)
     if known.verdict is not None:
         return known.verdict.exit_code
     return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
@@ -92,16 +90,6 @@ def say_so_far(contents: StoredComparison, output: Output) -> None:
     output.progress.print("\nInterrupted. The result so far:")
     shown = summarize(findings_of(contents))
     print_report(replace(shown, title=f"{shown.title}, so far"), output.progress)
-
-
-def _say_what_is_left(contents: StoredComparison, output: Output) -> None:
-    shard, gate = contents.comparison.here, contents.comparison.settings.get("gate")
-    verdict = "The tables and the verdict" if gate else "The tables"
-    output.progress.print(
-        f"{shard.title}: {len(shard.scenarios)} of {len(shard.of)} scenarios. {verdict} of all of "
-        f"them come from {called('merge')} {contents.folder} … with the folders of the others.",
-        soft_wrap=True,
-    )
 
 
 def as_json(known: Findings) -> dict[str, Any]:

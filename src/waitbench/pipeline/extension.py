@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import typer
 
     from waitbench.execution.bench import Bench
-    from waitbench.model.record import ScenarioResults
+    from waitbench.model.record import ScenarioResults, Shard
     from waitbench.model.scenario import Scenario
     from waitbench.pipeline.request import Request, ValidRequest
     from waitbench.reporting.output import Output, RunProgress
@@ -34,9 +34,9 @@ class Extension:
     """A line for the end of the help of ``compare``."""
 
     @property
-    def is_survey(self) -> bool:
-        """Whether figures are wanted, not a verdict: of shortened scenarios, without limits."""
-        return False
+    def survey(self) -> str | None:
+        """The option, if given, that asks for figures alone: of short scenarios, without limits."""
+        return None
 
     def applied_to(self, request: "Request") -> "Request":
         """Changes a request before it is resolved. Raises ``UsageError``."""
@@ -45,6 +45,10 @@ class Extension:
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
         """Selects the scenarios of a request, with ``select`` for this or other requests."""
         return select(request)
+
+    def share(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
+        """Selects the scenarios to measure here, if not all. Raises ``UsageError``."""
+        return None
 
     def run(
         self, request: "Request", output: "Output", context: "typer.Context"
@@ -65,7 +69,7 @@ class Extension:
         return Contribution()
 
     def files(self, folder: Path) -> Sequence[Path]:
-        """The files of a shard that a merged comparison has, too."""
+        """The files of a part of a comparison that the whole has, too."""
         return ()
 
 

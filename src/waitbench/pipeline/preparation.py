@@ -95,7 +95,7 @@ class Prepared:
                 convert(scenario, Scenario, from_attributes=True)
                 for scenario in self.request.scenarios
             ),
-            share=None if self.request.shard.is_whole else self.request.shard,
+            share=self.request.share,
         )
 
 
@@ -144,7 +144,7 @@ def begin(
 ) -> StoredComparison:
     """Begins a comparison in a folder, with the runs that the folder has already.
 
-    Raises ``UsageError`` if the folder holds another comparison, or another shard of it.
+    Raises ``UsageError`` if the folder holds another comparison, or another part of one.
     """
     records, comparison = prepared.new_records(), prepared.describe(settings)
     before = comparisons.resume(folder)
@@ -187,8 +187,7 @@ def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[st
     """The facts that all runs must have in common to answer the same questions, by name."""
     gate = gate_of(comparison)
     return {
-        # First, as another shard has other scenarios, too.
-        "shards (--shard)": comparison.share,
+        "shares of the scenarios": comparison.share,
         **comparison.in_common(other.revisions),
         "criteria": gate.criteria,
         "left_out": gate.left_out,

@@ -15,9 +15,9 @@ from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, STOP, SYSTEM_CALLS, Instruments
+from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, OriginChoice
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.shard import WHOLE, Shard
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.gating import NO_GATE, Gate
@@ -43,7 +43,6 @@ class Request:
     python: str | None = None
     repo: str | None = None
     time_limit_s: float | None = None
-    shard: Shard = WHOLE
     gate: Gate = NO_GATE
     rounds: int = 5
     """Without a gate."""
@@ -62,8 +61,9 @@ class Request:
         return engines.DEFAULT if self.worker is None else WorkerFileEngine(self.worker)
 
     @property
-    def is_survey(self) -> bool:
-        return any(extension.is_survey for extension in self.extensions)
+    def survey(self) -> str | None:
+        """The option that makes it a survey, if one does."""
+        return next(filter(None, (extension.survey for extension in self.extensions)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ class ValidRequest:
     typed: Request
     engine: Engine
     scenarios: tuple[Scenario, ...]
-    shard: Shard
-    """The scenarios that are measured here."""
+    share: Shard | None
+    """The scenarios that are measured here, if not all."""
     topology: Topology
     gate: Gate
     """Without the questions that cannot be answered here."""
@@ -89,12 +89,14 @@ class ValidRequest:
 
     @property
     def here(self) -> tuple[Scenario, ...]:
-        return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
+        if self.share is None:
+            return self.scenarios
+        return tuple(it for it in self.scenarios if it.name in self.share.scenarios)
 
     @property
     def elsewhere(self) -> tuple[Scenario, ...]:
-        """The scenarios of other shards."""
-        return tuple(it for it in self.scenarios if it.name not in self.shard.scenarios)
+        """The scenarios that are not measured here."""
+        return tuple(it for it in self.scenarios if it not in self.here)
 
 
 def validate(request: Request, say: Log) -> ValidRequest:
@@ -109,7 +111,8 @@ def validate(request: Request, say: Log) -> ValidRequest:
     engine = request.engine
     topology = topology_of(request)
     scenarios = _scenarios(request)
-    shard = request.shard.dealt({scenario.name: scenario.expected_s for scenario in scenarios})
+    shares = (extension.share(request, scenarios) for extension in request.extensions)
+    share = next(filter(None, shares), None)
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
@@ -122,7 +125,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
         typed=request,
         engine=engine,
         scenarios=scenarios,
-        shard=shard,
+        share=share,
         topology=topology,
         gate=request.gate.supported_by(instruments, scenarios),
         repository=repository,

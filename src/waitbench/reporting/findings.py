@@ -25,7 +25,7 @@ _MORE_ROUNDS = 2
 """The factor of rounds that are proposed where those made were too few."""
 _CERTAIN = (Verdict.SLOWER, Verdict.FASTER, Verdict.EXPLAINED)
 """Answers by which a candidate differs from the baseline."""
-_NOT_AGAIN = ("--results", "--rounds", "--shard")
+_NOT_AGAIN = ("--results", "--rounds")
 """Options with a value that the next command does not have, or has with another value."""
 
 

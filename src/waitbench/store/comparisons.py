@@ -95,7 +95,7 @@ def resume(folder: Path) -> StoredComparison | None:
     records = {
         scenario.name: ScenarioResults(spec=scenario, context=context)
         for scenario in comparison.scenarios
-        if scenario.name in comparison.here.scenarios
+        if comparison.share is None or scenario.name in comparison.share.scenarios
     }
     is_cut_off = has_runs and _read_runs(runs, records)
     return StoredComparison(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from waitbench.model.shard import Shard
+from waitbench.features.cluster.shards import deal
 from waitbench.store import comparisons
 
 
@@ -14,7 +14,7 @@ def part(whole: Path, number: int) -> list[Path]:
     names = [scenario.name for scenario in contents.comparison.scenarios]
     folders = []
     for index in range(1, number + 1):
-        share = Shard(index=index, number=number).dealt(dict.fromkeys(names, 1.0))
+        share = deal(index, number, dict.fromkeys(names, 1.0))
         argv = (*contents.comparison.argv, "--shard", f"{index}/{number}")
         comparison = structs.replace(contents.comparison, argv=argv, share=share)
         records = [one for one in contents.records if one.scenario in share.scenarios]

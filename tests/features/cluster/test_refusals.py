@@ -12,6 +12,7 @@ from tests.features.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.waiting import until
 from waitbench import engines
 from waitbench.features.cluster import on_dask
+from waitbench.features.cluster.extension import ClusterExtension
 from waitbench.features.cluster.on_dask import SHARDS
 from waitbench.model.errors import UsageError
 from waitbench.pipeline.extension import Extension
@@ -25,20 +26,22 @@ integration = pytest.mark.integration
 
 def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
     class Survey(Extension):
-        is_survey = True
+        survey = "--figures"
 
     request = Request(revisions=("a", "b"), argv=(), extensions=(Survey(),))
     with (
-        pytest.raises(UsageError, match="--on does not go with --dataflow, --scan or --shard"),
+        pytest.raises(UsageError, match="--on does not go with --figures"),
         on_dask.run("tcp://h:9", (), None, request, Output()),
     ):
         pass
+    with pytest.raises(UsageError, match="--shard does not go with --figures"):
+        ClusterExtension(shard="1/2").share(request, ())
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--on", "tcp://h:9", "--shard", "1/2"), "--on does not go with --dataflow"),
+        (("--on", "tcp://h:9", "--shard", "1/2"), "--on does not go with --shard"),
         (("--on", "tcp://h"), "--on 'tcp://h' is not tcp://HOST:PORT"),
         (("--on", "h:9:9"), "--on 'h:9:9' is not tcp://HOST:PORT"),
     ],

@@ -11,7 +11,6 @@ from waitbench import engines
 from waitbench.features.scan.extension import Scan, ScanExtension
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Scenario
-from waitbench.model.shard import Shard
 from waitbench.pipeline.request import Request, _scenarios
 
 
@@ -48,9 +47,8 @@ def scenarios(scan: str, **request: Any) -> tuple[Scenario, ...]:
         ("processes=1,1.5,3", {}, "processes are whole numbers"),
         ("silence=1:4", {}, "takes a --worker with a [poke]"),
         ("n=1:4", {}, "--set n: no selected scenario has it"),
-        ("partitions=1:4", {"settings": ("partitions=2",)}, "in --set or --scan"),
+        ("partitions=1:4", {"settings": ("partitions=2",)}, "--set partitions is given twice"),
         ("n=1:4", {"dataflow": "mine.py:flow"}, "such as flow.py:get_flow({n})"),
-        ("partitions=1:4", {"shard": Shard(index=1, number=2)}, "a curve is of one machine"),
     ],
 )
 def test_what_is_no_curve_is_refused_with_an_example(

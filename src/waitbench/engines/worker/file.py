@@ -71,17 +71,9 @@ def read(path: Path) -> WorkerFile:
         raise UsageError(f"{shown}: {error}.") from error
 
 
-def portable_files(worker: WorkerFile) -> dict[str, bytes]:
-    """Returns it and the files that it names, for another machine. Raises ``UsageError``."""
-    texts = (text for _, text, _ in _texts(worker))
-    from_here = {name for text in texts for name in re.findall(r"\{here\}/?([^\s/]*)", text)}
-    needed = from_here | {*worker.files}
-    if worker.package is None or not needed <= worker.texts.keys():
-        raise UsageError(
-            f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
-            "text files in its 'files', or measure it here."
-        )
-    return {name: text.encode() for name, text in worker.texts.items()}
+def texts_of(worker: WorkerFile) -> Iterator[str]:
+    """Yields each text that may have placeholders."""
+    return (text for _, text, _ in _texts(worker))
 
 
 def needs_python(worker: WorkerFile) -> bool:
@@ -89,7 +81,7 @@ def needs_python(worker: WorkerFile) -> bool:
     is_installed = bool(
         worker.package or worker.extra_requirements or worker.python or worker.module
     )
-    return is_installed or any("python" in text for _, text, _ in _texts(worker))
+    return is_installed or any("python" in text for text in texts_of(worker))
 
 
 class _WrongError(Exception):

@@ -1,16 +1,21 @@
 """``--shard`` and ``--on``: a comparison that several machines measure."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from waitbench.model.shard import Shard
+from waitbench.execution.bench import Bench
+from waitbench.features.cluster import shards
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Shard
+from waitbench.model.scenario import Scenario
 from waitbench.pipeline.extension import Extension
-from waitbench.pipeline.request import Request
-from waitbench.reporting.output import Output
+from waitbench.pipeline.request import Request, ValidRequest
+from waitbench.reporting.output import Output, RunProgress
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import called
 
@@ -47,8 +52,13 @@ class ClusterExtension(Extension):
         "./compare.sh main my-branch --gate --shard 1/3   # ./waitbench merge makes the verdict"
     )
 
-    def applied_to(self, request: Request) -> Request:
-        return replace(request, shard=Shard.parse(self.shard))
+    def share(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
+        index, number = shards.parse(self.shard)
+        if number == 1:
+            return None
+        if request.survey:
+            raise UsageError(f"--shard does not go with {request.survey}, which is of one machine.")
+        return shards.deal(index, number, {it.name: it.expected_s for it in scenarios})
 
     def run(
         self, request: Request, output: Output, context: typer.Context
@@ -58,16 +68,28 @@ class ClusterExtension(Extension):
         # dask takes a second to import.
         from waitbench.features.cluster import on_dask
 
-        options = tuple(_as_typed(context, besides=_NOT_OF_SHARDS))
+        options = tuple(_as_typed(context, but_for=_NOT_OF_SHARDS))
         return on_dask.run(self.on, options, context.params["accepted"], request, output)
 
+    def after_runs(
+        self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
+    ) -> None:
+        """Says where the other shards are missed."""
+        if (share := request.share) is not None:
+            verdict = "The tables and the verdict" if request.gate.is_on else "The tables"
+            progress.say(
+                f"Shard {share.index} of {share.number}: {len(share.scenarios)} of {len(share.of)} "
+                f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
+                "the folders of the others."
+            )
 
-def _as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:
+
+def _as_typed(context: typer.Context, *, but_for: Collection[str]) -> Iterator[str]:
     """The options that the user typed, as words of a command, but for some parameters."""
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)
-        if name in besides or source is None or source.name != "COMMANDLINE":
+        if name in but_for or source is None or source.name != "COMMANDLINE":
             continue
         value = context.params[name]
         if isinstance(value, bool):

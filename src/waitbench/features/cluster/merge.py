@@ -13,10 +13,10 @@ import typer
 from msgspec import structs
 
 from waitbench.commands import options
+from waitbench.features.cluster.shards import shard_of
 from waitbench.model.errors import UsageError
-from waitbench.model.record import ComparisonHeader, ScenarioResults
+from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.revision import Revision
-from waitbench.model.shard import Shard
 from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.gating import gate_of
@@ -83,7 +83,7 @@ def merged(
 
     Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
     """
-    in_order = sorted(shards, key=lambda shard: shard.comparison.here.index)
+    in_order = sorted(shards, key=lambda shard: shard_of(shard.comparison).index)
     contexts = [shard.comparison for shard in in_order]
     # Taken from a shard that has an environment for the revision, if there is one.
     revisions = tuple(
@@ -92,10 +92,10 @@ def merged(
     )
     for shard in in_order[1:]:
         _require_alike(in_order[0], shard, revisions)
-    _require_whole([context.here for context in contexts])
+    _require_whole([*map(shard_of, contexts)])
     by_name = {record.scenario: record for shard in in_order for record in shard.records}
     first = contexts[0]
-    records = [by_name[name] for name in first.here.of]
+    records = [by_name[name] for name in shard_of(first).of]
     for record in records:
         machine = record.measured_on if record.measured_on != first.machine else None
         record.spec = structs.replace(record.spec, machine=machine)

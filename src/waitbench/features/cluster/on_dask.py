@@ -21,11 +21,12 @@ from msgspec import structs
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.environments.virtualenvs import EnvironmentBuilder
-from waitbench.features.cluster import merge
+from waitbench.features.cluster import merge, shards
 from waitbench.features.cluster.on_worker import START, Task, identity, require_same, run_shard
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, Origin
-from waitbench.model.shard import Shard
+from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import comparing
 from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.preparation import saved_in
@@ -52,8 +53,9 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
     Raises ``HarnessError``.
     """
-    if request.dataflow or request.is_survey or "--shard" in options:
-        raise UsageError("--on does not go with --dataflow, --scan or --shard.")
+    wrong = "--dataflow" if request.dataflow else "--shard" if "--shard" in options else None
+    if wrong := request.survey or wrong:
+        raise UsageError(f"--on does not go with {wrong}.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
@@ -89,7 +91,7 @@ def _command(
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
     if valid.typed.worker is not None:
-        sent = worker_file.portable_files(valid.typed.worker)
+        sent = _files_of(valid.typed.worker)
         options += ["--worker", next(iter(sent))]
     if accepted is not None:
         sent["accepted.toml"] = files.read(Path(accepted), named=True)
@@ -106,6 +108,22 @@ def _command(
     if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
         options += ["--origin", "mixed"]
     return specs, (*texts, *options, "--python", specs[0].python.version), sent
+
+
+def _files_of(worker: WorkerFile) -> dict[str, bytes]:
+    """Returns a worker file and the files that it names. Raises ``UsageError``."""
+    from_here = {
+        name
+        for text in worker_file.texts_of(worker)
+        for name in re.findall(r"\{here\}/?([^\s/]*)", text)
+    }
+    needed = from_here | {*worker.files}
+    if worker.package is None or not needed <= worker.texts.keys():
+        raise UsageError(
+            f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
+            "text files in its 'files', or measure it here."
+        )
+    return {name: text.encode() for name, text in worker.texts.items()}
 
 
 def _measured(
@@ -130,7 +148,7 @@ def _measured(
             key = f"shard-{index}-{uuid.uuid4().hex}"
             whole = (*arguments, "--shard", f"{index}/{number}"), sent, required
             future = client.submit(run_shard, *whole, key=key, pure=False)
-            shards_of[future] = Shard(index=index, number=number).dealt(expected_s)
+            shards_of[future] = shards.deal(index, number, expected_s)
     for future in distributed.as_completed(shards_of, loop=client.loop):
         shard = shards_of[future]
         names = ", ".join(shard.scenarios)

@@ -51,14 +51,12 @@ class ScanExtension(Extension):
     )
 
     @property
-    def is_survey(self) -> bool:
-        return self.scan is not None
+    def survey(self) -> str | None:
+        return None if self.scan is None else "--scan"
 
     def scenarios(self, request: Request, select: Select) -> tuple[Scenario, ...]:
         if self.scan is None:
             return select(request)
-        if not request.shard.is_whole:
-            raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
         scan = Scan.parse(self.scan)
         by_value = [scan.scenarios_at(value, request, select) for value in scan.values]
         return tuple(chain.from_iterable(zip(*by_value, strict=True)))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from waitbench.features.cluster.shards import deal, parse
 from waitbench.model.errors import UsageError
-from waitbench.model.shard import Shard
 
 FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
 
@@ -22,7 +22,7 @@ def test_shares_take_about_equally_long(
     lengths: dict[str, float], shares: list[tuple[str, ...]]
 ) -> None:
     number = len(shares)
-    dealt = [Shard(index=index, number=number).dealt(lengths) for index in range(1, number + 1)]
+    dealt = [deal(index, number, lengths) for index in range(1, number + 1)]
     assert [share.scenarios for share in dealt] == shares
 
 
@@ -36,11 +36,10 @@ def test_shares_take_about_equally_long(
 def test_what_is_not_a_share_is_refused_with_an_example(texts: list[str], says: str) -> None:
     for text in texts:
         with pytest.raises(UsageError, match=says):
-            Shard.parse(text)
+            parse(text)
 
 
 def test_more_shares_than_scenarios_are_refused() -> None:
-    assert Shard.parse(" 2/4 ") == Shard(index=2, number=4)
-    assert Shard.parse("2/4").dealt(FOUR).title == "Shard 2 of 4"
+    assert parse(" 2/4 ") == (2, 4)
     with pytest.raises(UsageError, match=r"--shard 1/5: there are only 4 scenarios"):
-        Shard.parse("1/5").dealt(FOUR)
+        deal(1, 5, FOUR)

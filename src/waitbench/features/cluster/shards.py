@@ -1,0 +1,49 @@
+"""Shards of a comparison: ``--shard I/N``, and which scenarios that is."""
+
+import re
+from collections.abc import Mapping
+
+from waitbench.model.errors import UsageError
+from waitbench.model.record import ComparisonHeader, Shard
+
+_SHARD = re.compile(r"(?P<index>[0-9]{1,6})/(?P<number>[0-9]{1,6})")
+
+
+def parse(text: str) -> tuple[int, int]:
+    """The index, from 1, and the number of shards. Raises ``UsageError``."""
+    match = _SHARD.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--shard {text!r} is not I/N, such as 1/3: the first of three.")
+    index, number = int(match["index"]), int(match["number"])
+    if not 1 <= index <= number:
+        raise UsageError(f"--shard {text!r}: the first number must be from 1 to the second.")
+    return index, number
+
+
+def deal(index: int, number: int, expected_s: Mapping[str, float]) -> Shard:
+    """Deals scenarios, given the lengths of their runs by name.
+
+    In descending order of length, each goes to the shard with the least load (R. Graham, "Bounds on
+    multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969), so that all machines agree.
+    Raises ``UsageError`` if there are fewer scenarios than shards.
+    """
+    if number > len(expected_s):
+        fewer = "1 scenario" if len(expected_s) == 1 else f"{len(expected_s)} scenarios"
+        raise UsageError(
+            f"--shard {index}/{number}: there are only {fewer}, and a shard has at least one."
+        )
+    shards: list[set[str]] = [set() for _ in range(number)]
+    load_s = [0.0] * number
+    # Sorting keeps the comparison's order among equal lengths.
+    for name in sorted(expected_s, key=lambda name: -expected_s[name]):
+        least = min(range(number), key=lambda at: (load_s[at], len(shards[at]), at))
+        shards[least].add(name)
+        load_s[least] += expected_s[name]
+    names = tuple(name for name in expected_s if name in shards[index - 1])
+    return Shard(scenarios=names, of=tuple(expected_s), index=index, number=number)
+
+
+def shard_of(comparison: ComparisonHeader) -> Shard:
+    """The shard that a header is of: the only one, if all scenarios are measured here."""
+    names = tuple(scenario.name for scenario in comparison.scenarios)
+    return comparison.share or Shard(scenarios=names, of=names)
