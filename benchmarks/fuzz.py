@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 
 from benchmarks.common import command_line
-from waitbench import commands
+from waitbench import commands, features
 from waitbench.model.errors import HarnessError
 from waitbench.system import files, paths, proc, processes
 
@@ -80,9 +80,9 @@ def of_arguments(chance: random.Random) -> Iterator[Trial]:
 def of_results(chance: random.Random) -> Iterator[Trial]:
     """Folders of results of which one thing is not as it was written."""
     known = (
-        ["report", "results"], ["report", "--json", "results"], ["history", "results"],
-        ["report", "--html", "page.html", "results"], ["merge", "results", "results"],
-        ["report", "--markdown", "page.md", "results"], ["history", ".", "--json"],
+        ["report", "results"], ["report", "--html", "page.html", "results"],
+        ["report", "--markdown", "page.md", "results"],
+        *([name, "results", *more] for name in features.COMMANDS for more in ((), ("--json",))),
     )  # fmt: skip
     while True:
         state = chance.getrandbits(64)
@@ -111,7 +111,9 @@ def of_workers(chance: random.Random) -> Iterator[Trial]:
             (folder / "worker.toml").write_text(text)
 
         command = ["compare", "--worker", "worker.toml", "1.0", "2.0", "--gate"]
-        yield Trial(chance.choice([command, ["workers", "worker.toml"]]), write)
+        yield Trial(
+            chance.choice([command, *([it, "worker.toml"] for it in features.COMMANDS)]), write
+        )
 
 
 KINDS = {"arguments": of_arguments, "results": of_results, "workers": of_workers}

@@ -3,7 +3,7 @@
     .bench/venv/bin/python -m benchmarks.screens \\
         PASS FAIL INCONCLUSIVE PLAIN LAUNCHER RELEASES WORKERS
 
-Three gates, three comparisons without one, and a folder of ``./waitbench workers``.
+Three gates, three comparisons without one, and a folder of several workers' comparisons.
 """
 
 import io

@@ -1,13 +1,17 @@
 """The rooms of the package: what may know what."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from benchmarks.documents import every_command
 from tests.running import run
-from waitbench import engines
+from tests.test_documents import DOCUMENTS
+from waitbench import engines, features
+from waitbench.pipeline.extension import extensions
 from waitbench.system.paths import PACKAGE, ROOT
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -64,3 +68,39 @@ def test_reading_a_result_file_does_not_load_the_build_system() -> None:
 )
 def test_nothing_is_loaded_that_is_not_needed(code: str, unneeded: set[str]) -> None:
     assert not loaded_by(code) & unneeded
+
+
+FEATURES = sorted(path.parent.name for path in PACKAGE.glob("features/*/__init__.py"))
+CODE = {
+    path: path.read_text("utf-8")
+    for folder in ("src", "tests", "benchmarks")
+    for path in (ROOT / folder).rglob("*.py")
+    if path != PACKAGE / "features" / "__init__.py"
+}
+INDEXES = {ROOT / "README.md", ROOT / "docs" / "README.md", ROOT / "docs" / "command-line.md"}
+
+
+def words_of(feature: str) -> re.Pattern[str]:
+    """Matches the commands of a feature, and the options that it adds to ``compare``."""
+    package = f"waitbench.features.{feature}."
+    commands = [name for name, module in features.COMMANDS.items() if module.startswith(package)]
+    kinds = [kind for kind in extensions() if kind.__module__.startswith(package)]
+    options = [f"--{name}" for kind in kinds for name in inspect.signature(kind).parameters]
+    return re.compile(rf"({'|'.join((*(f'waitbench {name}' for name in commands), *options))})\b")
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_feature_is_deleted_with_its_folders_and_its_document(feature: str) -> None:
+    """What is left has its document in indexes, and its names in ``features/__init__.py``."""
+    words, package = words_of(feature), re.compile(rf"features[./]{feature}\b")
+    folders = {PACKAGE / "features" / feature, ROOT / "tests" / "features" / feature}
+    code = {path: text for path, text in CODE.items() if folders.isdisjoint(path.parents)}
+    assert [path for path, text in code.items() if package.search(text)] == []
+    # Another feature may have an option of the same name.
+    core = {path: text for path, text in code.items() if "features" not in path.parts}
+    assert [path for path, text in core.items() if words.search(text)] == []
+    commands = every_command().items()
+    (name,) = {path for command, paths in commands if words.search(command) for path in paths}
+    links = re.compile(rf"\]\([^)]*\b{Path(name).name}[)#]")
+    linking = {path for path in DOCUMENTS if links.search(path.read_text("utf-8"))}
+    assert linking <= {*INDEXES, ROOT / name}

@@ -182,7 +182,7 @@ Full = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="Run scenarios at full length, which the gate and scans shorten.",
+        help="Run scenarios at full length, which the gate shortens.",
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
@@ -196,15 +196,6 @@ Verbose = Annotated[
         "-v",
         count=True,
         help="The figures of each scenario, and all questions of a gate; -vv prints all figures.",
-    ),
-]
-Metric = Annotated[str, typer.Option(metavar="METRIC", help="The cost that is followed.")]
-Anchor = Annotated[
-    Optional[str],
-    typer.Option(
-        metavar="REVISION",
-        help="The release or commit that all figures are relative to.",
-        show_default="what most sessions hold",
     ),
 ]
 CorePrice = Annotated[

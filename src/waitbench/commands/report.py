@@ -25,7 +25,7 @@ Examples:
   ./waitbench report
   ./waitbench report docs/samples/input --markdown input.md
   ./waitbench report --html page.html                     # of the last comparison
-  ./waitbench report --html history.html results          # of all there are
+  ./waitbench report --html all.html results              # of all there are
 """
 
 
@@ -34,7 +34,8 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results, also of workers; for a page, also folders that contain some.",
+            help="Folders of results, also of several workers; for a page, also folders that "
+            "contain some.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,
@@ -50,7 +51,7 @@ def report(
         typer.Option(
             metavar="FILE",
             help="Write a page instead: one file for a browser.\n\n"
-            "It has the verdict, every run, and the history of several comparisons.",
+            "It has the verdict and every run, or what several comparisons show together.",
         ),
     ] = None,
     price: options.CorePrice = None,

@@ -49,7 +49,7 @@ def page_of(contents: StoredComparison, price: Price | None = None) -> Report:
 
 
 def side_by_side(folder: Path, price: Price | None = None) -> list[Table]:
-    """The table of a folder that ``workers`` wrote; none of any other."""
+    """The table of a folder with comparisons of a worker each; none of any other."""
     if files.is_there(folder / COMPARISON_NAME):
         return []
     return _of_workers([*each(folders_in([folder]), [])], price)

@@ -162,7 +162,7 @@ def test_what_only_a_shell_understands_is_refused(command: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "command",
     [
-        """'{revision} --sep "|" --on "a & b" --two=";" x'""",
+        """'{revision} --sep "|" --by "a & b" --two=";" x'""",
         """'{revision} http://x/?a=1&b=2 --of={a>b} a|b'""",
         """'sh -c "{revision} > log 2>&1"'""",
         """["{revision}", "|", ">"]""",

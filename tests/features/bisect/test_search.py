@@ -31,7 +31,7 @@ def test_a_culprit_is_found_within_the_steps_that_the_error_is_shared_over(
     size = data.draw(st.floats(0.101, 20))
     costs = [(-cost if faster else cost) for cost in history(points, (culprit, size))]
     result = search(costs, faster=faster)
-    assert ended(result) == (End.FOUND, (culprit - 1, culprit))
+    assert ended(result) == (End.CULPRIT, (culprit - 1, culprit))
     assert len(result.steps) <= result.most_steps
 
 
@@ -39,7 +39,7 @@ def test_a_culprit_is_found_within_the_steps_that_the_error_is_shared_over(
 def test_of_several_culprits_one_is_named(data: st.DataObject) -> None:
     culprits = data.draw(st.sets(st.integers(1, 63), min_size=2, max_size=4))
     result = search(history(64, *((culprit, 0.25) for culprit in culprits)))
-    assert result.end is End.FOUND
+    assert result.end is End.CULPRIT
     assert result.suspects[1] in culprits
 
 
@@ -50,7 +50,7 @@ def test_a_culprit_among_unbuildable_points_is_a_range_that_holds_it(data: st.Da
     result = search(history(40, (culprit, 0.25)), unbuildable=unbuildable)
     before = max(set(range(culprit)) - unbuildable)
     after = min(set(range(culprit, 40)) - unbuildable)
-    assert ended(result) == (End.FOUND if after == before + 1 else End.RANGE, (before, after))
+    assert ended(result) == (End.CULPRIT if after == before + 1 else End.RANGE, (before, after))
     assert len(result.steps) <= result.most_steps
 
 
@@ -70,7 +70,7 @@ def test_a_ramp_names_no_commit(steps: int) -> None:
 
 def test_a_culprit_on_a_ramp_is_named() -> None:
     result = search(history(64, (40, 0.25), *((at, 0.002) for at in range(64))))
-    assert ended(result) == (End.FOUND, (39, 40))
+    assert ended(result) == (End.CULPRIT, (39, 40))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
@@ -98,8 +98,8 @@ def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimoda
                 for _ in range(30)
             ]
             so_far = so_far.and_then(judged(so_far, points, rounds))
-        named += so_far.end is End.FOUND
-        wrong += so_far.end is End.FOUND and (not rise or so_far.suspects != (19, 20))
+        named += so_far.end is End.CULPRIT
+        wrong += so_far.end is End.CULPRIT and (not rise or so_far.suspects != (19, 20))
     assert wrong / searches <= rule.ALPHA
     if rise and not bimodal:
         assert named >= 0.95 * searches

@@ -82,7 +82,7 @@ class End(str, Enum):
 
     OPEN = "open"
     NO_CHANGE = "no change"
-    FOUND = "found"
+    CULPRIT = "found"
     RANGE = "range"
 
 
@@ -126,15 +126,15 @@ class Search:
         if self._middle or self.proof is None:
             return End.OPEN
         good, bad = self.suspects
-        return End.FOUND if bad == good + 1 else End.RANGE
+        return End.CULPRIT if bad == good + 1 else End.RANGE
 
     @property
     def is_proven(self) -> bool:
-        return self.end in (End.FOUND, End.RANGE)
+        return self.end in (End.CULPRIT, End.RANGE)
 
     @property
     def culprit(self) -> LoggedCommit | None:
-        return self.points[self.suspects[1]].commit if self.end is End.FOUND else None
+        return self.points[self.suspects[1]].commit if self.end is End.CULPRIT else None
 
     def next(self) -> tuple[int, ...] | None:
         """The points to measure; ``None`` at the end, or if the last step was inconclusive."""

@@ -17,7 +17,7 @@ from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 from waitbench.system.installation import called
 
-_LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
+_LEVELS = {End.CULPRIT: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 
 @dataclass(kw_only=True)
@@ -101,7 +101,7 @@ def finding(bisection: Bisection, search: Search) -> str:
     cost, (good, bad) = bisection.criterion.metric.title, search.labelled(search.suspects)
     last = search.steps[-1] if search.steps else None
     proven = _ratios([search.proof] if search.proof else [])
-    if search.end is End.FOUND:
+    if search.end is End.CULPRIT:
         return f"FOUND: {cost} {proven} with {bad}, relative to {good}"
     if search.end is End.RANGE:
         return f"RANGE: {cost} {proven} after {good}, up to {bad}: nothing between can be measured"

@@ -8,7 +8,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.commands import options
 from waitbench.engines import METRICS
 from waitbench.features.history import view
 from waitbench.features.history.sessions import Session, read
@@ -32,6 +31,20 @@ _NEWEST = 20
 """Rows of a table, besides those at change points."""
 
 
+MetricOption = Annotated[
+    str, typer.Option("--metric", metavar="METRIC", help="The cost that is followed.")
+]
+AnchorOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--anchor",
+        metavar="REVISION",
+        help="The release or commit that all figures are relative to.",
+        show_default="what most sessions hold",
+    ),
+]
+
+
 def history(
     folders: Annotated[
         Optional[list[Path]],
@@ -41,12 +54,12 @@ def history(
             show_default="results",
         ),
     ] = None,
-    metric: options.Metric = "idle",
+    metric: MetricOption = "idle",
     scenario: Annotated[
         list[str],
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
     ] = [],
-    anchor: options.Anchor = None,
+    anchor: AnchorOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Every revision as JSON on stdout, not rounded.")
     ] = False,

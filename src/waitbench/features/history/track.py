@@ -15,6 +15,7 @@ from waitbench.commands.options import with_request_options
 from waitbench.engines import METRICS
 from waitbench.environments import candidates, uv
 from waitbench.features.history import view
+from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
 from waitbench.features.history.trends import Announced, Trend, commonest, trends, unannounced
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -54,13 +55,13 @@ def track(
             metavar="BRANCH", help="Its commits along first parents.", show_default="releases"
         ),
     ] = None,
-    anchor: options.Anchor = None,
+    anchor: AnchorOption = None,
     newest: Annotated[
         int, typer.Option(metavar="N", min=1, help="How many releases, or commits, to go back.")
     ] = 10,
     budget: options.Budget = 3600,
     rounds: options.Rounds = 5,
-    metric: options.Metric = "idle",
+    metric: MetricOption = "idle",
     *,
     request: Request,
     full: options.Full = False,

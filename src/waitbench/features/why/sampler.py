@@ -123,11 +123,11 @@ class StackSampler:
         return Samples(
             label=label,
             counted_s=sum(self.parts_s),
-            threads=tuple(self._together(*key, threads) for key, threads in alike.items()),
+            threads=tuple(self._pooled(*key, threads) for key, threads in alike.items()),
             remarks=tuple(f"{', '.join(names)}: {why}." for why, names in processes.items()),
         )
 
-    def _together(self, process: str, name: str, threads: Sequence[_Thread]) -> Thread:
+    def _pooled(self, process: str, name: str, threads: Sequence[_Thread]) -> Thread:
         def by_part(amounts: Iterator[Sequence[int]], unit: float) -> tuple[float, ...]:
             sums = map(sum, zip(*amounts, strict=True))
             parts = zip(sums, self.parts_s, strict=False)
