@@ -104,6 +104,16 @@ def test_what_never_polled_to_its_end_has_no_window(mark: str) -> None:
     assert not {"time_cpu_idle", "wakeups", "items_out", "time_startup"} & metrics.keys()
 
 
+def test_wakeups_of_what_has_ended_are_those_of_the_window_if_no_cpu_is_unseen_later() -> None:
+    marks = {
+        "begin": at(0.2, 0.1, wakeups=40, unseen_s=0.0),
+        "end": at(5.2, 0.6, wakeups=50, unseen_s=0.1),
+        "last": at(5.2, 0.6, wakeups=50, unseen_s=0.0),
+        "exit": at(5.5, 0.95, wakeups=5060, unseen_s=0.0),
+    }
+    assert metrics_of(REAL_S, launched(marks=marks), [])["wakeups"] == 5020
+
+
 def test_a_start_up_ends_when_the_worker_is_ready() -> None:
     assert metrics_of(REAL_S, launched(ready_ns=150_000_000), [])["time_startup"] == 0.1
 

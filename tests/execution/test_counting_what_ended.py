@@ -12,7 +12,7 @@ from msgspec import convert
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, worker
 from tests.running import run
-from waitbench.execution.accounting import LaunchReport, metrics_of
+from waitbench.execution.accounting import LaunchReport, incomplete_in, metrics_of
 from waitbench.system.paths import PACKAGE
 
 LONGER = CALM.replace("0.4", "2")
@@ -65,11 +65,16 @@ def test_wakeups_of_what_has_ended_are_counted(
     )
 
 
-def test_where_nobody_waits_for_children_proc_has_no_wakeups(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", BOTH)
+def test_where_nobody_waits_for_children_proc_has_no_cpu_and_no_wakeups(
+    by: tuple[str, ...], tmp_path: Path
+) -> None:
     does = "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: nap(1)"
-    result = worker(tmp_path, COUNTS + does, program=REFUSED)
+    result = worker(tmp_path, COUNTS + does, program=by)
     assert result.exit_code == 0, result.failure
-    assert "wakeups" not in metrics_of(9.0, convert(result.report, LaunchReport), [])
+    incomplete = incomplete_in(convert(result.report, LaunchReport))
+    lost = {"time_cpu", "time_cpu_idle", "time_cpu_window", "cpu_share_idle", "wakeups"}
+    assert lost & incomplete.keys() == (lost if by is REFUSED else set())
 
 
 UNWAITED = """

@@ -1,6 +1,7 @@
 """Services of a run: started in order, watched, counted, ended."""
 
 import json
+import math
 import os
 import signal
 import sys
@@ -311,6 +312,17 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         assert up_services.cpu_s() - before > 0.25
         assert up_services.why_ended() is None
     assert not processes_with(str(tmp_path))
+
+
+def test_by_proc_the_cpu_of_a_service_that_ignores_its_children_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = tmp_path / "refused.py"
+    launch.write_text(WITHOUT_COUNTERS)
+    monkeypatch.setattr(services, "LAUNCHER", (sys.executable, str(launch)))
+    ignores = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    with running([service("careless", ignores + ECHO)], tmp_path, Cache(tmp_path)) as up_services:
+        assert math.isnan(up_services.cpu_s())
 
 
 def test_a_service_that_stops_its_launcher_is_given_up(

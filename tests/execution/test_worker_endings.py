@@ -1,6 +1,7 @@
 """The launcher of a worker that is a command: bad ones, services, copies, and how they end."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, answering, worker
+from waitbench.execution.accounting import LaunchReport, incomplete_in
 from waitbench.model.conditions import Port
 from waitbench.model.launch import RunningService, ServiceConfig
 from waitbench.system import tcp
@@ -191,6 +194,15 @@ def test_services_are_counted_together_without_what_it_takes_to_ask(
     assert totals["service_requests"] == 4.0, result.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
     assert totals["service_cpu_idle"] == 0.0
+
+
+def test_the_cpu_of_a_service_that_loses_that_of_its_children_is_unknown(tmp_path: Path) -> None:
+    with answering(lambda: math.nan) as address:
+        services = {"redis": counted_service(address, Path("/bin/true"))}
+        result = worker(tmp_path, SLEEPS, more_services=services)
+    assert result.exit_code == 0, result.failure
+    assert "service_cpu_idle" not in result.report["totals"]
+    assert "service_cpu_idle" in incomplete_in(convert(result.report, LaunchReport))
 
 
 ASKS = """

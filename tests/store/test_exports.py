@@ -1,5 +1,6 @@
 """Results for notebooks, and files for other tools. Hyperfine's: test_hyperfine_scripts.py."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,12 @@ def test_exports_hold_runs_for_hyperfine_1_and_2_and_a_row_for_each_with_its_own
     header, *rows = (tmp_path / "runs.csv").read_text("utf-8").splitlines()
     assert header.split(",")[7:] == [*(metric.key for metric in METRICS), "own_metric"]
     assert rows[-1].endswith(",7"), "undeclared metrics are left out"
+
+
+def test_exports_have_no_user_and_system_time_of_runs_that_lack_cpu(tmp_path: Path) -> None:
+    frames.export(tmp_path, [make_record({"a": [{"time_wall_clock": 2.0}]}, scenario="lost")])
+    (result,) = json.loads((tmp_path / "lost.json").read_text())["results"]
+    assert (result["mean"], result["user"], result["system"]) == (2.0, None, None)
 
 
 def test_runs_are_the_rows_of_the_file_of_all_runs() -> None:

@@ -16,12 +16,29 @@ from waitbench.execution.launch_report import (
     EXIT,
     LAST,
     LATENESS,
+    LOST_CHILDREN,
+    SERVICE_CPU,
     STARTED,
     STOPPED,
 )
-from waitbench.model.metrics import IDLE_SYSTEM, IDLE_USER, STOP, SYSTEM_CALLS, WINDOW
+from waitbench.model.metrics import (
+    IDLE_SYSTEM,
+    IDLE_USER,
+    METRICS,
+    SERVICES,
+    STOP,
+    SYSTEM_CALLS,
+    WINDOW,
+)
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 
+_OF_CHILDREN = [
+    metric.key
+    for metric in (*METRICS, *worker_metrics.UNTIL_EXIT)
+    if metric.key.startswith(("time_user", "time_system", "time_cpu", "cpu_", "context_"))
+    or metric.name == "wakeups"
+]
+"""Keys of the metrics in which children count that have ended."""
 _UNSEEN = 0.05
 """The least share of the window's CPU at which processes that have ended matter to wake-ups."""
 
@@ -45,6 +62,8 @@ class LaunchReport(_Lateness, kw_only=True):
     used: Mapping[str, Number]
     launcher_s: float
     by_proc: bool
+    is_blind: bool = False
+    """Whether children may have used CPU that is in no figure."""
     started_ns: int
     marks: Mapping[str, Reading]
     ready_ns: int | None = None
@@ -87,15 +106,21 @@ def marks_of(launched: LaunchReport) -> tuple[str, ...]:
         RESTARTED: launched.totals.get("processes_replaced"),
         BY_PROC: launched.by_proc,
         SENT_AT_END: launched.sent_at_end,
-        INCOMPLETE: launched.incomplete,
+        INCOMPLETE: incomplete_in(launched),
     }
     return tuple(mark for mark, is_so in odd.items() if is_so)
 
 
 def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     """Returns why a run that counts lacks metrics, by the metric's key."""
-    keys = {LATENESS: sorted(worker_metrics.LATENESS), STOPPED: [STOP.key]}
-    return {key: lack for name, lack in launched.incomplete.items() for key in keys[name]}
+    keys = {
+        LATENESS: sorted(worker_metrics.LATENESS),
+        STOPPED: [STOP.key],
+        SERVICE_CPU: [SERVICES[0].key],
+    }
+    lacks = {key: lack for name, lack in launched.incomplete.items() for key in keys[name]}
+    lost = Lack(why=LOST_CHILDREN)
+    return lacks | (dict.fromkeys(_OF_CHILDREN, lost) if launched.is_blind else {})
 
 
 def _phases(launched: LaunchReport) -> dict[str, Number]:
@@ -115,7 +140,7 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
         "time_cpu_running": idle_s + shutdown_s,
         IDLE_USER: idle_s - system_s,
         IDLE_SYSTEM: system_s,
-        **_wakeups(launched),
+        "wakeups": _wakeups(launched),
         "time_startup": _seconds(launched.started_ns, ready_ns),
         "time_shutdown": _seconds(ending["monotonic_ns"], last["monotonic_ns"]),
     }
@@ -131,8 +156,8 @@ def _rise(before: Reading, after: Reading, key: str) -> Number:
     return max(0, after[key] - before[key])  # 0, not 0.0: integers stay integers
 
 
-def _wakeups(launched: LaunchReport) -> dict[str, Number]:
-    """Computes the wake-ups in the window, if they are known.
+def _wakeups(launched: LaunchReport) -> int:
+    """Computes the wake-ups in the window.
 
     By ``/proc``, wake-ups of threads and children that have ended are missing. The reaped total has
     them, and the CPU of those in the window tells their share.
@@ -141,13 +166,11 @@ def _wakeups(launched: LaunchReport) -> dict[str, Number]:
     begin, end = marks[BEGIN], marks[END]
     last = marks.get(LAST, end)
     rise = end["wakeups"] - begin["wakeups"]
-    if end.get("is_blind"):
-        return {}
     unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in begin else 0.0
     if unseen_s > _UNSEEN * _rise(begin, end, "cpu_s"):
         unseen = max(0, used["context_switches_voluntary"] - last["wakeups"])
-        rise += round(unseen * min(1.0, unseen_s / last["unseen_s"]))
-    return {"wakeups": max(0, rise)}
+        rise += round(unseen * unseen_s / max(unseen_s, last["unseen_s"]))
+    return max(0, rise)
 
 
 def _items(reports: Sequence[ProbeReport]) -> dict[str, Number]:

@@ -69,6 +69,8 @@ class CountedTree:
         """How far that counter is behind the thread's clock."""
         self._preemptions: dict[proc.Thread, int] = {}
         self._counters: list[counters.TreeCounters] = []
+        self.is_blind = False
+        """Whether children may have used CPU that is in no figure."""
         proc.adopt_orphans()
         self._woken, waking = os.pipe()
         for descriptor in (self._woken, waking):
@@ -154,7 +156,7 @@ class CountedTree:
         threads that ended between two readings are unknown.
 
         By ``/proc``, ``unseen_s`` is the CPU of unreaped processes and threads that have ended;
-        their wake-ups are missing, and ``accounting`` adds them, unless ``is_blind``.
+        their wake-ups are missing, and ``accounting`` adds them.
         """
         processes = self.processes()
         if self.is_counted and any(map(proc.is_protected, processes)):
@@ -162,8 +164,7 @@ class CountedTree:
                 self._counters.pop().close()
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         seen = proc.usage_by_thread(processes)
-        forgets = any(map(proc.ignores_children, processes))
-        if self.is_counted and forgets:
+        if self._forgets_children(processes) and self.is_counted:
             self._lag(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
         reading["system_s"] = proc.system_s(processes) + self.waited_s()[1]
@@ -176,8 +177,14 @@ class CountedTree:
             ended = sum(usage.ru_nvcsw for usage in self._used)
             reading["wakeups"] = ended + sum(used.wakeups for used in seen.values())
             seen_s = sum(self.waited_s()) + sum(used.cpu_ns for used in seen.values()) / 1e9
-            reading |= {"unseen_s": max(0.0, reading["cpu_s"] - seen_s), "is_blind": forgets}
+            reading["unseen_s"] = max(0.0, reading["cpu_s"] - seen_s)
         return reading
+
+    def _forgets_children(self, processes: Sequence[int]) -> bool:
+        """Whether a process ignores SIGCHLD: by ``/proc``, the CPU of its children is lost."""
+        forgets = any(map(proc.ignores_children, processes))
+        self.is_blind |= forgets and not self.is_counted
+        return forgets
 
     def _lag(self, threads: Mapping[proc.Thread, proc.Used]) -> None:
         """Notes by how much the kernel's counter is behind the clocks of threads from now on."""
@@ -197,7 +204,10 @@ class CountedTree:
         return total
 
     def cpu_s(self) -> float:
-        return self._cpu_s(self.processes(), self.counted()["cpu"])
+        """CPU time so far; NaN where some may be lost."""
+        processes = self.processes()
+        self._forgets_children(processes)
+        return math.nan if self.is_blind else self._cpu_s(processes, self.counted()["cpu"])
 
     def _cpu_s(self, processes: Sequence[int], counted_ns: int) -> float:
         """Takes the higher of the scheduler's clock and the kernel's counter.
@@ -222,7 +232,7 @@ class CountedTree:
         user_s, system_s = self.waited_s()
         # Split the total like that of the reaped processes.
         share = system_s / (user_s + system_s) if user_s + system_s else 0.0
-        total_s = self.cpu_s()
+        total_s = self._cpu_s(self.processes(), self.counted()["cpu"])
         return {
             "time_user": (1 - share) * total_s,
             "time_system": share * total_s,

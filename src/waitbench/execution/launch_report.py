@@ -27,8 +27,9 @@ LAST = "last"
 STARTED, ENDING = "started", "ending"
 """Further marks in a batch, between which a run waits for others."""
 
-LATENESS, STOPPED = "lateness", "stop"
+LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu"
 """Figures that a run which counts may lack."""
+LOST_CHILDREN = "it ignores SIGCHLD, and the kernel does not count here: its children's CPU is lost"
 
 
 class Failure(Exception):
@@ -68,6 +69,7 @@ def write_report(
         "used": tree.usage(),
         "launcher_s": sum(usage.ru_utime + usage.ru_stime for usage in ours) - sum(tree.waited_s()),
         "by_proc": not tree.is_counted,
+        "is_blind": tree.is_blind,
         "started_ns": started_ns,
         "marks": marks,
         **more,

@@ -130,7 +130,8 @@ class Measurer:
                 with run.guarded():
                     services_s = run.ready.services.cpu_s()
                     run.real_s = self._time(run.ready)
-                    run.used_s = run.ready.services.cpu_s() - services_s
+                    used_s = run.ready.services.cpu_s() - services_s
+                    run.used_s = 0.0 if math.isnan(used_s) else used_s
         finally:
             BatchMember(run.slot).leave()
 
@@ -184,7 +185,7 @@ class Measurer:
             assert isinstance(program, WorkerConfig), "modules are looked for in worker files' runs"
             if why := why_from_elsewhere(loaded, modules, environment, program):
                 raise _NoMeasurement(why)
-        known = {WINDOW, *(metric.key for metric in scenario.metrics)}
+        known = {WINDOW, *(metric.key for metric in scenario.metrics)} - incomplete.keys()
         return Measurement(
             **run.identity,
             metrics={key: value for key, value in metrics.items() if key in known},

@@ -28,7 +28,7 @@ _READ_TIMEOUT_S = 10.0
 
 
 def request(service: RunningService, order: str = READ) -> float:
-    """Returns the service's CPU time in s, once the order is carried out.
+    """Returns the service's CPU time in s, NaN if unknown, once the order is carried out.
 
     Raises ``OSError`` if the service has ended.
     """

@@ -4,6 +4,7 @@ The worker needs no changes. During its window this program blocks until a child
 time is over.
 """
 
+import math
 import os
 import shutil
 import signal
@@ -25,8 +26,10 @@ from waitbench.execution.launch_report import (
     EXIT,
     LAST,
     LATENESS,
+    LOST_CHILDREN,
     METRICS,
     OUTPUT,
+    SERVICE_CPU,
     STARTED,
     STOPPED,
     WAITING,
@@ -472,7 +475,11 @@ class WorkerLaunch(ConditionLaunch):
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)
-        return {"cpu_idle": cpu_s, **{key: sum(count[key] for count in counts) for key in keys}}
+        totals = {key: sum(count[key] for count in counts) for key in keys}
+        if math.isnan(cpu_s):
+            self._record_missing(SERVICE_CPU, LOST_CHILDREN)
+            return totals
+        return {"cpu_idle": cpu_s, **totals}
 
     def _declared_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
         code, output = self.run_command(command, 10.0)

@@ -83,8 +83,8 @@ def _result(runs: pd.DataFrame, units: dict[str, str]) -> dict[str, Any]:
     summaries = table.where(table.notna(), None).to_dict()
     return {
         **summaries["time_wall_clock"],
-        "user": summaries["time_user"]["mean"],
-        "system": summaries["time_system"]["mean"],
+        # Runs that may lack CPU of children have neither.
+        **{key: summaries.get(f"time_{key}", {}).get("mean") for key in ("user", "system")},
         "times": runs["time_wall_clock"].tolist(),
         "exit_codes": [0] * len(runs),
         "summary": {
