@@ -238,6 +238,8 @@ def test_of_dataflows_silence_alone_is_measured_side_by_side_unless_others_are_a
         # Beside copies, which share pages and warm caches, a worker would stay below its limit.
         ("2", [f"{LIMIT}memory:80MiB"], False),
         ("2", [f"{LIMIT}idle:1%"], False),
+        # Switches count while a run waits for others, too.
+        ("2", [f"{LIMIT}switches:40"], False),
     ],
 )
 def test_worker_files_that_wait_are_measured_side_by_side(

@@ -62,6 +62,11 @@ class Limit:
     """The size of that unit in the metric's."""
     by_second: bool = False
 
+    @property
+    def is_of_counts(self) -> bool:
+        """Whether it is of a count of the window."""
+        return self.by_second and self.unit == "/s"
+
     def pairs(
         self, record: ScenarioResults, label: str, metric: Metric
     ) -> dict[int, tuple[float, float]]:

@@ -88,6 +88,13 @@ BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
 """Names of the metrics that are shown per second of the window. Idle CPU has ``share`` for that."""
+GROWING = frozenset(
+    {
+        "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",
+        "switches", "preemptions", "restarts", "foreign-cpu", "steal",
+    }
+)  # fmt: skip
+"""Names of the metrics that are larger in a longer window."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),

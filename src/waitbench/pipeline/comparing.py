@@ -150,13 +150,14 @@ def concurrent_scenarios(
 
     Not so where the user asks for CPU of other programs, which cannot be told apart by revision;
     the default question allows as much beside a batch (``execution.session``). Nor where anything
-    but a count has a limit: copies share pages, and find caches warm.
+    but a count of the window has a limit: copies share pages, find caches warm, and wait for each
+    other.
     """
     apart = [
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.metric.unit != "count" and criterion.limit is not None)
+        or (criterion.limit is not None and not criterion.limit.is_of_counts)
     ]
     return frozenset(
         scenario.name
