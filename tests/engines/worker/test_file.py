@@ -37,6 +37,19 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
     assert (len(digests), worker.stop) == (2, "INT")
 
 
+def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
+    tmp_path: Path,
+) -> None:
+    digests = set()
+    for end in "ab":
+        (tmp_path / "small.txt").write_text("x" * 2**20)
+        (tmp_path / "large.txt").write_text("x" * 2**20 + end)
+        worker = read(tmp_path, f"{SHORTEST}files = ['small.txt', 'large.txt']\n")
+        digests.add(worker.sha256)
+        assert worker.texts.keys() == {"mine.toml", "small.txt"}
+    assert len(digests) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -41,7 +41,8 @@ _KEYS = [
 _ANY = "[...]"
 """The name of any key of a table in errors of msgspec."""
 _MAX_BYTES = 2**20
-"""The limit for one key, which takes time quadratic in their number to read."""
+"""The limit for one key, which takes time quadratic in their number to read; and for each text
+beside the file that results keep and other machines get."""
 _MAX_NUMBER = 1e15
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
@@ -184,9 +185,11 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
             held = files.read(file, named=True)
         except OSError as error:
             _wrong("files", f"{name!r} cannot be read: {error.strerror}")
-        digest.update(name.encode() + held)
-        with suppress(UnicodeDecodeError):
-            texts[name] = held.decode("utf-8")
+        digest.update(name.encode())
+        digest.update(held)
+        if len(held) <= _MAX_BYTES:
+            with suppress(UnicodeDecodeError):
+                texts[name] = held.decode("utf-8")
     given = {name: getattr(table, name) for name in WorkerTable.__struct_fields__}
     given["package"], extras = _package(table.package)
     default = Elapsed(0.0 if table.window_s == UNTIL_EXIT else 1.0)

@@ -121,7 +121,7 @@ def _files_of(worker: WorkerFile) -> dict[str, bytes]:
     if worker.package is None or not needed <= worker.texts.keys():
         raise UsageError(
             f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
-            "text files in its 'files', or measure it here."
+            "text files of at most 1 MiB in its 'files', or measure it here."
         )
     return {name: text.encode() for name, text in worker.texts.items()}
 
