@@ -11,7 +11,7 @@ from waitbench.model.run import BY_PROC, RESTARTED
 REAL_S = 5.7
 
 
-def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: int) -> dict[str, Any]:
+def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: float) -> dict[str, Any]:
     """What the launcher counted at one moment."""
     return {
         "monotonic_ns": round(seconds * 1e9), "cpu_s": cpu_s, "system_s": system_s,

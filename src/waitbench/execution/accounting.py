@@ -156,7 +156,7 @@ def _rise(before: Reading, after: Reading, key: str) -> Number:
     return max(0, after[key] - before[key])  # 0, not 0.0: integers stay integers
 
 
-def _wakeups(launched: LaunchReport) -> int:
+def _wakeups(launched: LaunchReport) -> Number:
     """Computes the wake-ups in the window.
 
     By ``/proc``, wake-ups of threads and children that have ended are missing. The reaped total has

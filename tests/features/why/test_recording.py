@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial, partialmethod
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ from waitbench.execution.services import Running
 from waitbench.features.why import stacks
 from waitbench.features.why.extension import record as record_run
 from waitbench.features.why.lines import Line, lines
-from waitbench.features.why.sampler import sample_running
+from waitbench.features.why.sampler import StackSampler, sample_running
 from waitbench.features.why.samples import KERNEL, Samples
 from waitbench.features.why.stacks import NotSeen
 from waitbench.model.errors import HarnessError
@@ -155,3 +156,18 @@ def test_who_wakes_up_in_what_runs_already_is_seen_and_nobody_hears_of_it(tmp_pa
         assert process.poll() is None
     assert why_recorded.remarks == ()
     assert lines([why_recorded])[0].frames[0].name == "needle"
+
+
+@pytest.mark.parametrize(("counted_s", "sampled_s"), [(2.0, 8.0), (30.0, 30.0), (120.0, 40.0)])
+def test_stacks_of_what_runs_already_are_read_for_about_as_long_as_it_is_counted(
+    counted_s: float, sampled_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lasted_s = {"count": 0.0, "sample": 0.0}
+
+    def note(what: str, _sampler: StackSampler, seconds: float) -> None:
+        lasted_s[what] += seconds
+
+    for what in lasted_s:
+        monkeypatch.setattr(StackSampler, what, partialmethod(partial(note, what)))
+    sample_running(lambda: [], counted_s)
+    assert lasted_s == {"count": counted_s, "sample": sampled_s}

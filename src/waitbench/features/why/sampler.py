@@ -103,13 +103,15 @@ class StackSampler:
         self._find, self._role_by, self._still = find, role, still
         self._roles: dict[int, str] = {}
 
-    def alternate(self, counted_s: float, settles_s: float = 0.0) -> None:
+    def alternate(
+        self, counted_s: float, settles_s: float = 0.0, sampled_s: float = SAMPLED_S
+    ) -> None:
         """Counts and samples in turns, part by part; waits before each."""
         for _ in range(_PARTS):
             if self.over.wait(settles_s):
                 return
             self.count(counted_s / _PARTS)
-            self.sample(SAMPLED_S / _PARTS)
+            self.sample(sampled_s / _PARTS)
 
     def samples(self, label: str) -> Samples:
         """Summarises counts and stacks; threads of one name in one process are added."""
@@ -267,13 +269,14 @@ class StackSampler:
 
 
 def sample_running(find: Callable[[], Sequence[int]], seconds: float) -> Samples:
-    """Counts and samples processes that run already, for ``seconds``.
+    """Counts and samples processes that run already, for ``seconds`` each.
 
     No signal stops them: their parents would notice. A stack is read such that the process goes on
     at once if this one dies.
     """
     sampler = StackSampler(find, lambda _: None, threading.Event(), lambda _: nullcontext(True))
-    sampler.alternate(seconds)
+    # Long enough for a stack of a thread that sleeps for long, in each part.
+    sampler.alternate(seconds, sampled_s=max(_PARTS * _MAX_WAIT_S, min(seconds, SAMPLED_S)))
     return sampler.samples("now")
 
 
