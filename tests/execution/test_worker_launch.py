@@ -156,6 +156,42 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
     assert result.output == ""
 
 
+ANSWERS = """
+import os, signal, sys, time
+def answer(*_):
+    end = time.process_time() + 0.02
+    while time.process_time() < end: pass
+    print("handled", flush=True)
+signal.signal(signal.SIGUSR1, answer)
+open("pid", "w").write(str(os.getpid()))
+print("up", flush=True)
+while True: signal.pause()
+"""
+
+
+@pytest.mark.parametrize("window_s", [None, 0.6])
+def test_messages_at_a_rate_are_sent_within_the_window(
+    window_s: float | None, tmp_path: Path
+) -> None:
+    poke = "[poke]\ncommand = ['sh', '-c', 'kill -USR1 $(cat pid)']\n"
+    text = f"{CALM}{poke}done = {{ log = 'handled' }}\nrate = 10\n"
+    result = worker(tmp_path, ANSWERS, text, scenario="mine-at-rate", window_s=window_s)
+    count = 4 if window_s is None else 6
+    assert (len(result.report["lateness_ns"]), result.output.count("handled")) == (count, count)
+    assert result.report["lateness_max_ns"] == max(it for it, _ in result.report["lateness_ns"])
+    assert result.rise("cpu_s") > count * 0.02
+    quiet = worker(tmp_path / "quiet", ANSWERS, text)
+    assert quiet.rise("cpu_s") < 0.02 < count * 0.02 < result.rise("cpu_s")
+    assert len(quiet.report["lateness_ns"]) == 1
+
+
+def test_a_message_that_is_not_handled_ends_those_at_a_rate(tmp_path: Path) -> None:
+    text = f"{CALM}[poke]\ncommand = 'true'\ndone = {{ log = 'no', within = 0.3 }}\nrate = 5\n"
+    result = worker(tmp_path, SLEEPS, text, scenario="mine-at-rate")
+    assert result.report["incomplete"]["lateness"]["more_than"] == 0.3
+    assert "lateness_ns" not in result.report
+
+
 @pytest.mark.parametrize(
     ("poke", "message"),
     [

@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ from waitbench.system.tcp import Connections, Traffic, free_port, reset
 _CALM_COUNT = 3
 _POLL_INTERVAL_S = 0.02
 _ACTION_WITHIN_S = 20.0
+_RATE_WINDOW_S = 10.0
+"""The window with messages at a rate, where the file names none."""
 _MAX_COUNT = 1e14
 _MAX_MESSAGE_CHARS = 200
 _ORPHANS_END_WITHIN_S = 1.0
@@ -108,7 +110,7 @@ class WorkerLaunch(ConditionLaunch):
         with self.batch.turn():
             waiting |= self._mark(ENDING)
             if self._lives:
-                if self.config.pokes and not self._stopped:
+                if self.config.pokes and not self._stopped and not self.worker.rate:
                     self._poke_at_last()
                 self.batch.take_turn()
                 waiting[LAST] = self.tree.reading()
@@ -145,7 +147,8 @@ class WorkerLaunch(ConditionLaunch):
         if self._lives:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
-            totals |= {} if self.worker.window_s else {"time_window": window_s}
+            if window_s != self.worker.window_s:
+                totals["time_window"] = window_s
             self._identify()
             # A worker that ends changes the shared memory of others.
             self._wait_at(WATCHED)
@@ -356,6 +359,9 @@ class WorkerLaunch(ConditionLaunch):
         def when() -> str:
             return f"after {time.monotonic() - begun:.1f} s of its window"
 
+        if self.worker.rate and self.worker.done:
+            seconds = seconds or _RATE_WINDOW_S
+            seconds = max(seconds, self._send_messages(self.worker.done, seconds, when))
         if seconds:
             self.wait_until(begun + seconds, when)
         while not seconds:
@@ -396,6 +402,24 @@ class WorkerLaunch(ConditionLaunch):
             is_late = isinstance(failure, Unanswered) or self.tree.codes
             within_s = done.within if is_late else None
             self._record_missing(LATENESS, failure, within_s)
+
+    def _send_messages(self, done: Answer, seconds: float, when: Callable[[], str]) -> float:
+        """Sends as many messages as are due in a window, and returns how long that took.
+
+        Each waits until the last one was handled, so that all runs have the same work.
+        """
+        begun, lateness_ns = time.monotonic(), list[int]()
+        for number in range(max(1, int(seconds * self.worker.rate))):
+            self.wait_until(begun + number / self.worker.rate, when)
+            try:
+                lateness_ns.append(self._poke(done))
+            except Unanswered as failure:
+                self._record_missing(LATENESS, failure, done.within)
+                break
+        else:
+            self._facts["lateness_ns"] = [(it, 1) for it in lateness_ns]
+            self._facts["lateness_max_ns"] = max(lateness_ns)
+        return time.monotonic() - begun
 
     def _poke(self, done: Answer) -> int:
         self.output_offsets = self.sizes()

@@ -57,6 +57,8 @@ class WorkerConfig(NamedTuple):
     poke: Sequence[str]
     done: Answer | None
     """When a poke is handled."""
+    rate: float
+    """Messages a second in the window; 0: one after it."""
     values: Mapping[str, str]
     """Values of parameters."""
     site: Site

@@ -49,6 +49,8 @@ class Poke(_Table, frozen=True, kw_only=True):
 
     command: Words
     done: Answer = PokeEnded(value=True)
+    rate: Annotated[float, Meta(gt=0, le=100)] | None = None
+    """Messages a second in the window of one more scenario."""
 
 
 class Phase(_Table, frozen=True, kw_only=True):

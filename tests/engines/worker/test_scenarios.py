@@ -239,3 +239,16 @@ def test_a_statistic_beyond_what_a_result_file_may_hold_is_refused(tmp_path: Pat
     (tmp_path / "metrics").write_text('{"bytes": [9e14, 9e14]}\n')
     with pytest.raises(ValueError, match=r"bytes-total in {metrics} is beyond 1e\+15"):
         metrics.read_written([tmp_path / "metrics"], files)
+
+
+def test_a_rate_makes_one_more_scenario_that_can_be_set_and_takes_turns(tmp_path: Path) -> None:
+    worker = read(tmp_path, "command = '{revision}'\n[poke]\ncommand = 'true'\nrate = 2\n")
+    idle, at_rate = scenarios_of(worker)
+    assert (idle.name, at_rate.name) == ("mine", "mine-at-rate")
+    assert (idle.idles, at_rate.idles) == (True, False)
+    assert "rate" not in idle.settable
+    chosen = selection.select((), ("rate=4.5",), worker=worker)
+    rates = [worker_config(worker, it.parameters, PYTHON).rate for it in chosen]
+    assert rates == [0.0, 4.5]
+    with pytest.raises(UsageError, match=r"poke\.rate: does not go with \[scenarios\.NAME\]"):
+        read(tmp_path, "command = '{revision}'\n[poke]\ncommand = 'true'\nrate = 2\n[scenarios.a]")

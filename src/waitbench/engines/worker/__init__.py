@@ -5,7 +5,7 @@ from pathlib import Path
 
 from waitbench.engines.base import Engine, Service
 from waitbench.engines.worker.file import PHASE, needs_python
-from waitbench.engines.worker.scenarios import WINDOW
+from waitbench.engines.worker.scenarios import RATE, WINDOW
 from waitbench.model import launch
 from waitbench.model.conditions import Elapsed
 from waitbench.model.placeholders import Site
@@ -70,6 +70,7 @@ def worker_config(
         stop_within_s=worker.stop_within_s,
         poke=worker.poke.command if worker.poke else (),
         done=worker.poke.done if worker.poke else None,
+        rate=float(parameters.get(RATE, 0.0)),
         values=_values_of(worker, parameters),
         site=Site(here=str(worker.path.parent), python=str(python), revision=revision),
         files=[str(worker.path.parent / name) for name in worker.files],

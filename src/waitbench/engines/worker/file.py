@@ -30,7 +30,7 @@ PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _RESERVED = {
-    *PLACEHOLDERS, PHASE, "processes", "workers", "silence", "window", "file", "sha256",
+    *PLACEHOLDERS, PHASE, "processes", "workers", "silence", "window", "rate", "file", "sha256",
 }  # fmt: skip
 _TABLES = (WorkerTable, tables.ServiceFile, tables.Poke, tables.Phase, tables.MetricFile)
 _CONDITIONS = {*Readiness.__subclasses__(), *Answer.__subclasses__()}
@@ -226,6 +226,8 @@ def _require_sense(table: WorkerTable) -> None:
         for name in ("settled", "poke"):
             if getattr(table, name) is not None:
                 _wrong(name, "does not go with a window until exit")
+    if table.scenarios and table.poke and table.poke.rate:
+        _wrong("poke.rate", "does not go with [scenarios.NAME]")
     _require_phases(table)
     _require_placeholders(table)
 

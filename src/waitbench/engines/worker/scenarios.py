@@ -15,6 +15,8 @@ from waitbench.model.worker import Phase, Values, WorkerFile, stopped_after
 from waitbench.system import tcp
 
 WINDOW = "window"
+RATE = "rate"
+"""Messages a second in the window."""
 WINDOW_S = 10.0
 """The window of a worker without one, outside of gates."""
 _WARM_UP_S = 2.0
@@ -34,7 +36,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def settable(self) -> tuple[str, ...]:
-        return (*(() if self.works else (WINDOW,)), *self.worker.parameters)
+        rate = (RATE,) if RATE in self.parameters else ()
+        return (*(() if self.works else (WINDOW,)), *rate, *self.worker.parameters)
 
     def __post_init__(self) -> None:
         force_setattr(self, "works", self.worker.ends_by_itself)
@@ -47,7 +50,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def idles(self) -> bool:
-        return self.worker.side_by_side and not self.works
+        # Messages take turns: the programs that send them use the CPUs.
+        return self.worker.side_by_side and not self.works and RATE not in self.parameters
 
     @property
     def lacks(self) -> Mapping[str, str]:
@@ -134,11 +138,13 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
-    """Makes each scenario of a worker, or one with its defaults, and one for each of its phases."""
+    """Makes each scenario of a worker, or one with its defaults, for its rate, and each phase."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
     phases: dict[str, Values] = {
         f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases
     }
+    rate = worker.poke.rate if worker.poke else None
+    at_rate: dict[str, Values] = {f"{worker.name}-at-rate": {RATE: rate}} if rate else {}
     identity = {"file": worker.path.name, "sha256": worker.sha256}
     window = {} if worker.ends_by_itself else {WINDOW: worker.window_s or WINDOW_S}
     return tuple(
@@ -147,5 +153,5 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
             worker=worker,
             parameters={**identity, **window, **worker.parameters, **values},
         )
-        for name, values in (named or {worker.name: {}, **phases}).items()
+        for name, values in (named or {worker.name: {}, **at_rate, **phases}).items()
     )
