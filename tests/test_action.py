@@ -29,6 +29,7 @@ from waitbench.system.paths import ROOT
 FIND, COMPARE = "Find what to compare", "Compare"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))
 WORKFLOWS = [path for path in EXAMPLES if path.name.startswith("github")]
+OURS = "OWNER/waitbench"
 BRANCH = 'a"b$(touch${IFS}pwned);c'
 
 
@@ -268,7 +269,7 @@ def test_an_example_uses_options_and_inputs_that_exist(path: Path, run_compare: 
         used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", arguments))
         assert [option for option in used if option not in help_text] == []
     comment = yaml.safe_load((ROOT / "comment" / "action.yml").read_text())
-    uses = [step for step in steps_of(path) if str(step.get("uses", "")).startswith("OWNER/")]
+    uses = [step for step in steps_of(path) if str(step.get("uses", "")).startswith(OURS)]
     for step in uses:
         known = comment["inputs"] if "/comment@" in step["uses"] else ACTION["inputs"]
         assert set(step.get("with", {})) <= set(known)
@@ -287,7 +288,7 @@ def test_a_workflow_has_few_rights_and_pastes_nothing_into_a_script(path: Path) 
         assert not any("${{" in step.get("run", "") for step in steps)
         rights = {**workflow["permissions"], **job.get("permissions", {})}
         runs_code = any(
-            "bench/" in step.get("run", "") or step.get("uses", "").startswith("OWNER/waitbench@")
+            "bench/" in step.get("run", "") or step.get("uses", "").startswith(f"{OURS}@")
             for step in steps
         )
         # What builds and runs a change may not write, and what writes runs none of it.
