@@ -65,7 +65,6 @@ SHORTENED: Mapping[str, str] = {
 """How a command is run that would take long, or that reads what a user has gathered."""
 
 TESTED: Mapping[str, str] = {
-    "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
     "./compare.sh --worker rq.toml 2.2.0 --limit idle:0.5% --limit wakeups:5/s "
     "--limit memory:80MB": (
         "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"

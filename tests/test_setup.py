@@ -14,6 +14,13 @@ from tests.running import run, write_strange_modules
 from waitbench.system.paths import ROOT
 
 
+@pytest.mark.parametrize("system", ["darwin23", "msys", "freebsd14.0"])
+def test_elsewhere_than_on_linux_a_sentence_names_the_document(system: str) -> None:
+    done = run(ROOT / "compare.sh", "--help", env={"OSTYPE": system})
+    text = "./compare.sh needs Linux. docs/containers.md has ways on macOS and Windows.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", text)
+
+
 def make_venv(tmp_path: Path, refused: str) -> subprocess.CompletedProcess[str]:
     """Runs setup.sh's function with a Python that refuses to run some modules."""
     python = tmp_path / "python"
