@@ -1,8 +1,10 @@
 """The rooms of the package: what may know what."""
 
+import ast
 import inspect
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,13 @@ def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
         assert not re.search(rf"""["']{name}["']|engines[. ](import )?{name}""", text)
     else:
         assert name not in text
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    trees = (ast.parse(path.read_text("utf-8")) for path in MODULES)
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def loaded_by(code: str) -> set[str]:

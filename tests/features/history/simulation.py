@@ -20,7 +20,7 @@ from functools import partial
 from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
-from waitbench.features.history.sessions import HistoryRevision, Session
+from waitbench.features.history.sessions import HistoryRevision, HistorySession
 from waitbench.features.history.track import due
 from waitbench.features.history.trends import Announced, Trend, trends, unannounced
 from waitbench.model.metrics import BY_NAME
@@ -61,12 +61,12 @@ def entry(number: int) -> HistoryRevision:
     return HistoryRevision(name=f"v{number}", version=str(number), commit=None, date=None)
 
 
-def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int) -> Session:
+def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int) -> HistorySession:
     """What one comparison tells of some revisions."""
     night = chance.uniform(-math.log(2), math.log(2))
     off = {revision: night + log + noise(chance, 0) for revision, log in logs.items()}
     rounds = [[log + noise(chance, 1) for log in off.values()] for _ in range(ROUNDS)]
-    return Session(
+    return HistorySession(
         folder=f"{number:04}", started=f"{number:04}", engine="", series=SERIES, machine="m",
         metric=BY_NAME["idle"],
         logs=dict(zip(map(entry, logs), zip(*rounds, strict=True), strict=True)),
@@ -77,7 +77,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
     """Whether a rise in the middle is announced in time, and whether anything else is."""
     chance, at = default_rng(seed), nights // 2
     cost = {number: rise * (number >= at) for number in range(nights + 1)}
-    sessions: list[Session] = []
+    sessions: list[HistorySession] = []
     known: list[Announced] = []
     is_found = is_beside = False
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.records import contestant, disturb, facts, make_record, released, specify
-from waitbench.features.history.sessions import Session, entry_of, sessions_of
+from waitbench.features.history.sessions import HistorySession, entry_of, sessions_of
 from waitbench.features.history.trends import commonest, trends, unannounced
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import ScenarioResults
@@ -18,7 +18,7 @@ from waitbench.store.comparisons import StoredComparison
 STEADY = BY_NAME["idle"].key
 
 
-def told_by(record: ScenarioResults, folder: str, *more: ScenarioResults) -> list[Session]:
+def told_by(record: ScenarioResults, folder: str, *more: ScenarioResults) -> list[HistorySession]:
     """The sessions of idle CPU in a folder."""
     contents = StoredComparison(
         folder=Path(folder), comparison=record.context, records=(record, *more)
@@ -26,7 +26,7 @@ def told_by(record: ScenarioResults, folder: str, *more: ScenarioResults) -> lis
     return list(sessions_of(contents, [BY_NAME["idle"]]))
 
 
-def told(name: str, costs: dict[str, float], **changes: Any) -> list[Session]:
+def told(name: str, costs: dict[str, float], **changes: Any) -> list[HistorySession]:
     """The session of the idle CPU of some releases."""
     return told_by(released(costs, session=name, **changes), name)
 

@@ -51,7 +51,7 @@ class HistoryRevision:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class HistorySession:
     """One metric of the revisions of a comparison in one scenario."""
 
     folder: str
@@ -73,7 +73,7 @@ class Session:
 class Stored:
     """The sessions of some folders."""
 
-    sessions: list[Session] = field(default_factory=list)
+    sessions: list[HistorySession] = field(default_factory=list)
     tried: set[Tried] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     """Folders that could not be read, with the reasons, which were printed."""
@@ -88,7 +88,7 @@ def read(roots: Sequence[Path], metric: Metric) -> Stored:
     return stored
 
 
-def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[Session]:
+def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[HistorySession]:
     """The sessions of a comparison's scenarios and some metrics.
 
     Leaves out revisions without an identity elsewhere, such as checkouts, and comparisons of mixed
@@ -113,7 +113,7 @@ def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterat
         # A revision with two labels would be compared with itself.
         if len(rounds) < FEWEST_ROUNDS or len(logs) < max(2, len(labels)):
             continue
-        yield Session(
+        yield HistorySession(
             folder=str(contents.folder),
             started=min(run.started_at for run in record.measurements),
             engine=context.engine,
@@ -124,7 +124,7 @@ def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterat
         )
 
 
-def independent(sessions: Iterable[Session]) -> list[Session]:
+def independent(sessions: Iterable[HistorySession]) -> list[HistorySession]:
     """The sessions without copies, of which those with fewer rounds are dropped."""
     key = attrgetter("series", "machine", "metric", "engine", "started")
     by_size = sorted(sessions, key=lambda session: (session.rounds, len(session.logs)))

@@ -26,7 +26,7 @@ from msgspec import structs
 
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
-from waitbench.features.history.sessions import HistoryRevision, Session, independent
+from waitbench.features.history.sessions import HistoryRevision, HistorySession, independent
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
@@ -98,14 +98,14 @@ class Trend:
         )
 
 
-def commonest(sessions: Iterable[Session]) -> str | None:
+def commonest(sessions: Iterable[HistorySession]) -> str | None:
     """The revision in most sessions, the earliest of several: the default anchor."""
     counts = Counter(entry for session in independent(sessions) for entry in session.logs)
     best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
     return best.name if best else None
 
 
-def trends(sessions: Sequence[Session], anchor: str | None) -> tuple[Trend, ...]:
+def trends(sessions: Sequence[HistorySession], anchor: str | None) -> tuple[Trend, ...]:
     """The history of each metric, series and machine.
 
     The default anchor is the commonest revision of the engine.
@@ -146,7 +146,7 @@ def unannounced(
     ]
 
 
-def _trend(sessions: Sequence[Session], anchor: HistoryRevision) -> Trend:
+def _trend(sessions: Sequence[HistorySession], anchor: HistoryRevision) -> Trend:
     logs: dict[HistoryRevision, dict[str, float]] = {}
     noise: list[float] = []
     for session in (session for session in sessions if anchor in session.logs):
