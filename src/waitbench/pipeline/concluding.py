@@ -28,15 +28,12 @@ from waitbench.reporting.findings import (
     scenario,
     summarize,
 )
+from waitbench.reporting.gate_formats import FORMATS, VERDICT_NAME
 from waitbench.reporting.idle import Price
-from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
-from waitbench.store import formats
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
 from waitbench.system.installation import called
-
-VERDICT_NAME = "verdict"
 
 
 def findings_of(contents: StoredComparison) -> Findings:
@@ -150,18 +147,14 @@ def _short_path(folder: Path) -> str:
 
 
 def publish(known: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
-    """Writes ``verdict.json``, ``.xml`` (JUnit) and ``.md``, which has more tables, too.
-
-    Raises ``HarnessError``.
-    """
-    rendered = "\n".join((gate_formats.rendered(known), *map(render_table, more)))
-    junit = gate_formats.junit(known, verdict)
-    formats.write(known.folder, VERDICT_NAME, gate_formats.as_json(known, verdict))
-    files.write_text(known.folder / f"{VERDICT_NAME}.xml", junit)
-    publish_markdown(rendered, known.folder / f"{VERDICT_NAME}.md")
+    """Writes a verdict in each format. Raises ``HarnessError``."""
+    texts = {suffix: write(known, verdict, more) for suffix, write in FORMATS.items()}
+    for suffix, text in texts.items():
+        publish_text = publish_markdown if suffix == "md" else files.write_text
+        publish_text(known.folder / f"{VERDICT_NAME}.{suffix}", text)
 
 
-def publish_markdown(rendered: str, path: Path) -> None:
+def publish_markdown(path: Path, rendered: str) -> None:
     """Writes Markdown into a file, and then into the job's summary. Raises ``HarnessError``."""
     files.write_text(path, rendered)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):

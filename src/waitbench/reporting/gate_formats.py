@@ -1,6 +1,6 @@
-"""Findings of a gate -> ``verdict.json``, ``.md`` and ``.xml``."""
+"""Findings of a gate -> the files of its verdict, which ``FORMATS`` lists."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,9 +12,12 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.errors import sanitize
 from waitbench.reporting import forest, markdown, notes
+from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import BROKEN
 from waitbench.reporting.findings import Findings, details, summarize
+from waitbench.store import formats
 
+VERDICT_NAME = "verdict"
 SCHEMA_VERSION = 7
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
@@ -91,3 +94,11 @@ def rendered(findings: Findings) -> str:
     answers = f"{markdown.render_table(details(findings))}\n{explanation}"
     folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
     return f"{markdown.render_report(summarize(findings))}\n{folded}"
+
+
+FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
+    "json": lambda known, verdict, _: formats.encode(VERDICT_NAME, as_json(known, verdict)),
+    "xml": lambda known, verdict, _: junit(known, verdict),
+    "md": lambda known, _, more: "\n".join((rendered(known), *map(markdown.render_table, more))),
+}
+"""By suffix. Only Markdown has the tables that are no part of the verdict."""

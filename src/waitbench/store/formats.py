@@ -69,7 +69,10 @@ def to_builtins(value: object, order: Literal["deterministic"] | None = None) ->
     return msgspec.to_builtins(value, enc_hook=hook, order=order)
 
 
-def write(folder: Path, kind: str, content: Mapping[str, object]) -> None:
+def encode(kind: str, content: Mapping[str, object]) -> str:
     # msgspec rejects surrogates, which arguments may contain.
-    text = json.dumps({"format": FORMAT, "kind": kind, **content}, indent=1)
-    files.write_text(folder / f"{kind}.json", text)
+    return json.dumps({"format": FORMAT, "kind": kind, **content}, indent=1)
+
+
+def write(folder: Path, kind: str, content: Mapping[str, object]) -> None:
+    files.write_text(folder / f"{kind}.json", encode(kind, content))

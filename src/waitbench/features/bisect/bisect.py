@@ -209,7 +209,7 @@ class BisectRun:
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         links = (*report.links, ("Results", where))
         print_report(replace(report, links=links), self.output.progress)
-        publish_markdown(markdown.render_report(report), self.folder / f"{KIND}.md")
+        publish_markdown(self.folder / f"{KIND}.md", markdown.render_report(report))
         return code
 
     def _search(self, points: SearchRange) -> Search:
