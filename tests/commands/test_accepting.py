@@ -9,8 +9,8 @@ from tests.records import context, make_record, times
 from tests.store.keeping import finish
 from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.rule import Rule
-from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import LIMIT, Gate, gate_of, parse
 from waitbench.store import comparisons

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import METRICS, Metric
 from waitbench.pipeline.gating import parse
 
 

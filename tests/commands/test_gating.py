@@ -11,11 +11,11 @@ from tests.gate_runs import ASKED
 from tests.records import make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.engines import METRICS, SCENARIOS
+from waitbench.engines import SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.measure import Measurer
-from waitbench.model.metrics import BY_NAME, MEMORY, Instruments
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Instruments
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import DISTURBED, FAILED
 from waitbench.model.scenario import Topology

@@ -6,9 +6,8 @@ from tests.records import make_record, specify, times
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import IdleCost
-from waitbench.engines.worker.metrics import WAITING
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS
+from waitbench.model.metrics import METRICS, WAITING
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 from waitbench.reporting import idle, markdown

@@ -10,16 +10,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from waitbench.model.metrics import (
-    BY_NAME,
-    GROWTH,
-    MEMORY,
-    METRICS,
-    OTHER_ALLOWED_S,
-    SERVICES,
-    STOP,
-    Metric,
-)
+from waitbench.model.metrics import BY_NAME, OTHER_ALLOWED_S, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
 
@@ -154,7 +145,6 @@ def _exactly(value: float, unit: Decimal) -> str:
 
 
 _MIB = 2.0**20
-_KNOWN = {metric.name: metric for metric in (*METRICS, MEMORY, GROWTH, STOP, *SERVICES)}
 
 
 def _rises(
@@ -166,7 +156,7 @@ def _rises(
     each: bool = False,
     by_launcher: bool | None = None,
 ) -> Criterion:
-    metric = _KNOWN[name]
+    metric = BY_NAME[name]
     return Criterion(
         metric=metric,
         margin=margin,

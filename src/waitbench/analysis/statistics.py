@@ -18,7 +18,7 @@ from statistics import fmean, stdev
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import by_round, interleaved_rounds, understates
 from waitbench.analysis.rule import not_within, signed_rank_interval
-from waitbench.model.metrics import BY_NAME, BY_SECOND, Metric
+from waitbench.model.metrics import BY_NAME, BY_SECOND, METRIC_ORDER, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import ENDED, NOT_SUPPORTED
 from waitbench.model.verdicts import Estimate
@@ -35,11 +35,6 @@ OF_WORKERS = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
 """Headline figures of dataflows, of waiting workers, of commands that end."""
 _HEADLINES = {"window": OF_COMMANDS, "memory": OF_WORKERS}
-METRIC_ORDER = (
-    *OF_DATAFLOWS, "idle", "wakeups", "syscalls", "latency", "startup", "rss", "memory", "window",
-    "cpu-window", "restarts", "service-cpu", "service-requests",
-)  # fmt: skip
-"""The order of the metrics that a reader can act on; all others follow."""
 HEADLINE_METRICS = ("cpu", "real", "system", "idle")
 """The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (

@@ -21,20 +21,14 @@ from waitbench.execution.launch_report import (
     STARTED,
     STOPPED,
 )
-from waitbench.model.metrics import (
-    IDLE_SYSTEM,
-    IDLE_USER,
-    METRICS,
-    SERVICES,
-    STOP,
-    SYSTEM_CALLS,
-    WINDOW,
-)
+from waitbench.model.metrics import BY_NAME, IDLE_SYSTEM, IDLE_USER, SERVICES, STOP, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 
+_RISES = {metric.key for metric in BY_NAME.values()} - {"wakeups"}
+"""Keys of metrics that are the rise of a reading's count in the window, where it has that count."""
 _OF_CHILDREN = [
     metric.key
-    for metric in (*METRICS, *worker_metrics.UNTIL_EXIT)
+    for metric in BY_NAME.values()
     if metric.key.startswith(("time_user", "time_system", "time_cpu", "cpu_", "context_"))
     or metric.name == "wakeups"
 ]
@@ -146,9 +140,7 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
     }
     if window_s > 0:
         phases["cpu_share_idle"] = idle_s / window_s
-    if SYSTEM_CALLS in end:
-        phases[SYSTEM_CALLS] = _rise(begin, end, SYSTEM_CALLS)
-    return phases
+    return phases | {key: _rise(begin, end, key) for key in end.keys() & _RISES}
 
 
 def _rise(before: Reading, after: Reading, key: str) -> Number:

@@ -140,10 +140,7 @@ SEEN_FROM_OUTSIDE = tuple(
 """The metrics of workers that do not report any, such as a user's own dataflow."""
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
-GROWTH = Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute")
-"""Growth within the window, without pages of files."""
 STOP = Metric("stop", "time_stop", "second", "time to end")
-
 SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"
 SERVICES = (
     Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU"),
@@ -151,8 +148,28 @@ SERVICES = (
     Metric("service-bytes", SERVICE_BYTES, "byte", "bytes to and from the services"),
 )
 
-BY_NAME = {metric.name: metric for metric in METRICS}
+# Metrics of worker files alone: of those that wait, and of those that end by themselves.
+WAITING = (
+    STOP,
+    MEMORY,
+    # Without pages of files.
+    Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute"),
+    Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
+    *SERVICES,
+)
+UNTIL_EXIT = (
+    Metric("window", WINDOW, "second", "time from ready to its end"),
+    Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
+    *SERVICES,
+)
 
+BY_NAME = {metric.name: metric for metric in (*METRICS, *WAITING, *UNTIL_EXIT)}
+"""All but those that worker files declare."""
+METRIC_ORDER = (
+    "real", "user", "system", "cpu", "idle", "wakeups", "syscalls", "latency", "startup", "rss",
+    "memory", "window", "cpu-window", "restarts", "service-cpu", "service-requests",
+)  # fmt: skip
+"""The order of the metrics that a reader can act on; all others follow."""
 
 WAKEUP_COST_S = 5e-5
 

@@ -22,10 +22,9 @@ from waitbench.analysis.criteria import (
 )
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import RULE, Rule
-from waitbench.engines import METRICS
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_SECOND, INSTRUMENTED, Instruments, Metric
+from waitbench.model.metrics import BY_NAME, BY_SECOND, INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
@@ -127,7 +126,7 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     )
 
 
-def metric_named(name: str, metrics: Sequence[Metric], option: str) -> Metric:
+def metric_named(name: str, metrics: Iterable[Metric], option: str) -> Metric:
     """Finds a metric by name. Raises ``UsageError`` that begins with the option."""
     by_name = {metric.name: metric for metric in metrics}
     if name not in by_name:
@@ -240,7 +239,7 @@ def gate_of(comparison: ComparisonHeader) -> Gate:
 
 def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
     """All metrics that criteria may name, with those of a worker file."""
-    return tuple(dict.fromkeys((*METRICS, *(metrics_of(worker) if worker else ()))))
+    return tuple(dict.fromkeys((*BY_NAME.values(), *(metrics_of(worker) if worker else ()))))
 
 
 def read_criteria(

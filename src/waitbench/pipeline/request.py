@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from waitbench import engines
-from waitbench.engines import METRICS, selection
+from waitbench.engines import selection
 from waitbench.engines.base import Engine
 from waitbench.engines.worker import WorkerFileEngine
 from waitbench.environments import revisions
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import GROWING, MEMORY, STOP, SYSTEM_CALLS, Instruments
+from waitbench.model.metrics import BY_NAME, GROWING, SYSTEM_CALLS, Instruments
 from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, OriginChoice
 from waitbench.model.scenario import Scenario, Topology
@@ -156,7 +156,7 @@ def _require_metrics(
     possible = {metric.key: metric.name for scenario in scenarios for metric in scenario.metrics}
     lacking = sorted(request.gate.needs - set(possible))
     if lacking:
-        known = {metric.key: metric.name for metric in (*METRICS, MEMORY, STOP)}
+        known = {metric.key: metric.name for metric in BY_NAME.values()}
         name = known.get(lacking[0], lacking[0])
         raise UsageError(
             f"{name}: no run of {', '.join(it.name for it in scenarios)} measures it. "

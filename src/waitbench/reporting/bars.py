@@ -17,7 +17,7 @@ _OF_WAITING = {
     "idle CPU": BY_NAME["idle"],
     "wake-ups": BY_NAME["wakeups"],
     "lateness p99": BY_NAME["latency"],
-    "memory": MEMORY,
+    "memory": BY_NAME["memory"],
 }
 """Costs of workers that run until they are stopped: the time that they run means nothing."""
 

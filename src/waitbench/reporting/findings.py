@@ -10,8 +10,8 @@ from statistics import median
 from waitbench.analysis.gate import GateVerdict, failed_runs
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
-from waitbench.analysis.statistics import METRIC_ORDER, Comparison
-from waitbench.model.metrics import STOP
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.metrics import METRIC_ORDER, STOP
 from waitbench.model.verdicts import GateStatus, Verdict
 from waitbench.reporting import forest, notes
 from waitbench.reporting.document import Contribution, Report, Table, grouped

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.results import decisive
-from waitbench.analysis.statistics import METRIC_ORDER
+from waitbench.model.metrics import METRIC_ORDER
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import SHOWN_DIGITS, Revision
 from waitbench.model.run import HARMLESS

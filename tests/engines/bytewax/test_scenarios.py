@@ -8,11 +8,11 @@ import pytest
 from tests import standin
 from tests.records import facts
 from waitbench import engines
-from waitbench.engines import METRICS, SCENARIOS, selection
+from waitbench.engines import SCENARIOS, selection
 from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
-from waitbench.model import metrics
 from waitbench.model.launch import DataflowConfig
+from waitbench.model.metrics import BY_NAME, METRICS, UNTIL_EXIT, WAITING
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 
@@ -63,11 +63,10 @@ def test_a_workload_takes_the_parameters_of_its_scenarios_and_no_others(module: 
     assert {name for scenario in ours for name in scenario.parameters} == arguments
 
 
-def test_metrics_are_those_of_all_and_of_worker_files_without_doubles() -> None:
-    for field in ("name", "key"):
-        values = [getattr(metric, field) for metric in METRICS]
-        assert len(set(values)) == len(values)
-    assert METRICS[: len(metrics.METRICS)] == metrics.METRICS
+def test_no_two_metrics_have_the_same_key() -> None:
+    assert len({metric.key for metric in BY_NAME.values()}) == len(BY_NAME)
+    every = {*METRICS, *WAITING, *UNTIL_EXIT}
+    assert len({metric.name for metric in every}) == len(every)
 
 
 INPUTS = {

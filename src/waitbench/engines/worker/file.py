@@ -16,7 +16,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
-from waitbench.engines.worker import metrics
 from waitbench.engines.worker.metrics import declared_metrics
 from waitbench.model import worker as tables
 from waitbench.model.conditions import Answer, Condition, Elapsed, Readiness, Words
@@ -320,7 +319,7 @@ def _require_parameters(table: WorkerTable) -> None:
 
 
 def _require_metrics(table: WorkerTable) -> None:
-    taken = {*BY_NAME, *(it.name for it in (*metrics.WAITING, *metrics.UNTIL_EXIT))}
+    taken = {*BY_NAME}
     for name, file in table.metrics.items():
         for metric in declared_metrics(name, file):
             if metric.name in taken:

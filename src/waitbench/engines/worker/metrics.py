@@ -12,25 +12,13 @@ from statistics import fmean
 import msgspec
 
 from waitbench.model import metrics
-from waitbench.model.metrics import SERVICES, Finite, Metric
+from waitbench.model.metrics import SERVICES, UNTIL_EXIT, WAITING, Finite, Metric
 from waitbench.model.worker import MetricFile, WorkerFile
 from waitbench.system.files import read as read_file
 
-WAITING = (
-    metrics.STOP,
-    metrics.MEMORY,
-    metrics.GROWTH,
-    Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
-    *SERVICES,
-)
-UNTIL_EXIT = (
-    Metric("window", metrics.WINDOW, "second", "time from ready to its end"),
-    Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
-    *SERVICES,
-)
 LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
 """Keys that need a poke."""
-OF_LIVING = frozenset({metrics.MEMORY.key, metrics.GROWTH.key, "processes_replaced"})
+OF_LIVING = frozenset({metrics.MEMORY.key, metrics.MEMORY_GROWTH, "processes_replaced"})
 """Keys of workers that are alive at the end of the window."""
 START_UP = "time_startup"
 """The key that needs a condition of readiness."""

@@ -8,11 +8,11 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.engines import METRICS
 from waitbench.features.history import view
-from waitbench.features.history.sessions import Session, read
+from waitbench.features.history.sessions import HistorySession, read
 from waitbench.features.history.trends import trends
 from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline.gating import metric_named
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
@@ -69,7 +69,7 @@ def history(
     Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
     figures of two sessions do not compare.
     """
-    followed = metric_named(metric, METRICS, f"--metric {metric!r}")
+    followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     stored = read(folders or [RESULTS], followed)
     sessions = [
         session
@@ -90,7 +90,7 @@ def history(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _anchor_among(text: str, sessions: Sequence[Session]) -> str:
+def _anchor_among(text: str, sessions: Sequence[HistorySession]) -> str:
     """The name of an anchor. Raises ``UsageError`` for a revision that no session has."""
     entries = sorted({it for session in sessions for it in session.logs}, key=lambda it: it.order)
     for entry in entries:

@@ -12,13 +12,13 @@ import typer
 
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.engines import METRICS
 from waitbench.environments import candidates, uv
 from waitbench.features.history import view
 from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
 from waitbench.features.history.trends import Announced, Trend, commonest, trends, unannounced
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
 from waitbench.model.revision import EnvironmentSpec, Origin, Source
 from waitbench.pipeline.comparing import run
@@ -83,7 +83,7 @@ def track(
     Each is measured beside the anchor. A change point is announced once, when a second session
     confirms it: exit 1 if it rose.
     """
-    followed = metric_named(metric, METRICS, f"--metric {metric!r}")
+    followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     begun, output = time.monotonic(), Output(quiet=quiet)
     console = output.answers
 
