@@ -3,10 +3,10 @@
 from pathlib import Path
 
 
-def program(folder: Path, name: str, pause_s: float) -> Path:
-    """A program that says that it is up, and wakes up after each pause."""
+def program(folder: Path, name: str, pause_s: float, first: str = ":") -> Path:
+    """A program that does something first, says that it is up, and wakes up after each pause."""
     path = folder / name
-    path.write_text(f"#!/bin/sh\necho up\nwhile :; do sleep {pause_s:g}; done\n")
+    path.write_text(f"#!/bin/sh\n{first}\necho up\nwhile :; do sleep {pause_s:g}; done\n")
     path.chmod(0o755)
     return path
 

@@ -50,6 +50,18 @@ def test_a_limit_of_wake_ups_does_not_wait_for_a_poke(run_compare: Compare, tmp_
     assert not [run for run in record.measurements if run.incomplete]
 
 
+@pytest.mark.parametrize("edited", ["mine.toml", "task.txt", "a"])
+def test_what_is_edited_while_it_is_measured_has_no_result(
+    edited: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "task.txt").touch()
+    named = program(tmp_path, "a", 0.05, first=f"echo '#' >> {tmp_path / edited}")
+    done = run_compare(named, "--worker", worker(tmp_path, "files = ['task.txt']"), *QUICKLY)
+    assert done.returncode == 3, done.stdout + done.stderr
+    name = "a" if edited == "a" else "mine.toml or one of its files"
+    assert f"{name} changed while it was measured" in done.stderr
+
+
 @pytest.mark.parametrize("limit", ["switches:40", "cpu:1s", "idle:5ms", "restarts:1"])
 def test_a_limit_of_what_grows_with_the_window_needs_one(
     limit: str, said: Said, tmp_path: Path

@@ -14,7 +14,7 @@ from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import WorkerFileEngine
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import packages
-from waitbench.environments.virtualenvs import EnvironmentBuilder
+from waitbench.environments.virtualenvs import EnvironmentBuilder, has_changed
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import (
     BuildInfo,
@@ -76,6 +76,19 @@ def test_packages_and_extras_are_installed_as_they_are_pinned_however_they_are_s
     assert bare.requirements == ("beside-it==1.0", "some-server==1.5")
     more = facts("some-server[Standard]", path, cache, pinned)
     assert set(more.requirements) - set(bare.requirements) == {"fast-loop==1.0"}
+
+
+def test_an_installed_package_that_is_edited_has_changed(
+    tmp_path: Path, cache: Cache, links: Path
+) -> None:
+    path = wheel(links, "server", {"server/__init__.py": ""})
+    source, environment = Source(Origin.FILE, "", path), made("server", path, cache)
+    assert isinstance(environment, Environment), environment
+    assert not has_changed(source, environment, "Server")
+    (module,) = environment.folder.glob("lib/*/site-packages/server/__init__.py")
+    for edit in (lambda: module.write_text("import time"), module.unlink):
+        edit()
+        assert has_changed(source, environment, "Server")
 
 
 def test_a_revision_that_cannot_be_installed_with_a_pin_is_an_error(

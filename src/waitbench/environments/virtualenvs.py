@@ -17,7 +17,14 @@ from waitbench.engines.base import Engine
 from waitbench.environments import packages, uv
 from waitbench.environments.repository import export
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import BuildInfo, Environment, EnvironmentSpec, Origin, Toolchain
+from waitbench.model.revision import (
+    BuildInfo,
+    Environment,
+    EnvironmentSpec,
+    Origin,
+    Source,
+    Toolchain,
+)
 from waitbench.system import files, shutdown
 from waitbench.system.locks import locked
 from waitbench.system.paths import Cache
@@ -203,6 +210,19 @@ class EnvironmentBuilder:
             return None
         # Its interpreter is a link, which may be dangling.
         return build if is_whole and (folder / "bin" / "python").exists() else None
+
+
+def has_changed(source: Source, environment: Environment, package: str) -> bool:
+    """Whether the code of a revision is no longer that which was resolved, or installed."""
+    if source.origin is Origin.PROGRAM and source.path is not None:
+        return files.sha256(source.path) != source.identity
+    if source.origin is Origin.VARIANT:
+        return False
+    try:
+        installed = packages.installed(environment.folder)[canonicalize_name(package)]
+        return packages.read_contents(installed)[0] != environment.build.package_sha256
+    except (OSError, LookupError):
+        return True
 
 
 def _as_text(build: BuildInfo) -> str:

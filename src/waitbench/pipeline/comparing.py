@@ -135,6 +135,7 @@ def measure(
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
         raise
+    prepared.require_unchanged()
     comparisons.finish(folder, contents.records)
     return contents
 

@@ -10,8 +10,9 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from waitbench.analysis.criteria import Criterion
+from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins
-from waitbench.environments.virtualenvs import EnvironmentBuilder
+from waitbench.environments.virtualenvs import EnvironmentBuilder, has_changed
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
@@ -44,6 +45,23 @@ class Prepared:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(label for label in self.request.labels if label in self.environments)
+
+    def require_unchanged(self) -> None:
+        """Raises ``HarnessError`` if code was edited while it was measured."""
+        worker, package = self.request.typed.worker, self.request.engine.package
+        changed = [
+            spec.label
+            for spec in self.request.specs
+            if spec.label in self.environments
+            and has_changed(spec.source, self.environments[spec.label], package)
+        ]
+        if worker and worker_file.has_changed(worker):
+            changed.append(f"{worker.path.name} or one of its files")
+        if changed:
+            raise HarnessError(
+                f"{', '.join(changed)} changed while it was measured: its runs are not all of the "
+                "same code. Measure again."
+            )
 
     def measurer(self, criteria: Sequence[Criterion]) -> Measurer:
         """Returns what measures the environments, and no more than criteria need, if there are any.

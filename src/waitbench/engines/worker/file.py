@@ -84,6 +84,14 @@ def needs_python(worker: WorkerFile) -> bool:
     return is_installed or any("python" in text for text in texts_of(worker))
 
 
+def has_changed(worker: WorkerFile) -> bool:
+    """Whether it or one of its files was edited since it was read."""
+    try:
+        return not files.is_file(worker.path) or read(worker.path).sha256 != worker.sha256
+    except UsageError:
+        return True
+
+
 class _WrongError(Exception):
     """An error at a key."""
 
