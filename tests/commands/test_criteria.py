@@ -64,7 +64,7 @@ def test_a_bad_criterion_is_refused_with_what_would_be_right(text: str, message:
 
 def test_an_unknown_metric_names_those_there_are() -> None:
     known = (Metric("calls", "calls", "count", "calls"), *METRICS[:2])
-    message = "^--fail-on 'cals:10%': there is no metric 'cals'. There are: calls, real, user.$"
+    message = "^--fail-on 'cals:10%': there is no metric 'cals' .did you mean 'calls'...$"
     with pytest.raises(UsageError, match=message):
         parse(["cals:10%"], known)
     (criterion,) = parse(["calls:10%"], known)

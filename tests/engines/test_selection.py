@@ -30,7 +30,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
         ("interval=nan", "--set interval=nan: must be above zero and below 10⁹."),
         ("long_input=2", "--set long_input=2: not a bool, such as False."),
         ("seed=2 seed=3", "--set seed is given twice: name it once"),
-        ("nothing=1", "--set nothing: no selected scenario has it. They have: burst, "),
+        ("nothing=1", "--set nothing: no selected scenario has this parameter. There are: burst, "),
     ],
 )
 def test_a_bad_setting_is_refused_with_what_would_be_right(settings: str, message: str) -> None:

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from waitbench.engines import SCENARIOS
 from waitbench.engines.worker.scenarios import scenarios_of
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.scenario import Scenario, Value
 from waitbench.model.worker import WorkerFile
 
@@ -39,10 +39,8 @@ def select(
             raise UsageError(f"--set {name} is given twice: name it once.")
         settable = sorted({parameter for scenario in chosen for parameter in scenario.settable})
         if name not in settable:
-            raise UsageError(
-                f"--set {name}: no selected scenario has it. "
-                + (f"They have: {', '.join(settable)}." if settable else "They have none.")
-            )
+            there = hint(name, settable)
+            raise UsageError(f"--set {name}: no selected scenario has this parameter{there}.")
         text = setting.partition("=")[2]
         chosen = [_with_setting(scenario, name, text) for scenario in chosen]
     return tuple(chosen)
@@ -52,8 +50,8 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
     names = {it.name: (it.name, it.name.removeprefix(prefix)) for it in known}
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for both in names.values() for name in both):
-            there = ", ".join(short for _, short in names.values())
-            raise UsageError(f"--scenario {pattern!r} matches none of: {there}.")
+            there = hint(pattern, (short for _, short in names.values()))
+            raise UsageError(f"--scenario {pattern!r} matches no scenario{there}.")
     return [
         scenario
         for scenario in known

@@ -13,7 +13,7 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments.packages import is_whole
 from waitbench.environments.repository import Repository, snapshot
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.revision import EnvironmentSpec, Origin, Revision, Source, SourceTree
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -145,9 +145,8 @@ def _require_new_enough(version: str, engine: Engine) -> None:
 
 def _variant(name: str, engine: Engine) -> Source:
     if name not in engine.variants:
-        raise UsageError(
-            f"{name!r} is not a variant of {engine.name}. There are: {', '.join(engine.variants)}."
-        )
+        there = hint(name, engine.variants)
+        raise UsageError(f"{name!r} is not a variant of {engine.name}{there}.")
     return Source(Origin.VARIANT, name)
 
 

@@ -1,6 +1,8 @@
 """Errors as sentences: raised where they occur, printed once, by the command line."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import IntEnum
 
 _SECRET = re.compile(
@@ -30,6 +32,14 @@ def sanitize(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in text)
+
+
+def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Continues a sentence on an unknown name: the known one like it, or ``otherwise``, or all."""
+    names = list(dict.fromkeys(known))
+    if near := get_close_matches(name, names, 1):
+        return f" (did you mean {near[0]!r}?)"
+    return otherwise or f". There are: {', '.join(names) or 'none'}"
 
 
 class HarnessError(Exception):

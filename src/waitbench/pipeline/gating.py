@@ -23,7 +23,7 @@ from waitbench.analysis.criteria import (
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines.worker.metrics import metrics_of
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.metrics import BY_NAME, BY_SECOND, INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.scenario import Scenario
@@ -130,7 +130,7 @@ def metric_named(name: str, metrics: Iterable[Metric], option: str) -> Metric:
     """Finds a metric by name. Raises ``UsageError`` that begins with the option."""
     by_name = {metric.name: metric for metric in metrics}
     if name not in by_name:
-        raise UsageError(f"{option}: there is no metric {name!r}. There are: {', '.join(by_name)}.")
+        raise UsageError(f"{option}: there is no metric {name!r}{hint(name, by_name)}.")
     return by_name[name]
 
 

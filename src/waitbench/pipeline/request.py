@@ -13,7 +13,7 @@ from waitbench.engines.worker import WorkerFileEngine
 from waitbench.environments import revisions
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.metrics import BY_NAME, GROWING, SYSTEM_CALLS, Instruments
 from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, OriginChoice
@@ -139,7 +139,8 @@ def topology_of(request: Request) -> Topology:
     engine = request.engine
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:
-        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
+        there = hint(kind, engine.topologies)
+        raise UsageError(f"--topology {kind!r} is not a topology of {engine.name}{there}.")
     if engine.most_workers is not None and request.workers > engine.most_workers:
         raise UsageError(
             f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."

@@ -58,7 +58,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + 'comand = "x"\n', "there is no key 'comand' (did you mean 'command'?)."),
         (SHORTEST + '[[phases]]\nname = "x"\n', "no key 'phases' (did you mean 'phase'?)."),
         (SERVICE + "ready = { lgo = 'x' }\n", "services.a.ready: there is no key 'lgo' (did you"),
-        (SHORTEST + "qqqq = 1\n", "there is no key 'qqqq'."),
+        (SHORTEST + "qqqq = 1\n", "there is no key 'qqqq' (docs/worker-files.md has all)."),
         (SHORTEST + "window = '5s'\n", "window: '5s' is neither a number of seconds nor \"until-"),
         (
             SHORTEST + "environment = { A = 'a', X = 1 }\n",
@@ -119,7 +119,10 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + "[parameters]\nport = 1\n", "parameters.port: is a placeholder already"),
         (SHORTEST + "[parameters]\nsilence = 1\n", "parameters.silence: is a placeholder already"),
         (SHORTEST + "[parameters]\nA = 1\n", "parameters.A: Expected `str` matching"),
-        (SHORTEST + "[scenarios.big]\nsize = 1\n", "scenarios.big.size: is not one of the param"),
+        (
+            SHORTEST + "[scenarios.big]\nsize = 1\n",
+            "scenarios.big.size: is not a key of [parameters]. There are: none",
+        ),
         (SIZED + "[scenarios.big]\nsize = 'L'\n", "scenarios.big.size: 'L' is not of the type"),
         (SHORTEST + "variants = ['A b']\n", "variants[0]: Expected `str` matching"),
         (

@@ -80,7 +80,7 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
         model, proxy = services(worker, *settings)
         assert model.config(1001, Path("/model")).command == ["serve", jobs, "a"]
         assert proxy.config(1002, Path("/proxy")).command == ["proxy", "1002", "1001"]
-    with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
+    with pytest.raises(UsageError, match=r"There are: jobs, name, window\."):
         services(worker, "other=1")
 
 
@@ -107,7 +107,9 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
     assert sizes("*l*", settings=("size=7",)) == {"mine-small": 7, "mine-large": 7}
     modes = [it.parameters["mode"] for it in selection.select((), (), worker=worker)]
     assert modes == ["a", "b"]
-    with pytest.raises(UsageError, match=r"--scenario 'x' matches none of: small, large\."):
+    with pytest.raises(
+        UsageError, match=r"--scenario 'x' matches no scenario\. There are: small, large\."
+    ):
         sizes("x")
 
 

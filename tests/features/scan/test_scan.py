@@ -9,7 +9,7 @@ from tests import standin
 from tests.engines.worker.reading import read
 from waitbench import engines
 from waitbench.features.scan.extension import Scan, ScanExtension
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import Request, _scenarios
 
@@ -46,7 +46,7 @@ def scenarios(scan: str, **request: Any) -> tuple[Scenario, ...]:
         ("partitions=1,2,2", {}, "names a value twice"),
         ("processes=1,1.5,3", {}, "processes are whole numbers"),
         ("silence=1:4", {}, "takes a --worker with a [poke]"),
-        ("n=1:4", {}, "--set n: no selected scenario has it"),
+        ("n=1:4", {}, "--set n: no selected scenario has this parameter"),
         ("partitions=1:4", {"settings": ("partitions=2",)}, "--set partitions is given twice"),
         ("n=1:4", {"dataflow": "mine.py:flow"}, "such as flow.py:get_flow({n})"),
     ],
@@ -85,7 +85,9 @@ def test_processes_are_refused_by_an_engine_without_clusters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engines, "DEFAULT", standin.StandIn())
-    with pytest.raises(UsageError, match="--topology 'cluster' is not one of: single"):
+    with pytest.raises(
+        UsageError, match=r"--topology 'cluster' is not a topology of .*There are: single"
+    ):
         scenarios("processes=1:4")
 
 

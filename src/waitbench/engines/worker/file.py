@@ -1,6 +1,5 @@
 """Reads worker files. Errors name table and key."""
 
-import difflib
 import hashlib
 import re
 import shlex
@@ -19,7 +18,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from waitbench.engines.worker.metrics import declared_metrics
 from waitbench.model import worker as tables
 from waitbench.model.conditions import Answer, Condition, Elapsed, Readiness, Words
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import UsageError, hint
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.placeholders import NOT_IN_SERVICES, PLACEHOLDER, PLACEHOLDERS
 from waitbench.model.worker import UNTIL_EXIT, WorkerFile, WorkerTable, stopped_after
@@ -114,9 +113,8 @@ def _converted(table: dict[str, Any]) -> WorkerTable:
         while _ANY in place:
             place = _with_name(place, table, str(error))
         if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
-            message = f"there is no key {unknown[1]!r}"
-            nearest = difflib.get_close_matches(unknown[1], _KEYS, 1)
-            message += f" (did you mean {nearest[0]!r}?)" if nearest else ""
+            there = hint(unknown[1], _KEYS, " (docs/worker-files.md has all)")
+            message = f"there is no key {unknown[1]!r}{there}"
         if value := re.fullmatch("Invalid enum value (.*)", message):
             message = f'{value[1]} is neither a number of seconds nor "{UNTIL_EXIT}"'
         raise _WrongError(f"{place}: {message}" if place else message) from error
@@ -268,8 +266,8 @@ def _require_placeholders(table: WorkerTable) -> None:
     for key, text, known in _texts(table):
         for name in PLACEHOLDER.findall(text):
             if name not in known:
-                there = ", ".join(f"{{{it}}}" for it in sorted(known))
-                _wrong(key, f"nothing fills {{{name}}}. There are: {there}")
+                there = hint(f"{{{name}}}", (f"{{{it}}}" for it in sorted(known)))
+                _wrong(key, f"nothing fills {{{name}}}{there}")
             named.add(name)
     if table.package is None and "revision" not in named:
         what = "variant" if table.variants else "program"
@@ -320,8 +318,7 @@ def _require_parameters(table: WorkerTable) -> None:
         for name, value in values.items():
             key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
             if default is None:
-                there = ", ".join(table.parameters) or "none"
-                _wrong(key, f"is not one of the parameters, which are: {there}")
+                _wrong(key, f"is not a key of [parameters]{hint(name, table.parameters)}")
             if isinstance(value, str) != isinstance(default, str):
                 _wrong(key, f"{value!r} is not of the type of the default, {default!r}")
 

@@ -11,7 +11,7 @@ import typer
 from waitbench.features.history import view
 from waitbench.features.history.sessions import HistorySession, read
 from waitbench.features.history.trends import trends
-from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.errors import ExitCode, UsageError, hint
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline.gating import metric_named
 from waitbench.reporting.console import make_console, print_tables
@@ -96,5 +96,5 @@ def _anchor_among(text: str, sessions: Sequence[HistorySession]) -> str:
     for entry in entries:
         if text in (entry.name, entry.commit):
             return entry.name
-    names = ", ".join(dict.fromkeys(entry.name for entry in entries))
-    raise UsageError(f"--anchor {text!r} is in none of these comparisons. There are: {names}.")
+    there = hint(text, (entry.name for entry in entries))
+    raise UsageError(f"--anchor {text!r} is in none of these comparisons{there}.")
