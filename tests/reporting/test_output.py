@@ -2,10 +2,11 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
-from tests.records import measurement
+from tests.records import measurement, outcome
 from waitbench.engines import SCENARIOS
 from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.reporting.console import make_console
@@ -27,11 +28,13 @@ class ClockedBar:
         if is_terminal:
             console._force_terminal = console.is_interactive = True
         self.bar = RunProgress(console, quiet=False, clock=lambda: self.now)
+        self.shares: list[float] = []
 
     def carry_out(self, run: PlannedRun, pace: float = 1.0) -> None:
         self.bar.begin(run)
         self.now += pace * SCENARIO.expected_s
         self.bar.end(run, measurement("new", run.round, {"time_user": 0.0123}))
+        self.shares.append(self.bar._bar.tasks[0].completed)
 
     @property
     def text(self) -> str:
@@ -56,9 +59,46 @@ def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
     left = clocked.seconds_left
     assert left[0] == pytest.approx(8 * SCENARIO.expected_s, abs=1)
     assert left[3] > left[2], "the third run takes more than twice as long as those before"
-    shares = [int(share) for share in re.findall(r"(\d+)%", clocked.text)]
-    assert shares == sorted(shares)
-    assert len(set(shares)) > 3
+    assert clocked.shares == sorted(clocked.shares)
+    assert len(set(clocked.shares)) > 3
+
+
+def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    clocked = ClockedBar(is_terminal=True)
+    run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-name", round=1, position=0)
+    with clocked.bar as bar:
+        bar.extend([run], 600.0)
+        bar.begin(run)
+    (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
+    assert line.endswith(" · round 1 of 1 · a-branch-with-a-name     at most 10 min left")
+    assert line.startswith(SCENARIO.name[:4])
+    assert len(line) <= 80
+
+
+def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
+    clocked = ClockedBar()
+    rounds = [[run, replace(run, label="old", position=1)] for run in RUNS[:4]]
+    with clocked.bar as bar:
+        bar.extend([run for each in rounds for run in each])
+        for run in rounds[0]:
+            clocked.carry_out(run)
+        # Two rounds at once.
+        for run in rounds[1] + rounds[2]:
+            bar.begin(run)
+        for run in rounds[1] + rounds[2]:
+            bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
+        for run in rounds[3]:
+            bar.begin(run)
+            bar.end(run, outcome(run.label, run.round, "failed", message="exit code 1"))
+    lines = [line.rpartition(" · ")[0] for line in clocked.text.splitlines()]
+    assert lines == [
+        f"{SCENARIO.name} · round 1 of 4",
+        f"{SCENARIO.name} · round 3 of 4",
+        f"{SCENARIO.name} · round 4 of 4 · new",
+        f"{SCENARIO.name} · round 4 of 4 · old",
+        f"{SCENARIO.name} · round 4 of 4",
+    ]
 
 
 def test_a_round_that_is_repeated_says_why() -> None:
@@ -67,7 +107,7 @@ def test_a_round_that_is_repeated_says_why() -> None:
         bar.extend(RUNS[:2])
         clocked.carry_out(RUNS[0])
         bar.repeat(RUNS[:1], 1.26)
-    text = f"{SCENARIO.name} round 1 again: other programs used 1.26 cores meanwhile."
+    text = f"{SCENARIO.name}, round 1 again: other programs used 1.26 cores meanwhile."
     assert text in " ".join(clocked.text.split())
 
 
@@ -77,7 +117,7 @@ def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
         for run, at_most_s in zip(RUNS, (600.0, 900.0), strict=False):
             bar.extend([run], at_most_s)
             clocked.carry_out(run)
-    assert "(at most 10 min left)" in clocked.text
+    assert "round 1 of 1 · at most 10 min left" in clocked.text
     assert clocked.seconds_left == sorted(clocked.seconds_left, reverse=True)
 
 
@@ -90,7 +130,7 @@ def test_the_first_round_tells_how_long_all_take_and_whether_an_answer_fits_into
     clocked = ClockedBar(is_terminal=is_terminal)
     run_s = SCENARIO.expected_s
     with clocked.bar as bar:
-        bar.expect(budget * run_s, 40 * run_s)
+        bar.expect(budget * run_s, 40 * run_s, (4, 9))
         warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
         bar.extend([warm_up], 80 * run_s)
         clocked.carry_out(warm_up, 2.0)
@@ -99,6 +139,7 @@ def test_the_first_round_tells_how_long_all_take_and_whether_an_answer_fits_into
             bar.extend([run], 80 * run_s)
             clocked.carry_out(run, 2.0)
     text = " ".join(clocked.text.split())
-    assert len(re.findall(r"A run takes [0-9.]+ s, all that follow at most \d+", text)) == 1
+    least = r"\d+ (s|min) to \d+ (s|min)" if fits else r"at most \d+"
+    assert len(re.findall(rf"A run takes [0-9.]+ s, the answer {least}", text)) == 1
     assert f"A run takes {format_quantity(2 * run_s, 'second', 2)}," in text
     assert ("No certain answer fits into --budget" in text) is not fits

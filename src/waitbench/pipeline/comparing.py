@@ -181,7 +181,8 @@ def _carry_out(
         wants_more = OpenQuestions(rule, records, elsewhere.values()).wants_more
         groups = rule.groups(request.here)
         if isinstance(rule, Gate):
-            progress.expect(rule.budget_s, _fewest_s(session, groups, labels, rule.rule))
+            fewest_s = _fewest_s(session, groups, labels, rule.rule)
+            progress.expect(rule.budget_s, fewest_s, rule.rule.analyses)
         session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s)
         return
     done = {

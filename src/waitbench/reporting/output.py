@@ -8,12 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import make_console, print_prose
+from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
 from waitbench.reporting.idle import Price
+
+_REST, _LEAST = 24, 8
+"""The width of a bar of some characters with the time left, and the least of a scenario."""
 
 
 class Log:
@@ -66,10 +70,10 @@ class Output:
 
 
 class RunProgress(Log):
-    """Shows runs as they end.
+    """Shows runs as they begin, on a terminal in one line; elsewhere, rounds as they end.
 
     The time left is the expected time of the runs left, scaled by the pace so far. If their number
-    is not known, it is the longest that they may take. The bar never goes back.
+    is not known, it is the shortest and longest that they may take. The bar never goes back.
     """
 
     def __init__(
@@ -78,18 +82,21 @@ class RunProgress(Log):
         super().__init__(console, quiet=quiet)
         self._clock = clock
         self._left: list[PlannedRun] = []
-        self._total = 0
+        self._running = 0
+        self._stops: Sequence[int] = ()
+        """Numbers of rounds after which all may be over."""
         self._expected_s = self._seen_s = self._share = 0.0
         self._end = self._budget_end = math.inf
         """The latest end of everything, by the clock; infinite if it is not known."""
         self._fewest_s: float | None = None
+        self._earliest = 0.0
+        """The clock at the first certain answer, if runs take as long as expected."""
         self._started = self._begun = clock()
         # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
         # so that no bar is left behind among the tables.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            TaskProgressColumn(),
             TextColumn("{task.fields[left]}"),
             console=console, auto_refresh=False, expand=True, transient=True,
             disable=quiet or not console.is_terminal,
@@ -103,33 +110,37 @@ class RunProgress(Log):
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
-    def expect(self, budget_s: float, fewest_s: float) -> None:
+    def expect(self, budget_s: float, fewest_s: float, stops: Sequence[int]) -> None:
         """Announces what to say after the first round: how long all may take, and if too long.
 
-        No certain answer comes in less than ``fewest_s``, if runs take as long as expected.
+        No certain answer comes in less than ``fewest_s``, if runs take as long as expected, and all
+        may be over after so many rounds as in ``stops``.
         """
         self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
+        self._stops = stops
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
         if at_most_s is not None:
             self._end = min(self._end, self._clock() + at_most_s)
         self._left += runs
-        self._total += len(runs)
+        if math.isinf(self._end):
+            self._stops = [max((*self._stops, *(planned.round for planned in runs)))]
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """Adds a round again, as other programs used so many cores during it."""
         self.extend(runs)
-        name, number, _ = _described(runs[0])
         others = f"other programs used {format_digits(other_cores)} cores meanwhile"
-        self.say(f"{name} {number} again: {others}.")
+        self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
 
     def begin(self, planned: PlannedRun) -> None:
         self._begun = self._clock()
+        self._running += 1
         left_s, spent_s = self._left_s, self._begun - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
-        description = " · ".join(_described(planned))
+        name, rest = planned.scenario.name, f" · {self._number(planned)} · {planned.label}"
+        room = self._console.width - _REST - len(rest)
         state: dict[str, Any] = {
-            "description": description,
+            "description": f"{shorten(name, max(_LEAST, room))}{rest}",
             "completed": self._share,
             "left": self._time_left,
         }
@@ -143,27 +154,32 @@ class RunProgress(Log):
             # The time of runs that began together is counted once.
             self._seen_s, self._begun = self._seen_s + now - self._begun, now
         self.skip(planned)
+        self._running -= 1
+        place = f"{planned.scenario.name} · {self._number(planned)}"
+        if not isinstance(result, Measurement):
+            failure = f"{result.reason}: {result.message}"
+            self.say(f"{place} · {planned.label} · {failure}")
+        is_over = not self._running and planned.round not in {
+            it.round for it in self._left if it.scenario == planned.scenario
+        }
         # A terminal has the bar.
-        if not (is_measured and self._console.is_terminal):
-            self._say_end(planned, result)
+        if is_over and planned.round != WARM_UP and not self._console.is_terminal:
+            self.say(f"{place} · {self._time_left}")
         is_round = is_measured and not self._left and planned.round != WARM_UP
         if is_round and self._fewest_s is not None:
             self._forecast(planned.scenario.expected_s, self._fewest_s)
             self._fewest_s = None
 
-    def _say_end(self, planned: PlannedRun, result: Result) -> None:
-        of_all = "" if math.isfinite(self._end) else f"/{self._total}"
-        left = "" if self._console.is_terminal else f" ({self._time_left})"
-        run = " ".join(_described(planned))
-        failure = "" if isinstance(result, Measurement) else f": {result.reason}: {result.message}"
-        number = self._total - len(self._left)
-        self.say(f"[{number}{of_all}] {run}{failure}{left}")
+    def _number(self, planned: PlannedRun) -> str:
+        most = next((it for it in self._stops if it >= planned.round), planned.round)
+        return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most}"
 
     def _forecast(self, expected_s: float, fewest_s: float) -> None:
         pace, now = self._pace, self._clock()
         self._end = min(self._budget_end, now + max(1.0, pace) * self._left_s)
+        self._earliest = now + pace * fewest_s
         run = format_quantity(pace * expected_s, "second", 2)
-        self.say(f"A run takes {run}, all that follow at most {_human(self._left_s)}.")
+        self.say(f"A run takes {run}, the answer {self._time_left.removesuffix(' left')} more.")
         if pace * fewest_s > self._budget_end - now:
             needed, left = _human(pace * fewest_s), _human(max(0.0, self._budget_end - now))
             self.say(
@@ -176,8 +192,9 @@ class RunProgress(Log):
 
     @property
     def _time_left(self) -> str:
-        at_most = "at most " if math.isfinite(self._end) else ""
-        return f"{at_most}{_human(self._left_s)} left"
+        left_s, fewest_s = self._left_s, self._earliest - self._clock()
+        least = f"{_human(fewest_s)} to " if 1 <= fewest_s < left_s else "at most "
+        return f"{least if math.isfinite(self._end) else ''}{_human(left_s)} left"
 
     @property
     def _pace(self) -> float:
@@ -188,11 +205,6 @@ class RunProgress(Log):
         if math.isfinite(self._end):
             return max(0.0, self._end - self._clock())
         return self._pace * sum(planned.scenario.expected_s for planned in self._left)
-
-
-def _described(planned: PlannedRun) -> tuple[str, str, str]:
-    number = "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
-    return planned.scenario.name, number, planned.label
 
 
 def _human(seconds: float) -> str:
