@@ -22,11 +22,11 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
 def test_a_lack_that_prevents_every_comparison_ends_with_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for is_needed, code in ((False, 0), (True, 3)):
+    for is_needed, code, mark in ((False, 0, "!"), (True, 3, "✗")):
         lacks = "No environment can be made."
         finding = Requirement("Pythons", "none", lacks, is_needed=is_needed)
         monkeypatch.setattr(doctor, "_findings", lambda _cache, f=finding: iter([f]))
         with pytest.raises(typer.Exit) as ended:
             doctor.doctor()
         assert ended.value.exit_code == code
-        assert "✗ Pythons: none\n    No environment can be made." in capsys.readouterr().out
+        assert f"{mark} Pythons: none\n    No environment can be made." in capsys.readouterr().out

@@ -16,7 +16,8 @@ from waitbench.environments import uv
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, HarnessError, masked
 from waitbench.model.revision import Interpreter
-from waitbench.reporting.console import make_console
+from waitbench.reporting.console import make_console, print_prose
+from waitbench.reporting.drawing import BROKEN, HOLDS, MARK_STYLES, WARNING
 from waitbench.system import machine, proc, variables
 from waitbench.system.machine import CpuTimes, find_instruments
 from waitbench.system.paths import Cache
@@ -41,10 +42,11 @@ def doctor() -> None:
     console = make_console()
     cannot_measure = False
     for finding in _findings(Cache()):
-        mark = "✗" if finding.consequence else "✓"
-        console.print(Text(f"{mark} {finding.name}: {finding.here}"), soft_wrap=True)
+        mark = (BROKEN if finding.is_needed else WARNING) if finding.consequence else HOLDS
+        first = Text.assemble((mark, MARK_STYLES[mark]), " ")
+        print_prose(f"{finding.name}: {finding.here}", console, first=first)
         if finding.consequence:
-            console.print(Text(f"    {finding.consequence}"), soft_wrap=True)
+            print_prose(finding.consequence, console, first="    ")
         if finding.remedy:
             console.print(Text(f"    {finding.remedy}", style="bold"), soft_wrap=True)
         cannot_measure = cannot_measure or bool(finding.consequence and finding.is_needed)
