@@ -118,7 +118,7 @@ def test_every_input_of_the_action_in_a_document_exists() -> None:
 
 def test_the_looks_of_the_gate_are_those_of_its_rule() -> None:
     looks = f"looks after {', '.join(map(str, RULE.analyses[:-1]))} and {RULE.analyses[-1]}"
-    shown = run(sys.executable, ROOT / "runner.py", "compare", "--help").stdout
+    shown = run(sys.executable, ROOT / "runner.py", "compare", "--help-all").stdout
     for text in (shown, (ROOT / "docs" / "gate.md").read_text("utf-8")):
         assert looks in " ".join(text.split())
 

@@ -5,6 +5,7 @@
 
 import os
 import re
+from textwrap import wrap
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "c
 SHOWN = list(COMMANDS)
 SECTION = re.compile(r"^## ([a-z-]+)\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
 """What the document has of a command, by its name."""
+WRAPPED: Any = {"subsequent_indent": "  ", "break_on_hyphens": False, "break_long_words": False}
 
 
 def first_paragraph(text: str) -> str:
@@ -67,6 +69,12 @@ def table(name: str) -> list[str]:
     lines = [f"`{usage(name)}`"]
     if own:
         lines += ["", "| option | default | meaning |", "| --- | --- | --- |", *own.values()]
+    details = {
+        one.opts[0]: one.help.partition("\n\n")[2] for one in COMMANDS[name].params if one.help
+    }
+    items = [f"* `{option}`: {text}" for option, text in details.items() if text and option in own]
+    if items:
+        lines += ["", *(line for it in items for line in wrap(it, 120, **WRAPPED))]
     if shared:
         lines += ["", *wrapped(f"As `compare` has them: {', '.join(shared)}.")]
     return lines

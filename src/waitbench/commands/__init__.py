@@ -4,16 +4,16 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand
 from typer.exceptions import TyperException
 
 from waitbench import features
+from waitbench.commands import help
 from waitbench.model.errors import ExitCode, HarnessError, sanitize
 from waitbench.system import installation, paths, shutdown, variables
 
@@ -28,27 +28,11 @@ A command starts without the modules of the others, which are imported by name.
 """
 
 
-class _Command(TyperCommand):
-    """A command whose usage has the program as the user called it, and arguments by their names."""
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        arguments = [param for param in self.get_params(ctx) if isinstance(param, TyperArgument)]
-        names = [f"{it.metavar}{'' if it.nargs == 1 else '...'}" for it in arguments]
-        words = [
-            name if argument.required else f"[{name}]"
-            for argument, name in zip(arguments, names, strict=True)
-        ]
-        formatter.write_usage(
-            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *words])
-        )
-
-
 def make_app(*names: str) -> typer.Typer:
     """The command line with some commands; with all if none is named, or an unknown one."""
     app = typer.Typer(
-        help="Measures the CPU that stream-processing workers use while they wait, across "
-        "revisions of bytewax.",
-        no_args_is_help=True,
+        cls=help.CommandGroup,
+        help="Measure the CPU that workers use while they wait, and compare revisions of them.",
         # Shells complete installed programs only, and a clone's scripts are called by path.
         add_completion=paths.IS_INSTALLED,
         rich_markup_mode=None,
@@ -62,7 +46,7 @@ def make_app(*names: str) -> typer.Typer:
         module = import_module(COMMANDS[name])
         command = app.command(
             name,
-            cls=_Command,
+            cls=help.Subcommand,
             epilog=installation.as_called(getattr(module, "EXAMPLES", "")) or None,
         )
         command(getattr(module, name.replace("-", "_")))
@@ -84,6 +68,17 @@ def _before(
     ] = False,
 ) -> None:
     pass
+
+
+def parses(argv: Sequence[str]) -> bool:
+    """Whether the parser accepts a command line, which nothing is run of."""
+    command, *arguments = argv or [""]
+    try:
+        app: Any = typer.main.get_command(make_app(command))
+        app.commands[command].make_context(command, arguments)
+    except (KeyError, TyperException):
+        return False
+    return True
 
 
 def main() -> int:
@@ -127,7 +122,7 @@ def _run() -> tuple[int, str]:
     except HarnessError as error:
         code, message = error.exit_code, str(error)
     except TyperException as error:
-        code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
+        code, message = ExitCode.USAGE, help.explain(error)
     except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
         code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
     except (BrokenPipeError, SystemExit):  # typer makes the one of the other

@@ -22,16 +22,16 @@ EXAMPLES = """
 \b
 Examples:
   ./compare.sh v0.16.0 v0.16.1
+  ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
+  ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%
   ./compare.sh v0.16.0 2fa6676c --scenario 'partitioned*'
   ./compare.sh main my-branch ~/src/bytewax --rounds 10
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
-  ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
-  ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%   # one, against a budget
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
@@ -44,8 +44,8 @@ def compare(
         Optional[list[str]],
         typer.Argument(
             metavar="REVISION",
-            help="The baseline, then the candidates: a release, commit, branch, tag, checkout "
-            "folder, .whl file, or LABEL=REVISION.",
+            help="The baseline, then candidates: releases, commits, branches, folders, wheels, or "
+            "LABEL=REVISION.",
         ),
     ] = None,
     *,
@@ -56,17 +56,16 @@ def compare(
         typer.Option(
             metavar="N",
             min=1,
-            help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
-            f"\n\nIn balanced order. The gate looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of "
-            "them, and leaves open what is open at the end.",
+            help="Rounds after a warm-up; with a gate, the most."
+            "\n\nA round is a run of each revision in each scenario, in balanced order. The gate "
+            f"looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of them, and leaves open what is "
+            "open at the end.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,
     dataflow: Annotated[
         Optional[str],
-        typer.Option(
-            metavar="FILE.py:CALL", help="Measure your own dataflow instead of the scenarios."
-        ),
+        typer.Option(metavar="FILE.py:CALL", help="Measure your own bytewax dataflow."),
     ] = None,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
@@ -75,15 +74,16 @@ def compare(
     inconclusive: Annotated[
         Literal["error", "pass"],
         typer.Option(
-            help="The exit code where a question has no certain answer: error is 3, pass is 0."
-            "\n\nIf no criterion of the gate failed."
+            metavar="error|pass",
+            help="Exit with 3, or with 0, if questions stay open."
+            "\n\nIf no criterion of the gate failed.",
         ),
     ] = "error",
     accepted: Annotated[
         Optional[Path],
         typer.Option(
             metavar="FILE.toml",
-            help="Regressions that the gate accepts for a time, each with its reason.",
+            help="Regressions accepted for a time, with reasons.",
         ),
     ] = None,
     full: options.Full = False,
@@ -92,17 +92,19 @@ def compare(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Continue an interrupted comparison: that of --results, or the latest."
+            "--resume",
+            help="Continue an interrupted comparison.\n\nThat of --results, or the latest.",
         ),
     ] = False,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
+        bool,
+        typer.Option("--json", help="Print JSON on stdout, and progress on stderr."),
     ] = False,
 ) -> None:
-    """Build an environment for each revision, measure them side by side, tabulate, chart."""
+    """Install each revision, run them alternately, and report the differences."""
     criteria = gating.read_criteria(
         fail_on,
         limit,

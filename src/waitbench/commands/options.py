@@ -72,7 +72,7 @@ TopologyKind = Annotated[
     typer.Option(
         "--topology",
         metavar="KIND",
-        help="How the processes are started.\n\n"
+        help="Start processes as single, cluster or launcher.\n\n"
         "single: one process. cluster: N processes, as in production. launcher: the engine's own "
         "launcher of N.",
         show_default="single, or cluster of several",
@@ -88,14 +88,14 @@ Rounds = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(
-        metavar="SECONDS", parser=seconds, help="Nothing new begins after this much time."
-    ),
+    typer.Option(metavar="SECONDS", parser=seconds, help="Start no round after this long."),
 ]
 Origin = Annotated[
     OriginChoice,
     typer.Option(
-        help="Wheels if all have one, else builds; mixed allows both together.",
+        metavar="KIND",
+        help="Take wheels, build from source, or mix both.\n\n"
+        "auto (wheels if all have one, else builds), wheel, source, or mixed.",
     ),
 ]
 Python = Annotated[
@@ -119,7 +119,7 @@ NewResults = Annotated[
     typer.Option(
         "--results",
         metavar="FOLDER",
-        help="Where results and charts go: a folder that is empty or not there yet.",
+        help="An empty or new folder for results and charts.",
         show_default=f"a new one in {shown(RESULTS)}/",
     ),
 ]
@@ -134,7 +134,7 @@ WorkerFile = Annotated[
     typer.Option(
         "--worker",
         metavar="FILE.toml",
-        help="Measure a worker that is a command, as this file describes it."
+        help="Measure the command that this file describes."
         "\n\nRevisions are then releases of its package, or programs.",
     ),
 ]
@@ -152,10 +152,11 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="CRITERION",
-        help="METRIC:PERCENT%[,ALLOWANCE][,alone][,each]: the gate asks this; repeatable."
-        "\n\nExit with 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. "
-        "With --gate, it is asked in addition to the default criteria. With 'alone', a rise of "
-        "what explains CPU fails even where CPU fell; 'each' judges every scenario by itself.",
+        help="Fail on a rise, such as cpu:5%,20ms; repeatable."
+        "\n\nMETRIC:PERCENT%[,ALLOWANCE][,alone][,each]: exit with 1 if a candidate's metric rose "
+        "by more. With --gate, it is asked in addition to the default criteria. With 'alone', a "
+        "rise of what explains CPU fails even where CPU fell; 'each' judges every scenario by "
+        "itself.",
     ),
 ]
 Limits = Annotated[
@@ -163,26 +164,26 @@ Limits = Annotated[
     typer.Option(
         "--limit",
         metavar="METRIC:VALUE",
-        help="A budget, such as idle:0.5%, wakeups:5/s or memory:80MB; repeatable."
-        "\n\nExit with 1 if a candidate, or the only revision, certainly needs more, 0 if less, "
-        "else 3. [limits] of a worker file apply, too, with --gate or to one revision; this option "
-        "replaces those of its metric.",
+        help="Fail above this, such as idle:0.5%; repeatable."
+        "\n\nA budget, also such as wakeups:5/s or memory:80MB. Exit with 1 if a candidate, or "
+        "the only revision, certainly needs more, 0 if less, else 3. [limits] of a worker file "
+        "apply, too, with --gate or to one revision; this option replaces those of its metric.",
     ),
 ]
 GateDefaults = Annotated[
     bool,
     typer.Option(
         "--gate",
-        help="Gate: exit with 1 if a candidate costs more, with 3 if that stays open.\n\n"
-        "Exit with 0 if every question is answered, and no answer is a regression. Rounds are "
-        f"added until all are answered. {_defaults()}",
+        help="Exit with 1 if a candidate costs more.\n\n"
+        "Exit with 0 if every question is answered, and no answer is a regression; with 3 if one "
+        f"stays open. Rounds are added until all are answered. {_defaults()}",
     ),
 ]
 Full = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="Run scenarios at full length, which the gate shortens.",
+        help="Do not shorten scenarios, as gates do.",
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
@@ -195,7 +196,7 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         count=True,
-        help="The figures of each scenario, and all questions of a gate; -vv prints all figures.",
+        help="Print figures of each scenario; -vv prints all.\n\nWith a gate, also all questions.",
     ),
 ]
 CorePrice = Annotated[

@@ -9,7 +9,7 @@ from tests import standin
 from tests.engines.worker.reading import read
 from waitbench import engines
 from waitbench.features.scan.extension import Scan, ScanExtension
-from waitbench.model.errors import UsageError, hint
+from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import Request, _scenarios
 

@@ -34,7 +34,8 @@ class ClusterExtension(Extension):
         Optional[str],
         typer.Option(
             metavar="ADDRESS",
-            help="Measure on the workers of a dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.",
+            help="Measure on the workers of a dask scheduler.\n\ntcp://HOST:PORT or "
+            "tls://HOST:PORT.",
             show_default="this machine",
         ),
     ] = None
@@ -42,7 +43,7 @@ class ClusterExtension(Extension):
         str,
         typer.Option(
             metavar="I/N",
-            help="Measure this shard of the scenarios, such as 1/3, and leave the rest to merge."
+            help="Measure a shard of the scenarios, such as 1/3."
             f"\n\n{called('merge')} makes one comparison of all shards.",
             show_default="all",
         ),

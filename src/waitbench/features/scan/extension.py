@@ -38,10 +38,11 @@ class ScanExtension(Extension):
         typer.Option(
             "--scan",
             metavar="NAME=LOW:HIGH",
-            help="Measure at several values of a parameter: LOW doubled up to HIGH, or a list "
-            "A,B,C.\n\nThe parameter is a number that --set takes; processes; workers; a "
-            "placeholder of a worker file, with a default in its [parameters], or of the call of "
-            "--dataflow; or silence, the seconds before a worker file's poke.",
+            help="Measure at several values of a parameter.\n\n"
+            "LOW doubled up to HIGH, or a list A,B,C. The parameter is a number that --set takes; "
+            "processes; workers; a placeholder of a worker file, with a default in its "
+            "[parameters], or of the call of --dataflow; or silence, the seconds before a worker "
+            "file's poke.",
         ),
     ] = None
 

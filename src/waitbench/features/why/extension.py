@@ -48,8 +48,8 @@ class WhyExtension(Extension):
         bool,
         typer.Option(
             "--why",
-            help="One extra run of each revision: which thread wakes up, and in which function."
-            "\n\nWorks on any worker; docs/why.md says what it takes.",
+            help="Find which threads wake up, in which functions."
+            "\n\nTakes one extra run of each revision; docs/why.md has the requirements.",
         ),
     ] = False
 

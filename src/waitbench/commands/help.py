@@ -1,0 +1,110 @@
+"""Help of commands: brief, one line an option, or with ``--help-all`` all that there is to say."""
+
+from itertools import chain
+from typing import Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from waitbench.model.errors import ExitCode, UsageError, hint
+from waitbench.system import installation
+
+_GROUPS = {
+    "What to compare": "revisions worker dataflow scenario settings python repo origin",
+    "How to measure": "rounds processes workers topology full time_limit",
+    "Gate": "gate fail_on limit inconclusive accepted budget",
+    "Output": "results resume plot quiet verbose as_json",
+}
+"""Headings of a long help, each with its parameters; others come last."""
+_MOST_UNGROUPED = 20
+_EXAMPLES = 3
+"""Those of brief help."""
+
+
+class CommandGroup(TyperGroup):
+    """The commands, which are listed if none is named, or an unknown one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            print(ctx.get_help())
+            raise typer.Exit(ExitCode.USAGE)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            raise UsageError(f"There is no command {args[0]!r}{hint(args[0], self.commands)}.")
+        return super().resolve_command(ctx, args)
+
+
+class Subcommand(TyperCommand):
+    """A command whose usage has the program as the user called it, and arguments by their names."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)
+        params[-1].help = "Show this message; --help-all has more."
+        flag: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+        flag |= {"hidden": True, "callback": _print_all}
+        return [*params, TyperOption(param_decls=["--help-all"], **flag)]
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        return (self.help or "").partition("\n\n")[0]
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        arguments = [param for param in self.params if isinstance(param, TyperArgument)]
+        names = [f"{it.metavar}{'' if it.nargs == 1 else '...'}" for it in arguments]
+        words = [
+            name if argument.required else f"[{name}]"
+            for argument, name in zip(arguments, names, strict=True)
+        ]
+        formatter.write_usage(
+            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *words])
+        )
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        params = {str(it.name): it for it in self.get_params(ctx)}
+        rows = {name: row for name, it in params.items() if (row := it.get_help_record(ctx))}
+        width = max(len(names) for names, _ in rows.values())
+        if is_long := len(rows) > _MOST_UNGROUPED:
+            groups = {title: names.split() for title, names in _GROUPS.items()}
+        else:
+            groups = {"Arguments": [it for it in rows if isinstance(params[it], TyperArgument)]}
+        others = [name for name in rows if name not in chain(*groups.values())]
+        for title, members in (*groups.items(), ("More" if is_long else "Options", others)):
+            part = [(rows[it][0].ljust(width), rows[it][1]) for it in members if it in rows]
+            if _is_brief(ctx):
+                room = formatter.width - width - 2 * formatter.indent_increment
+                part = [(names, _brief(text, room)) for names, text in part]
+            if part:
+                with formatter.section(title):
+                    formatter.write_dl(part, col_max=width)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        if _is_brief(ctx) and self.epilog:
+            self.epilog = "\n".join(self.epilog.strip().splitlines()[: 2 + _EXAMPLES])
+        super().format_epilog(ctx, formatter)
+
+
+def _print_all(ctx: Any, _option: TyperOption, is_requested: bool) -> None:
+    if is_requested:
+        ctx.ensure_object(dict)[_print_all] = True
+        print(ctx.get_help())
+        raise typer.Exit
+
+
+def _is_brief(ctx: Any) -> bool:
+    return _print_all not in ctx.ensure_object(dict)
+
+
+def _brief(text: str, room: int) -> str:
+    """The first paragraph, with the default where that fits, too."""
+    first = text.partition("\n\n")[0]
+    return first if len(first) <= room else first.partition("  [default")[0]
+
+
+def explain(error: Any) -> str:
+    """The message of an error of the parser, with the nearest option of ours."""
+    if not hasattr(error, "possibilities"):
+        return f"{error.format_message()} Try --help."
+    options = (name for param in error.ctx.command.get_params(error.ctx) for name in param.opts)
+    there = hint(error.option_name, options, " (--help lists all)")
+    return f"There is no option {error.option_name!r}{there}."
