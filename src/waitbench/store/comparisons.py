@@ -77,7 +77,9 @@ def read(folder: Path) -> StoredComparison:
     """Reads a comparison. Raises ``UsageError`` without any run, or for a file that is not ours."""
     contents = resume(folder)
     if contents is None or not contents.records:
-        raise UsageError(f"{str(folder)!r} holds no results. {MEASURE_FIRST}")
+        below = sorted(path.parent for path in folder.glob(f"*/{COMPARISON_NAME}"))
+        remedy = f"Name one of {len(below)} in it, such as {below[0]}." if below else MEASURE_FIRST
+        raise UsageError(f"{str(folder)!r} holds no results. {remedy}")
     return contents
 
 
