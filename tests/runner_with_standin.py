@@ -8,9 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from waitbench.system import shutdown
+from waitbench.system import shutdown, supervisor
 
 if __name__ == "__main__":
+    supervisor.start()
     shutdown.handle_signals()
 
 import runner

@@ -27,8 +27,9 @@ def start() -> int:
 
         sys.excepthook = shutdown.end_crashed
         shutdown.open_closed_streams()
-        from waitbench.system import shutdown
+        from waitbench.system import supervisor
 
+        supervisor.start()
         shutdown.handle_signals()
         from waitbench import commands
     except BaseException as error:  # SystemExit of a strange module, too

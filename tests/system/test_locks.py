@@ -28,7 +28,8 @@ with locks.measuring():
     input()
 """
 TEMPORARY = """
-from waitbench.system import locks
+from waitbench.system import locks, supervisor
+supervisor.start()
 with locks.temporary_folder() as folder:
     (folder / "file").touch()
     print(folder, flush=True)

@@ -89,9 +89,6 @@ def main() -> int:
             stream.reconfigure(errors="replace")
     with variables.only_listed():
         code, message = _run()
-        if shutdown.was_interrupted():
-            # Threads may still be waiting for their children.
-            shutdown.kill_descendants()
         code = _flush(code)
         if message:
             message = sanitize(f"{installation.program_name()}: {message}")
@@ -102,7 +99,7 @@ def main() -> int:
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         if shutdown.was_interrupted():
-            os._exit(code)
+            os._exit(code)  # threads may still be waiting for their children
         return code
 
 

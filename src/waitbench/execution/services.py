@@ -14,7 +14,6 @@ from waitbench.execution.service_launch import ENDS_WITHIN_S, request
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
 from waitbench.system import files, proc, variables
-from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.paths import Cache
 from waitbench.system.processes import limited, tail
 from waitbench.system.tcp import free_port
@@ -63,7 +62,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
             # A .env of the user's must not be read.
             cwd=folder,
-            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **REAPER.mark()},
+            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

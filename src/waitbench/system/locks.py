@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError
-from waitbench.system import files
-from waitbench.system.orphan_reaper import REAPER
+from waitbench.system import files, supervisor
 from waitbench.system.paths import Cache
 
 PATIENCE_S = 1.0
@@ -60,9 +59,8 @@ def measuring() -> AbstractContextManager[int]:
 
 @contextmanager
 def own_folder(parent: Path) -> Iterator[Path]:
-    """Yields a new folder, removed after the block, or when this process is killed."""
-    folder = parent / f"{os.getpid()}-{secrets.token_hex(4)}"
-    REAPER.remove_on_death(folder)
+    """Yields a new folder, removed after the block, or by the supervisor."""
+    folder = parent / f"{supervisor.PREFIX}-{secrets.token_hex(4)}"
     folder.mkdir()
     try:
         yield folder

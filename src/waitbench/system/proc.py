@@ -16,7 +16,7 @@ from typing import NamedTuple
 _MAX_BYTES, _MAX_COMMAND_LINE_BYTES = 2**14, 2**21
 _SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
 _PARTS = ("Pss", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _START_TIME = 0, 1, 2, 6, 12, 19
 _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
 """Positions in ``stat`` (proc(5): fields 3, 4, 5, 9, 15, 22, 11, 16 and 17)."""
@@ -133,6 +133,11 @@ def _read(path: str, max_bytes: int = _MAX_BYTES) -> bytes:
 def adopt_orphans() -> None:
     """Makes this process the parent of its orphaned descendants (Linux)."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def signal_at_end_of_parent(number: int) -> None:
+    """Has this process get a signal when its parent has ended."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def all_processes() -> list[int]:

@@ -13,7 +13,6 @@ from typing import IO
 
 from waitbench.model.errors import HarnessError, sanitize
 from waitbench.system import files, proc, shutdown, variables
-from waitbench.system.orphan_reaper import REAPER
 
 _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
@@ -80,7 +79,7 @@ def run(
                 stdin=subprocess.DEVNULL,
                 stdout=next(outputs),
                 stderr=next(outputs),
-                env={**(os.environ if env is None else env), **REAPER.mark()},
+                env=env,
                 cwd=cwd,
                 start_new_session=True,
             )
@@ -113,7 +112,6 @@ def run_alone(
 
     Only other ``run_alone`` calls may be concurrent.
     """
-    REAPER.mark()  # starts the reaper now: it does not belong to the program
     before = {*proc.descendants(os.getpid())}
     group: list[int] = []
 

@@ -1,41 +1,29 @@
 """Shutdown on signals and after crashes; the only module of the harness that handles signals.
 
 The first signal raises an exception in the main thread for an orderly end, which a second one does
-not interrupt. Children are killed soon after, and the process exits within seconds in any case.
-
-Python runs handlers in the main thread only, and a signal that arrives just before the main thread
-blocks, or in another thread, does not wake it. So a watcher thread receives each signal through
-``signal.set_wakeup_fd``, keeps the time limits, and pokes the main thread until its handler ran.
+not interrupt. ``supervisor`` repeats it until the main thread, which alone runs handlers, has heard
+it, kills children soon after, and the harness within seconds.
 """
 
 import atexit
 import errno
 import os
-import select
 import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from waitbench.model.errors import ExitCode, masked, sanitize
-from waitbench.system import proc
+from waitbench.system import proc, supervisor
 from waitbench.system.installation import program_name
-from waitbench.system.orphan_reaper import REAPER
 from waitbench.system.paths import Cache
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_KILL_AFTER_S = 1.0
-_EXIT_AFTER_S = 3.0
 _KILLED_WITHIN_S = 1.0
-_POKE = signal.SIGURG
-"""Only makes the main thread stop waiting and run its handlers."""
-_POKE_EVERY_S = 0.05
 _REFUSALS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
     errno.EMFILE, errno.ENFILE, errno.EAGAIN,
@@ -63,17 +51,11 @@ _notes: list[str] = []
 
 
 def handle_signals() -> None:
-    """Installs the handlers; to be called once, by the main thread.
+    """Installs the handlers of the harness; to be called once, by the main thread.
 
     Before ``interruptible``, signals end this process at once; at exit they are ignored.
     """
-    proc.adopt_orphans()
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(reading,), daemon=True).start()
-    signal.signal(_POKE, lambda *_: None)
-    for number in _SIGNALS:
+    for number in supervisor.SIGNALS:
         # Signals that nohup, or a shell's background job, ignores stay ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -113,8 +95,7 @@ def was_interrupted() -> bool:
 
 
 def kill_descendants() -> None:
-    reaper = REAPER.pid or 0
-    proc.kill(lambda: proc.descendants(os.getpid(), without=(reaper,)), within_s=_KILLED_WITHIN_S)
+    proc.kill(lambda: proc.descendants(os.getpid()), within_s=_KILLED_WITHIN_S)
 
 
 def run_parallel(
@@ -137,33 +118,10 @@ def run_parallel(
 
 def _interrupt(*_signal: object) -> None:
     if not _state.has_begun:
-        _exit_at_once()
+        os._exit(ExitCode.INTERRUPTED)
     was_interrupted, _state.was_interrupted = _state.was_interrupted, True
     if _state.may_raise and not was_interrupted:
         raise Interrupted
-
-
-def _watch(reading: int) -> None:
-    # Blocks until the first of our signals; the descriptor gets every signal with a handler.
-    while not any(number in _SIGNALS for number in os.read(reading, 64)):
-        pass
-    first_s = time.monotonic()
-    while (passed_s := time.monotonic() - first_s) < _EXIT_AFTER_S:
-        if passed_s >= _KILL_AFTER_S:
-            kill_descendants()
-        if not _state.was_interrupted:
-            signal.pthread_kill(threading.main_thread().ident or 0, _POKE)
-        time.sleep(_POKE_EVERY_S)
-    _exit_at_once()
-
-
-def _exit_at_once() -> NoReturn:
-    with suppress(OSError, ValueError):
-        # A full pipe that nobody reads must not block the exit.
-        if select.select([], [sys.stderr], [], 0)[1]:
-            message = f"\ninterrupted at once. {sanitize(note())}\n"
-            os.write(sys.stderr.fileno(), message.encode("utf-8", "replace"))
-    os._exit(ExitCode.INTERRUPTED)
 
 
 def explain_crash(error: Exception) -> str:

@@ -9,8 +9,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 if __name__ == "__main__":
     from waitbench.features.cluster.shard_process import end_with_stdin
-    from waitbench.system import shutdown
+    from waitbench.system import shutdown, supervisor
 
+    supervisor.start()
     shutdown.handle_signals()
     end_with_stdin()
     import runner

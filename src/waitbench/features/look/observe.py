@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Cost
-from waitbench.system import files, proc
+from waitbench.system import files, proc, supervisor
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
 from waitbench.system.machine import find_instruments
 from waitbench.system.proc import Thread
@@ -80,7 +80,7 @@ def find(target: str) -> set[int]:
     else:
         raise UsageError(f"{target!r} is neither a PID nor a cgroup's folder with {_PROCESSES}.")
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
-    pids -= {os.getpid()}
+    pids -= {os.getpid(), *supervisor.parents}
     if not pids:
         raise UsageError(f"{target}: nothing runs there but threads of the kernel and waitbench.")
     for pid in pids:

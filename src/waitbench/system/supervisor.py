@@ -1,0 +1,106 @@
+"""Supervision: whatever a harness started ends with it, be it by ``kill -9`` of its whole group.
+
+    the user's process    passes signals on; has the exit code of the harness
+    └─ supervisor         in a session of its own; limits how long an interrupted harness takes
+       └─ harness         in the user's process group
+          └─ builds, services, runs
+
+Both parents adopt orphans, and block at no cost. Once its child is gone, each kills its descendants
+and removes the temporary folders; so does the supervisor once the user's process is gone.
+"""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import NoReturn
+
+from waitbench.model.errors import ExitCode
+from waitbench.system import files, proc
+from waitbench.system.paths import Cache
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PREFIX = os.urandom(8).hex()
+"""Begins the names of the harness's temporary folders, each in a folder of the cache."""
+parents: list[int] = []
+"""The user's process and the supervisor, once this is the harness."""
+_PARENT_GONE = signal.SIGUSR1
+_KILL_AFTER_S = 1.0
+_EXIT_AFTER_S = 3.0
+_KILLED_WITHIN_S = 1.0
+_REPEAT_EVERY_S, _HOUR_S = 0.05, 3600.0
+"""A signal that comes just before the harness blocks does not wake it; the next one does."""
+
+_React = Callable[[int, float], ExitCode | None]
+"""Reacts to a signal, and the seconds since the first; returns an exit code to end at once."""
+
+
+def start() -> None:
+    """Returns in a new process, the harness. This one ends with its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    group = os.getpgrp()
+    parents.append(os.getpid())
+    if supervisor := os.fork():
+        _end_with(supervisor, lambda number, _s: os.kill(supervisor, number), group)
+    parents.append(os.getpid())
+    if harness := os.fork():
+        os.setsid()
+        proc.signal_at_end_of_parent(_PARENT_GONE)
+        if os.getppid() != parents[0]:
+            os.kill(os.getpid(), _PARENT_GONE)
+        _end_with(harness, partial(_limit, harness, group), group)
+    proc.adopt_orphans()
+
+
+def _end_with(child: int, react: _React, spared: int) -> NoReturn:
+    """Ends this process with the exit code of its child, once nothing is left of that."""
+    code: int = ExitCode.FAILED
+    try:
+        proc.adopt_orphans()
+        code = _wait(child, react)
+        proc.kill(lambda: proc.descendants(os.getpid()), spared=spared)
+        for folder in Cache().root.glob(f"*/{PREFIX}-*"):
+            files.remove(folder)
+    finally:
+        os._exit(code)
+
+
+def _wait(child: int, react: _React) -> int:
+    """Waits for a child, and repeats the last signal to ``react`` until then."""
+    # A background job of a shell ignores some, and nohup others.
+    heard = {number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
+    watched = heard | {signal.SIGCHLD, _PARENT_GONE}
+    signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    number, begun_s = 0, 0.0
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if pid:  # an orphan
+            continue
+        event = signal.sigtimedwait(watched, _REPEAT_EVERY_S if number else _HOUR_S)
+        if event is not None and event.si_signo != signal.SIGCHLD:
+            number, begun_s = event.si_signo, begun_s or time.monotonic()
+        ending = react(number, time.monotonic() - begun_s) if number else None
+        if ending is not None:
+            return ending
+
+
+def _limit(harness: int, group: int, number: int, passed_s: float) -> ExitCode | None:
+    """Interrupts the harness, kills its children soon after, and then ends it in any case."""
+    if number == _PARENT_GONE:
+        return ExitCode.FAILED
+    if passed_s > _EXIT_AFTER_S:
+        # A full pipe that nobody reads must not block the exit.
+        with suppress(OSError):
+            if select.select([], [2], [], 0)[1]:
+                os.write(2, b"\ninterrupted at once.\n")
+        return ExitCode.INTERRUPTED
+    if passed_s > _KILL_AFTER_S:
+        proc.kill(lambda: proc.descendants(harness), _KILLED_WITHIN_S, group)
+    os.kill(harness, number)
+    return None
