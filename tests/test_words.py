@@ -31,7 +31,7 @@ GONE = {
 """The words, each with what stands instead."""
 USUAL = {
     # Another meaning of the word, in which everybody has it.
-    "run_alone", "is_alone", "FAILS_ALONE", "ALONE", "own_folder",
+    "is_alone", "FAILS_ALONE", "ALONE", "own_folder",
     "_one_line", "one_round", "_ONE_TIMER", "look", "_KEEP_SETTING",
 }  # fmt: skip
 LATER = {

@@ -115,9 +115,9 @@ proc.adopt_orphans()
 def carry_out(program):
     name = threading.current_thread().name
     with open(name + ".out", "wb") as out, open(name + ".err", "wb") as err:
-        return processes.run_alone(
+        return processes.run(
             [sys.executable, "-c", program], stdout=out, stderr=err, time_limit_s=60,
-            env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
+            find_left=processes.tree_and_orphans(), limits_output=True,
         )
 """
 END = """

@@ -15,7 +15,7 @@ from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
 from waitbench.system.paths import DATAFLOWS, Cache
-from waitbench.system.processes import Finished, run_alone
+from waitbench.system.processes import Finished, run, tree_and_orphans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ReadyRun:
         stdout, stderr = (self.folder / name for name in OUTPUT)
         # Exclusive: a service of the run may have put a link or a pipe there.
         with stdout.open("xb") as out, stderr.open("xb") as err:
-            return run_alone(
+            return run(
                 command,
                 stdout=out,
                 stderr=err,
@@ -45,6 +45,8 @@ class ReadyRun:
                 env=self.variables,
                 cwd=self.working_folder,
                 on_start=on_start,
+                find_left=tree_and_orphans(),
+                limits_output=True,
             )
 
 

@@ -13,7 +13,7 @@ from waitbench.engines.base import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S, request
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
-from waitbench.system import files, proc, variables
+from waitbench.system import files, proc, processes, variables
 from waitbench.system.paths import Cache
 from waitbench.system.processes import limited, tail
 from waitbench.system.tcp import free_port
@@ -54,19 +54,17 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     def stop() -> None:
         # As its last words.
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
-        proc.kill(lambda: [*launchers, *proc.descendants(*launchers)])
+        proc.kill(lambda: [it for pid in launchers for it in processes.tree(pid)])
 
     with log.open("xb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
-        process = subprocess.Popen(
+        process = processes.start(
             [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
+            output,
+            output,
             # A .env of the user's must not be read.
             cwd=folder,
             env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root)},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
             pass_fds=[writing],
         )
         launchers.append(process.pid)
@@ -83,11 +81,10 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             yield Server(service=service, state=state, log=log, process=process)
         finally:
             process.terminate()
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(ENDS_WITHIN_S + _SPARE_S)
-            except subprocess.TimeoutExpired:
-                proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
-                process.wait()
+            has_ended = process.returncode is not None
+            processes.end(process, lambda pid: () if has_ended else processes.tree(pid))
 
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from waitbench.model.errors import HarnessError, sanitize
 from waitbench.system import files, proc, shutdown, variables
@@ -22,6 +22,8 @@ _begun: set[int] = set()
 """The running programs, each the leader of a process group."""
 _begins = threading.Lock()
 """Held during a start: a program is in ``_begun`` before another thread can find it."""
+FindLeft = Callable[[int], Sequence[int]]
+"""Finds the processes of a program by its PID."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,57 @@ class Finished:
         return self.returncode is None
 
 
+def start(
+    arguments: Sequence[str], stdout: IO[bytes] | int, stderr: IO[bytes] | int, **more: Any
+) -> "subprocess.Popen[bytes]":
+    """Starts a program in a session of its own. ``end`` must follow.
+
+    Raises ``HarnessError`` in a shutdown, so that no thread begins another step.
+    """
+    if shutdown.was_interrupted():
+        raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
+    with _begins:
+        process = subprocess.Popen(
+            list(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            **more,
+        )
+        _begun.add(process.pid)
+    return process
+
+
+def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
+    """Kills the processes that a program has left; returns their number."""
+    leftovers = proc.kill(lambda: find_left(process.pid))
+    process.wait()
+    _begun.discard(process.pid)
+    for pid in find_left(process.pid):  # zombies
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return leftovers
+
+
+def tree(pid: int) -> Sequence[int]:
+    return [pid, *proc.descendants(pid)]
+
+
+def tree_and_orphans() -> FindLeft:
+    """Finds the tree of the program that is started next, and the orphans that come here from it.
+
+    Programs that run at the same time must adopt theirs.
+    """
+    before = {*proc.descendants(os.getpid())}
+
+    def find(pid: int) -> Sequence[int]:
+        with _begins:
+            return proc.descendants(os.getpid(), without=before | _begun.difference((pid,)))
+
+    return find
+
+
 def run(
     arguments: Sequence[str],
     *,
@@ -48,97 +101,39 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     on_start: Callable[[int], None] = lambda _group: None,
-    find_left: Callable[[int], Sequence[int]] = proc.group_members,
+    find_left: FindLeft = proc.group_members,
     limits_output: bool = False,
 ) -> Finished:
     """Runs a program to its end or its time limit, then kills the processes of ``find_left``.
 
-    Blocks without polling, so that the harness uses no CPU meanwhile. Raises ``HarnessError`` in a
-    shutdown, so that no thread begins another step.
+    Blocks without polling, so that the harness uses no CPU meanwhile.
     """
-    if shutdown.was_interrupted():
-        raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
-    too_much = threading.Event()
+    over, too_much = threading.Event(), threading.Event()
 
     def stop() -> None:
         too_much.set()
-        with _begins:
-            pid = process.pid
-        proc.kill(lambda: find_left(pid))
+        over.set()
+
+    def wait() -> None:
+        process.wait()
+        over.set()
 
     with ExitStack() as stack:
-        outputs = (
+        outputs = [
             stack.enter_context(limited(file, stop))
             if limits_output and not isinstance(file, int)
             else file
             for file in (stdout, stderr)
-        )
-        with _begins:
-            process = subprocess.Popen(
-                list(arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=next(outputs),
-                stderr=next(outputs),
-                env=env,
-                cwd=cwd,
-                start_new_session=True,
-            )
-            _begun.add(process.pid)
+        ]
+        process = start(arguments, *outputs, env=env, cwd=cwd)
         try:
             on_start(process.pid)
             # Popen.wait with a timeout polls, 20 times a second; a thread in waitpid does not.
-            waiter = threading.Thread(target=process.wait, daemon=True)
-            waiter.start()
-            waiter.join(time_limit_s)
-            timed_out = waiter.is_alive()
+            threading.Thread(target=wait, daemon=True).start()
+            timed_out = not over.wait(time_limit_s)
         finally:
-            leftovers = proc.kill(lambda: find_left(process.pid))
-            process.wait()
-            _begun.discard(process.pid)
+            leftovers = end(process, find_left)
     return Finished(None if timed_out else process.returncode, leftovers, too_much.is_set())
-
-
-def run_alone(
-    arguments: Sequence[str],
-    *,
-    stdout: IO[bytes],
-    stderr: IO[bytes],
-    time_limit_s: float,
-    env: Mapping[str, str],
-    cwd: Path,
-    on_start: Callable[[int], None],
-) -> Finished:
-    """Like ``run``, for untrusted code: limits the output, and kills all descendants.
-
-    Only other ``run_alone`` calls may be concurrent.
-    """
-    before = {*proc.descendants(os.getpid())}
-    group: list[int] = []
-
-    def started(number: int) -> None:
-        group.append(number)
-        on_start(number)
-
-    def left(_group: int = 0) -> list[int]:
-        # Concurrent programs keep their orphans below them, as their launchers adopt them.
-        with _begins:
-            return proc.descendants(os.getpid(), without=before | _begun.difference(group))
-
-    finished = run(
-        arguments,
-        stdout=stdout,
-        stderr=stderr,
-        time_limit_s=time_limit_s,
-        env=env,
-        cwd=cwd,
-        on_start=started,
-        find_left=left,
-        limits_output=True,
-    )
-    for pid in left():  # zombies
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-    return finished
 
 
 @contextmanager
