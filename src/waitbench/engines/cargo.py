@@ -7,7 +7,6 @@ before each build, whose log must show that it was compiled.
 
 import os
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Interpreter, Toolchain
 from waitbench.system import files
+from waitbench.system.processes import ask
 
 VARIABLE = "RUSTUP_TOOLCHAIN"
 NONE = "none"
@@ -91,8 +91,8 @@ def choose() -> Toolchain:
 
 def _run(*command: str) -> str | None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        done = ask(command, time_limit_s=60)
+    except OSError:
         return None
     return done.stdout if done.returncode == 0 else None
 

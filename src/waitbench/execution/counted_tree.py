@@ -123,11 +123,7 @@ class CountedTree:
             check()
             left_s = end_s - time.monotonic()
             if left_s <= 0:
-                with suppress(PermissionError):  # it has become another user's
-                    for kill in (os.kill, os.killpg):
-                        with suppress(ProcessLookupError):
-                            kill(pid, signal.SIGKILL)
-                    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+                proc.kill(lambda: proc.tree(pid), _KILLED_WITHIN_S)
                 self.reap()
                 return None
             self.wait(min(left_s, _CHECK_EVERY_S))

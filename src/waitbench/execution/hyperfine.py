@@ -7,7 +7,6 @@ and 2.x differs. It runs one command once: it cannot interleave revisions.
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.system import files
 from waitbench.system.locks import locked
 from waitbench.system.paths import Cache
-from waitbench.system.processes import run_logged
+from waitbench.system.processes import ask, run_logged
 
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"
@@ -91,10 +90,8 @@ _INSTRUCTION = (
 
 def _program_at(path: Path) -> Hyperfine | None:
     try:
-        answer = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        answer = ask([str(path), "--version"], time_limit_s=30)
+    except (OSError, ValueError):
         return None
     match = re.match(r"hyperfine (\d+\.\d+\.\d+)", answer.stdout)
     return Hyperfine(str(path), match[1]) if match and Version(match[1]) >= OLDEST else None

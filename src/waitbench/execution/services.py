@@ -54,7 +54,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     def stop() -> None:
         # As its last words.
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
-        proc.kill(lambda: [it for pid in launchers for it in processes.tree(pid)])
+        proc.kill(lambda: [it for pid in launchers for it in proc.tree(pid)])
 
     with log.open("xb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
@@ -84,7 +84,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(ENDS_WITHIN_S + _SPARE_S)
             has_ended = process.returncode is not None
-            processes.end(process, lambda pid: () if has_ended else processes.tree(pid))
+            processes.end(process, lambda pid: () if has_ended else proc.tree(pid))
 
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:

@@ -155,6 +155,10 @@ def descendants(*roots: int, without: Collection[int] = ()) -> list[int]:
     return pids
 
 
+def tree(root: int) -> list[int]:
+    return [root, *descendants(root)]
+
+
 def is_kernel_thread(pid: int) -> bool:
     fields = stat(pid)
     return bool(fields) and bool(int(fields[_FLAGS]) & _PF_KTHREAD)

@@ -74,10 +74,6 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
     return leftovers
 
 
-def tree(pid: int) -> Sequence[int]:
-    return [pid, *proc.descendants(pid)]
-
-
 def tree_and_orphans() -> FindLeft:
     """Finds the tree of the program that is started next, and the orphans that come here from it.
 

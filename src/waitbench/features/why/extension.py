@@ -26,7 +26,7 @@ from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.output import RunProgress
 from waitbench.system import proc
 from waitbench.system.files import write_text
-from waitbench.system.processes import tail, tree
+from waitbench.system.processes import tail
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _FOLDED = ".folded"
@@ -136,7 +136,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
                     pass
                 sampler.alternate(counted_s, _SETTLES_S)
             finally:
-                proc.kill(lambda: tree(group))
+                proc.kill(lambda: proc.tree(group))
             return sampler
 
         marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})
