@@ -50,22 +50,30 @@ def checkout_that_hangs(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("station", "times"), [*((one, 1) for one in STATIONS), ("import", 3)])
+@pytest.mark.parametrize(
+    ("station", "signals"),
+    [
+        *((station, [signal.SIGTERM]) for station in STATIONS),
+        ("import", [signal.SIGTERM] * 3),
+        *((station, [signal.SIGKILL]) for station in STATIONS),
+    ],
+)
 def test_whatever_hangs_a_signal_ends_it(
-    station: str, times: int, shared_clone: Clone, silent: str, tmp_path: Path
+    station: str, signals: list[signal.Signals], shared_clone: Clone, silent: str, tmp_path: Path
 ) -> None:
     if station == "build" and shutil.which("cargo") is None:
         pytest.skip("nothing is built without a compiler")
     arguments, env = stuck_in(station, shared_clone, silent)
     process = shared_clone.start(*arguments, *QUICK, "--results", tmp_path / "results", env=env)
     until(lambda: has_started(process, STATIONS[station]), each_s=0.02)
-    for _ in range(times):
-        process.send_signal(signal.SIGTERM)
+    for number in signals:
+        process.send_signal(number)
         time.sleep(0.02)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
     assert shared_clone.left() == []
-    assert ("interrupted" in stderr, "Traceback" in stderr) == (True, False), stderr
+    is_killed = signal.SIGKILL in signals
+    assert process.returncode == (-signal.SIGKILL if is_killed else 130), stderr
+    assert ("interrupted" in stderr, "Traceback" in stderr) == (not is_killed, False), stderr
 
 
 def has_started(process: "subprocess.Popen[str]", argument: str) -> bool:
