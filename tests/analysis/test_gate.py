@@ -270,10 +270,18 @@ def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int)
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
     base = rounds(1, 0.5, 10)
     calm = record_of(base, base)
-    assert not gate.is_too_disturbed([disturb(calm, *range(1, 8))])
-    assert gate.is_too_disturbed([disturb(record_of(base, base), *range(1, 9))])
+    assert not gate.is_too_disturbed([disturb(calm, *range(1, 9))])
+    assert gate.is_too_disturbed([disturb(record_of(base, base), *range(1, 10))])
     verdict = gate.conclude([disturb(calm, *range(1, 9))], [CPU])
     assert verdict.outcome is GateStatus.INCONCLUSIVE
+
+
+def test_a_regression_in_a_single_scenario_fails_before_the_machine_is_given_up() -> None:
+    fix, spin = [0.021, 0.022, 0.023] * 3, [0.37, 0.38, 0.39] * 3
+    for last in range(1, 10):
+        record = disturb(sides("idle", fix[:last], spin[:last]), *range(1, last + 1))
+        assert gate.is_too_disturbed([record]) == (last == 9)
+    assert gate.conclude([record], DEFAULTS).outcome is GateStatus.FAIL
 
 
 def test_it_is_not_given_up_for_rounds_that_only_the_candidate_can_have_disturbed() -> None:

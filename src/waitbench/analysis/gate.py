@@ -16,8 +16,8 @@ from waitbench.model.verdicts import GateStatus, Verdict
 
 LOST, UNSUPPORTED = "lost", "unsupported"
 """Reasons: only the candidate does not support a scenario; or the baseline does not either."""
-_ENOUGH_DISTURBED = 8
-"""Disturbed rounds until the machine is given up, if most rounds are disturbed."""
+_ENOUGH_DISTURBED = RULE.analyses[1]
+"""Disturbed rounds until the machine is given up: in so many, even a single scenario can fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
