@@ -94,10 +94,6 @@ def was_interrupted() -> bool:
     return _state.was_interrupted
 
 
-def kill_descendants() -> None:
-    proc.kill(lambda: proc.descendants(os.getpid()), within_s=_KILLED_WITHIN_S)
-
-
 def run_parallel(
     call: Callable[[_Argument], _Result],
     arguments: Sequence[_Argument],
@@ -112,7 +108,7 @@ def run_parallel(
         except BaseException:
             # Ctrl-C reaches the main thread only: end the processes the others wait for.
             pool.shutdown(wait=False, cancel_futures=True)
-            kill_descendants()
+            proc.kill(lambda: proc.descendants(os.getpid()), _KILLED_WITHIN_S)
             raise
 
 
