@@ -10,14 +10,25 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 
-from tests.gate_runs import crashing, failing, forgiven, unclear
+from tests.gate_runs import (
+    crashing,
+    failing,
+    forgiven,
+    record_of,
+    rounds,
+    scaled,
+    unclear,
+    verdict_of,
+)  # fmt: skip
 from tests.reporting.made_up import many
+from waitbench.analysis import statistics
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.model.errors import sanitize
 from waitbench.model.verdicts import GateStatus
 from waitbench.reporting.console import make_console, print_report
-from waitbench.reporting.document import Heading, Table
+from waitbench.reporting.document import Contribution, Heading, Table
 from waitbench.reporting.findings import findings, summarize
 from waitbench.reporting.gate_formats import as_json, junit, rendered
 from waitbench.reporting.markdown import render_report, render_table
@@ -50,6 +61,29 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         first = rendered(all_findings).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}: " in first
+
+
+def test_what_is_no_answer_is_folded_and_the_next_command_follows() -> None:
+    base = rounds(1, 0.5)
+    record = record_of(base, scaled(base, 2.0, 2.0))
+    record.context = structs.replace(record.context, argv=("compare", "a", "b", "--gate"))
+    verdict = verdict_of(record, criteria=["system:10%", "real:10%"])
+    explaining = [Contribution(explains=("--full", "is longer"))]
+    known = findings([statistics.compare(record)], verdict, contributions=explaining)
+    more = Table("further", [(Heading("x"), ["1"])])
+    answer, _, folded = rendered(known, [more]).partition("<details>")
+    command = "./compare.sh a b --gate --full"
+    assert answer.rstrip().endswith(f"```console\n{command}\n```")
+    assert folded.count("</details>") == 1
+    for text, where in (
+        ("| ✗ system time", answer),
+        ("✓ real time", folded),
+        ("**further**", folded),
+    ):
+        assert text in where
+        assert (text in answer) is (where is answer)
+    (failure,) = ElementTree.fromstring(junit(known, verdict)).iter("failure")
+    assert str(failure.text).splitlines() == [failure.get("message"), f"Next: {command}"]
 
 
 def test_json_has_the_documented_keys_and_no_others() -> None:

@@ -1,6 +1,7 @@
 """Findings of a gate -> the files of its verdict, which ``FORMATS`` lists."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -8,13 +9,14 @@ import msgspec
 
 from waitbench.analysis import results
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.results import Note
+from waitbench.analysis.results import Note, decisive
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.errors import sanitize
 from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import BROKEN
-from waitbench.reporting.findings import Findings, details, summarize
+from waitbench.reporting.findings import Findings, gate_table, next_step, summarize
+from waitbench.reporting.formats import format_count
 from waitbench.store import formats
 
 VERDICT_NAME = "verdict"
@@ -50,15 +52,19 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     """
     is_passed_over = verdict.inconclusive_passes or verdict.failures
     tags = {"?": "skipped" if is_passed_over else "error", BROKEN: "error"}
-    suite = ElementTree.Element("testsuite", name="cpu-usage")
+    suite = ElementTree.Element("testsuite", name="waitbench")
+    after = "".join(f"\nNext: {command}" for command in _next(findings))
     for place, name, note in _cases(findings):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
         tag = "failure" if note.kind == _FAILS else tags.get(note.level)
         if tag:
-            ElementTree.SubElement(case, tag, message=note.text)
+            # Some readers show the attribute, some the text.
+            ElementTree.SubElement(case, tag, message=note.text).text = f"{note.text}{after}"
         else:
             ElementTree.SubElement(case, "system-out").text = note.text
     suite.set("tests", str(len(suite)))
+    runs = (run for it in findings.comparisons for run in it.record.measurements)
+    suite.set("time", f"{sum(run.metrics['time_wall_clock'] for run in runs):.1f}")
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
     # XML has no way to write control characters.
@@ -73,32 +79,57 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
     known = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
     for judgement in findings.judgements:
         place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))
+        allowed = forest.allowed_of(judgement)
+        name = f"{judgement.metric.title}, allowed {allowed} ({judgement.revision})"
         kind, level = _FAILS if judgement.fails else "", forest.mark_of(judgement)
         answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
         note = known.get((place, *question), answer)
         if note.kind == notes.OPEN:
             # It has no figures, and may be about several questions.
             note = msgspec.structs.replace(note, text=f"{answer.text}. {note.text}")
-        yield place, " ".join(question), note
+        yield place, name, note
     others = [note for note in findings.notes if note.kind in _ERRORS]
     if not (findings.judgements or others):
         others = [msgspec.structs.replace(findings.notes[0], level=BROKEN)]
     for note in others:
-        yield note.scenario or "cpu-usage", f"{note.revision} {note.kind}".strip(), note
+        yield note.scenario or "waitbench", f"{note.revision} {note.kind}".strip(), note
 
 
-def rendered(findings: Findings) -> str:
-    """Markdown: the answer for a reviewer, and all questions folded."""
+def rendered(findings: Findings, more: Sequence[Table] = ()) -> str:
+    """Markdown: the answer for a reviewer; cautions, other questions and ``more`` are folded."""
+    report = summarize(findings)
+    first = [it for it in report.notes if it.kind in notes.HEADLINES or _is_about_answers(it)]
+    links = [("", command) for command in _next(findings)]
+    _, others = decisive(findings.judgements)
+    further = format_count(len(others), "more question", "more questions")
+    tables = [gate_table(findings, others, further)] if others else []
     alpha = findings.verdict.rule.alpha if findings.verdict else ALPHA
-    explanation = _EXPLANATION.format(alpha * 100)
-    answers = f"{markdown.render_table(details(findings))}\n{explanation}"
-    folded = f"<details>\n<summary>All answers</summary>\n\n{answers}\n\n</details>\n"
-    return f"{markdown.render_report(summarize(findings))}\n{folded}"
+    folded = [
+        *markdown.render_notes(it for it in report.notes if it not in first),
+        "",
+        *map(markdown.render_table, (*tables, *more)),
+        _EXPLANATION.format(alpha * 100),
+    ]
+    answer = markdown.render_report(replace(report, notes=first, links=links))
+    details = "\n".join(folded).strip()
+    return f"{answer}\n<details>\n<summary>Details</summary>\n\n{details}\n\n</details>\n"
+
+
+def _is_about_answers(note: Note) -> bool:
+    return note.level in (BROKEN, "?") or bool(note.criterion)
+
+
+def _next(findings: Findings) -> list[str]:
+    """The command that goes on, if any helps."""
+    if not findings.comparisons:
+        return []
+    argv = findings.comparisons[0].record.context.argv
+    return [command for _, command in next_step(findings, 0, argv)[1:]]
 
 
 FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
     "json": lambda known, verdict, _: formats.encode(VERDICT_NAME, as_json(known, verdict)),
     "xml": lambda known, verdict, _: junit(known, verdict),
-    "md": lambda known, _, more: "\n".join((rendered(known), *map(markdown.render_table, more))),
+    "md": lambda known, _, more: rendered(known, more),
 }
 """By suffix. Only Markdown has the tables that are no part of the verdict."""

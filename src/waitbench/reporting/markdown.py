@@ -23,17 +23,17 @@ def render_report(report: Report) -> str:
     if headlines and headlines[0].kind == OUTCOME:
         outcome = headlines.pop(0)
         lines = [f"### {outcome.level} {_escape(outcome.text)}", "", title, ""]
-    lines += _items(headlines, "**")
+    lines += render_notes(headlines, "**")
     for table in report.tables:
         if table.rows:
             lines += [*([""] if lines[-1] else []), *_table_lines(table), ""]
-    lines += _items(note for note in report.notes if note.kind not in HEADLINES)
+    lines += render_notes(note for note in report.notes if note.kind not in HEADLINES)
     for _, link in report.links:
         lines += ["", "```console", _one_line(link), "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _items(notes: Iterable[Note], strong: str = "") -> list[str]:
+def render_notes(notes: Iterable[Note], strong: str = "") -> list[str]:
     return [f"* {strong}{_escape(f'{note.level} {note.text}'.strip())}{strong}" for note in notes]
 
 
