@@ -46,7 +46,10 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     assert "B is the same build as A: " in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200
     places = [
-        *map(done.stdout.index, ("dynamic round 2", "partitioned · 1 process", "RESULT   A → B"))
+        *map(
+            done.stdout.index,
+            ("dynamic · round 2 of 2", "partitioned · 1 process", "RESULT   A → B"),
+        )
     ]
     assert places == sorted(places)
 

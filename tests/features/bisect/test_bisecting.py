@@ -68,4 +68,5 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     before = runs(folder)
     again = run_compare(*command, "--resume", command="bisect")
     assert json.loads((folder / "bisect.json").read_text()) == said
-    assert (runs(folder), "warm-up" in again.stdout) == (before, False)
+    assert " · round " in done.stdout
+    assert (runs(folder), " · round " in again.stdout) == (before, False)

@@ -26,7 +26,8 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
     assert "partitioned-partitions-scan.png" not in names, "its workers do not say when they wait"
     assert "partitioned by partitions · 2 rounds" in done.stdout
     # All values take turns: no value is measured to its end before the others.
-    rounds = [line for line in done.stdout.splitlines() if "round" in line and "/9]" in line]
+    rounds = [line for line in done.stdout.splitlines() if " · round " in line]
+    assert len(rounds) == 6
     assert [line.split("@partitions=")[1].split()[0] for line in rounds[:6]][:3] != ["2", "2", "2"]
     report = run_compare(results, command="report")
     assert "partitioned by partitions" in report.stdout
