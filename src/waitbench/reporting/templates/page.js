@@ -34,6 +34,12 @@ for (const part of all(".long")) {
     button.addEventListener("click", () => sort(table, column));
     heading.append(button);
   });
+  if (!part.matches(".stacks")) {
+    const headings = [...table.tHead.rows[0].cells].map((heading) => heading.textContent);
+    // A page with these in its text would be much longer.
+    for (const cell of all("tbody :is(th, td)", table)) cell.dataset.heading = headings[cell.cellIndex];
+    part.classList.add("stacks");
+  }
   const field = document.createElement("input");
   field.type = "search";
   field.placeholder = "Filter";
