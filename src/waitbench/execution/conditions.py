@@ -39,10 +39,8 @@ class ConditionLaunch(ABC):
     def wait(self, condition: Condition, what: str, *, calm: int = 1) -> None:
         """Waits for a condition, a momentary one ``calm`` times running. Raises ``Failure``."""
         when = f"before it was {what}"
-        if condition.seconds is not None:
-            if condition.seconds > 0:
-                self.wait_until(time.monotonic() + condition.seconds, lambda: when)
-            return
+        if condition.seconds:
+            self.wait_until(time.monotonic() + condition.seconds, lambda: when)
         left = needed = calm if condition.is_momentary else 1
         end = time.monotonic() + condition.within
         while True:

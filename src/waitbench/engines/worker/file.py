@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
@@ -144,7 +145,7 @@ def _special(kind: type, given: object) -> object:
 def _condition(place: type[Condition], given: object) -> Condition:
     """Converts a table of one key of a condition, and ``within``. Raises ``ValueError``."""
     kinds = {kind.key: kind for kind in place.__subclasses__()}
-    fields = [(key, kind.accepts | None, None) for key, kind in kinds.items()]
+    fields = [(key, kind.accepts | UnsetType, UNSET) for key, kind in kinds.items()]
     table = msgspec.defstruct(
         place.__name__, [*fields, ("within", tables.Seconds, 30.0)], forbid_unknown_fields=True
     )
@@ -154,7 +155,7 @@ def _condition(place: type[Condition], given: object) -> Condition:
         # msgspec adds the place of the condition to a plain ``ValueError`` only.
         raise ValueError(str(error)) from error
     within = values.pop("within")
-    named = [kinds[key](value, within) for key, value in values.items() if value is not None]
+    named = [kinds[key](value, within) for key, value in values.items() if value is not UNSET]
     if len(named) != 1:
         raise ValueError(f"it needs exactly one of {', '.join(kinds)}, such as {{ port = true }}")
     return named[0]
