@@ -18,5 +18,7 @@ EXTENSIONS = (
     "waitbench.features.cluster.extension:ClusterExtension",
 )
 """Features that take part in every comparison: see ``pipeline.extension``."""
-PAGES: tuple[str, ...] = ("waitbench.features.history.view",)
+PAGES: list[str] = [
+    "waitbench.features.history.view",
+]
 """Modules whose ``extend`` adds to the page of several comparisons."""
