@@ -96,7 +96,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + "ready = { log = 5 }\n", "ready.log: Expected `str`, got `int`"),
         (SHORTEST + f"ready = {{ log = '{'(' * 5000}' }}\n", "log is not a regular expression"),
         (SHORTEST + "ready = { log = 'x{9999999999}' }\n", "log is not a regular expression"),
-        (SHORTEST + "ready = { }\n", "needs exactly one of log, port, command, seconds, such as"),
+        (SHORTEST + "ready = { }\n", "needs exactly one of log, port, command, seconds"),
         (SHORTEST + "ready = { log = 'x', port = true }\n", "ready: it needs exactly one of log"),
         (SHORTEST + "ready = { port = false }\n", "ready.port: "),
         (SHORTEST + "ready = { seconds = 3601 }\n", "ready: seconds is not a number from 0 to"),
