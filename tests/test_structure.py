@@ -101,7 +101,11 @@ def words_of(feature: str) -> re.Pattern[str]:
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_is_deleted_with_its_folders_and_its_document(feature: str) -> None:
     """Else only indexes link to its document, and ``features/__init__.py`` has its names."""
-    words, package = words_of(feature), re.compile(rf"features[./]{feature}\b")
+    words = words_of(feature)
+    called = "|".join(
+        name for name, module in features.COMMANDS.items() if f".{feature}." in module
+    )
+    package = re.compile(rf'features[./]{feature}\b|(said\(|command=)"({called or None})"')
     folders = {PACKAGE / "features" / feature, ROOT / "tests" / "features" / feature}
     code = {path: text for path, text in CODE.items() if folders.isdisjoint(path.parents)}
     assert [path for path, text in code.items() if package.search(text)] == []

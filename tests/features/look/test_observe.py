@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Said
 from tests.counting import needs_events
 from tests.running import python
 from tests.waiting import until
@@ -253,3 +254,17 @@ def test_what_cannot_be_looked_at_is_a_sentence(
             patch.setattr(os, "kill", refuse)
             with pytest.raises(UsageError, match=f"Process {pid} is another user's"):
                 observe.find(pid)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("999999999",), "There is no process 999999999"),
+        (("1", "--for", "0"), "'--for': 0 must be above zero"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused(
+    arguments: tuple[str, ...], says: str, said: Said
+) -> None:
+    code, out, err = said("look", *arguments)
+    assert (code, out, says in err) == (2, "", True), err

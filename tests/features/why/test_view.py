@@ -102,17 +102,3 @@ def test_samples_are_refused_where_threads_cannot_be_observed(
     monkeypatch.setattr("waitbench.system.proc.has_schedstat", lambda: False)
     code, _, err = said("compare", "v0.16.0", "--why")
     assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("999999999",), "There is no process 999999999"),
-        (("1", "--for", "0"), "'--for': 0 must be above zero"),
-    ],
-)
-def test_what_cannot_be_looked_at_is_refused(
-    arguments: tuple[str, ...], says: str, said: Said
-) -> None:
-    code, out, err = said("look", *arguments)
-    assert (code, out, says in err) == (2, "", True), err
