@@ -14,7 +14,7 @@ from waitbench.model.launch import DataflowConfig, ServiceConfig, WorkerConfig, 
 from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.worker import ServiceFile
+from waitbench.model.worker import Build, ServiceFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +44,14 @@ class Service:
 
     def require(self) -> None:
         """Raises ``HarnessError`` with the remedy if its program is missing."""
-        program, install = self.file.command[0], self.file.install
-        if not program.startswith("{") and shutil.which(program) is None:
-            remedy = f" This would install it: {install}" if install else ""
-            raise HarnessError(
-                f"The service {self.name} needs the program {program}, which is not here.{remedy}"
-            )
+        require_program(self.file.command[0], f"The service {self.name}", self.file.install)
+
+
+def require_program(program: str, whose: str, install: str) -> None:
+    """Raises ``HarnessError`` with the remedy if a program is missing."""
+    if not program.startswith("{") and shutil.which(program) is None:
+        remedy = f" This would install it: {install}" if install else ""
+        raise HarnessError(f"{whose} needs the program {program}, which is not here.{remedy}")
 
 
 class Engine(ABC):
@@ -74,6 +76,8 @@ class Engine(ABC):
     has_environment: bool = True
     is_program: bool = False
     variants: tuple[str, ...] = ()
+    build: Build | None = None
+    """How revisions are built that are no Python packages."""
     pythons: str = ""
     install: str = ""
     topologies: tuple[str, ...] = ("single",)

@@ -1,12 +1,13 @@
 """Two revisions -> the releases, or the commits that change the package, between them."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from packaging.version import Version
 
 from waitbench.engines.base import Engine
-from waitbench.environments import uv
+from waitbench.environments import builds, uv
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import tree_of
 from waitbench.model.errors import UsageError, sanitize
@@ -33,15 +34,30 @@ def releases(
     engine: Engine, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
 ) -> SearchRange:
     """The releases between two with a wheel for a Python, oldest first. Raises ``UsageError``."""
-    _require_order(good, bad)
-    first, last = (Version(end.source.identity) for end in (good, bad))
-    # ">" and "<" would exclude post-releases of the first, and pre-releases of the last.
-    between = f">={first},!={first},<={last},!={last}"
-    early = first.is_prerelease or last.is_prerelease
-    versions = [*uv.releases(engine, python, between, prereleases=early)][::-1]
-    inside = (Source(Origin.WHEEL, version) for version in versions)
+    if engine.build is not None:
+        versions = builds.listed(engine)
+        begin, end = (versions.index(end.source.identity) for end in (good, bad))
+        if begin >= end:
+            raise _not_before(good, bad)
+        versions = versions[begin + 1 : end]
+    else:
+        _require_order(good, bad)
+        first, last = (Version(end.source.identity) for end in (good, bad))
+        # ">" and "<" would exclude post-releases of the first, and pre-releases of the last.
+        between = f">={first},!={first},<={last},!={last}"
+        early = first.is_prerelease or last.is_prerelease
+        versions = [*uv.releases(engine, python, between, prereleases=early)][::-1]
+    inside = (Source(good.source.origin, version) for version in versions)
     sources = (good.source, *inside, bad.source)
     return SearchRange(points=tuple(Point(source=source) for source in sources))
+
+
+def newest(engine: Engine, python: Interpreter, most: int) -> list[Source]:
+    """The newest releases, oldest first. Raises ``HarnessError``."""
+    if engine.build is not None:
+        return [Source(Origin.BUILD, version) for version in builds.listed(engine)[-most:]]
+    versions = islice(uv.releases(engine, python), most)
+    return [Source(Origin.WHEEL, version) for version in versions][::-1]
 
 
 def commits(

@@ -97,7 +97,7 @@ class OriginResolver:
             return next(labels, None)
 
         file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
-        finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT)
+        finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT, Origin.BUILD)
         other = unreleased or first(Origin.WHEEL)
         if choice == "wheel" and unreleased:
             raise UsageError(
@@ -140,7 +140,11 @@ class OriginResolver:
         if spec.wheel is not None and not packages.fits(spec.wheel, python):
             return f"{spec.wheel.name} is not for it"
         sources = spec.sources
-        if sources and not cargo.supports_python(python, partial(read_file, sources)):
+        if (
+            sources
+            and not self.engine.build
+            and not cargo.supports_python(python, partial(read_file, sources))
+        ):
             return "its sources do not take it"
         return uv.why_unmet(self.engine, spec, offline=offline)
 

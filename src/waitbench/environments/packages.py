@@ -17,6 +17,7 @@ from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from waitbench.model.revision import Interpreter
+from waitbench.system import files
 
 _LIBRARIES = {".so", ".pyd", ".dylib"}
 _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
@@ -73,6 +74,15 @@ def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
             compiled[name] = digests[name]
     total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
     return total, compiled
+
+
+def sha256_of(folder: Path) -> str:
+    """Hashes the names and contents of a folder's files, and the targets of its links."""
+    contents = {
+        str(it.relative_to(folder)): str(it.readlink()) if it.is_symlink() else files.sha256(it)
+        for it in sorted(folder.rglob("*"))
+    }
+    return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
 
 
 def modules_of(package: Distribution) -> list[str]:

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
+from waitbench.environments import builds
 from waitbench.environments.packages import is_whole
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.model.errors import UsageError, hint
@@ -59,7 +60,9 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Enviro
         default_label, source = name, _variant(name, engine)
     elif engine.is_program:
         default_label, source = path.name, _program(name, engine.install)
-    elif name.endswith(".whl"):
+    elif engine.build and not engine.build.takes_source:
+        default_label, source = name, builds.release(name, engine, repository)
+    elif name.endswith(".whl") and engine.package:
         default_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
         default_label, source = path.resolve().name, _checkout(path, engine, repository)
@@ -87,7 +90,7 @@ def _require_repository(engine: Engine, repository: Repository | None, named: st
     if repository is None:
         raise UsageError(
             f"{named!r}: no repository of {engine.name} is known, so only its releases and "
-            "wheel files can be compared."
+            "wheel files can be compared. --repo URL_OR_FOLDER names one."
         )
     return repository
 
@@ -183,7 +186,7 @@ def _wheel_file(path: Path, engine: Engine) -> Source:
 def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Source:
     repository = _require_repository(engine, repository, str(folder))
     folder = folder.resolve()
-    if not _declares(folder / "pyproject.toml", engine.package):
+    if engine.package and not _declares(folder / "pyproject.toml", engine.package):
         raise UsageError(
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."

@@ -1,4 +1,4 @@
-"""EnvironmentSpecs -> Environments: virtualenvs with a revision and pinned packages."""
+"""EnvironmentSpecs -> Environments: folders with a revision and pinned packages."""
 
 import hashlib
 import json
@@ -14,10 +14,11 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
-from waitbench.environments import packages, uv
+from waitbench.environments import builds, packages, uv
 from waitbench.environments.repository import export
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import (
+    SHOWN_DIGITS,
     BuildInfo,
     Environment,
     EnvironmentSpec,
@@ -77,7 +78,7 @@ class EnvironmentBuilder:
         Builds run one by one, always at the same path: dependencies compile once, and equal sources
         give equal binaries. engines/cargo.py ensures that different sources never do.
         """
-        if spec.wheel is not None or spec.sources is None:
+        if spec.wheel is not None or spec.sources is None or self.engine.build is not None:
             return spec
         python, label, tree = spec.python, spec.label, spec.sources.tree
         key = f"{python.tag}-{_digest(python.executable, python.version, repr(toolchain))[:8]}"
@@ -121,7 +122,7 @@ class EnvironmentBuilder:
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
         source = spec.source
-        if not self.engine.has_environment:
+        if not self.engine.has_environment and self.engine.build is None:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
             build = BuildInfo(python="", package_sha256=source.identity, program=str(source.path))
         else:
@@ -133,7 +134,7 @@ class EnvironmentBuilder:
         return Environment(folder, build)
 
     def _whole(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
-        """The folder and build of a virtualenv, made again unless it is complete."""
+        """The folder and build of an environment, made again unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.label)
@@ -141,10 +142,14 @@ class EnvironmentBuilder:
             build = self._valid_build(spec, folder)
             if build is None:
                 files.remove(folder)
-                say("installing")
-                self._install(spec, folder, self._new_log(key))
-                build = self._build_info(spec, folder)
-                files.write_text(folder / _RECORD, _as_text(build))
+                say("installing" if self.engine.build is None else "building")
+                try:
+                    self._install(spec, folder, self._new_log(key))
+                    build = self._build_info(spec, folder)
+                    files.write_text(folder / _RECORD, _as_text(build))
+                except BaseException:
+                    files.remove(folder)
+                    raise
         return folder, build
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
@@ -156,7 +161,8 @@ class EnvironmentBuilder:
         install = uv.command("pip", "install", "--python", python, *options, *required)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
         try:
-            run_logged([sys.executable, "-m", *venv], log, time_limit_s=INSTALL_S)
+            if self.engine.has_environment:
+                run_logged([sys.executable, "-m", *venv], log, time_limit_s=INSTALL_S)
             if required:
                 run_logged(install, log, time_limit_s=INSTALL_S, more_variables=uv.settings())
             if self.engine.smoke_test:
@@ -165,6 +171,8 @@ class EnvironmentBuilder:
             raise HarnessError(
                 f"{error}\nThat was Python {spec.python.minor_text}: --python names another."
             ) from error
+        if self.engine.build is not None:
+            builds.carry_out(self.engine, spec, folder, log, self.cache)
 
     def _new_log(self, name: str) -> Path:
         log = self.cache.folder("logs") / f"{name}.log"
@@ -174,10 +182,15 @@ class EnvironmentBuilder:
     def _key(self, spec: EnvironmentSpec) -> str:
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""
         parts = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
-        parts += [spec.python.executable, spec.python.version]
-        parts += sorted(uv.requirements(self.engine, spec, wheel))
-        parts += uv.options(self.engine, spec)
-        return f"{spec.python.tag}-{_digest(*parts)[:16]}"
+        if self.engine.has_environment:
+            parts += [spec.python.executable, spec.python.version]
+            parts += sorted(uv.requirements(self.engine, spec, wheel))
+            parts += uv.options(self.engine, spec)
+        if self.engine.build is None:
+            return f"{spec.python.tag}-{_digest(*parts)[:16]}"
+        identity = spec.sources.tree if spec.sources else spec.source.identity
+        parts += [identity, *builds.determinants(self.engine)]
+        return f"{self.engine.name}-{identity[:SHOWN_DIGITS]}-{_digest(*parts)[:16]}"
 
     def _build_info(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo:
         """Raises ``HarnessError`` where the package is not installed."""
@@ -188,6 +201,14 @@ class EnvironmentBuilder:
         )
         if spec.origin is Origin.VARIANT:
             return build
+        if self.engine.build is not None:
+            return replace(
+                build,
+                python=spec.python.version if self.engine.has_environment else "",
+                package_version=spec.source.identity if spec.origin.is_release else "",
+                package_sha256=packages.sha256_of(folder),
+                program=spec.source.identity,
+            )
         package = by_name.get(canonicalize_name(self.engine.package))
         if package is None:
             raise HarnessError(f"{spec.label} did not install a package {self.engine.package}.")
@@ -204,19 +225,25 @@ class EnvironmentBuilder:
     def _valid_build(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo | None:
         """The build of a complete environment; ``None`` if it is missing, incomplete or damaged."""
         try:
-            build = self._build_info(spec, folder)
-            is_whole = (folder / _RECORD).read_text("utf-8") == _as_text(build)
+            text = (folder / _RECORD).read_text("utf-8")
+            if self.engine.build is not None:
+                # Programs may write into their own folder: its digest is that of the build.
+                build = msgspec.json.decode(text, type=BuildInfo)
+            else:
+                build = self._build_info(spec, folder)
         except (HarnessError, OSError, ValueError, TypeError):
             return None
         # Its interpreter is a link, which may be dangling.
-        return build if is_whole and (folder / "bin" / "python").exists() else None
+        has_python = (folder / "bin" / "python").exists() or not self.engine.has_environment
+        return build if text == _as_text(build) and has_python else None
 
 
 def has_changed(source: Source, environment: Environment, package: str) -> bool:
     """Whether the code of a revision is no longer that which was resolved, or installed."""
     if source.origin is Origin.PROGRAM and source.path is not None:
         return files.sha256(source.path) != source.identity
-    if source.origin is Origin.VARIANT:
+    if source.origin is Origin.VARIANT or not package:
+        # Programs that are built may write into their own folder.
         return False
     try:
         installed = packages.installed(environment.folder)[canonicalize_name(package)]

@@ -20,8 +20,10 @@ class Site(NamedTuple):
     here: str = ""
     """The folder of the worker file."""
     python: str = ""
+    prefix: str = ""
+    """The folder of a build."""
     revision: str = ""
-    """A variant or program."""
+    """A release, commit, variant or program."""
     folder: str = ""
     port: int = 0
     metrics: str = ""
@@ -35,9 +37,11 @@ PLACEHOLDERS: dict[str, Callable[["WorkerTable"], object]] = {
     "port": lambda _table: True,
     "folder": lambda _table: True,
     "here": lambda _table: True,
-    "python": lambda table: table.package or table.variants,
+    "python": lambda table: table.package or table.variants or table.build,
+    "prefix": lambda table: table.build,
     "revision": lambda table: table.package is None,
     "metrics": lambda table: table.metrics,
 }
 """By name, whether a file may have it."""
 NOT_IN_SERVICES = {"revision", "metrics"}
+IN_BUILD = {"here", "python", "prefix", "revision", "source"}

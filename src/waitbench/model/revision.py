@@ -22,11 +22,17 @@ class Origin(str, Enum):
     """A commit of the repository, or a release's, built here."""
     CHECKOUT = "checkout"
     """A folder, built here as it is now: uncommitted changes included, ignored files not."""
+    BUILD = "build"
+    """A release, built by the command of a worker file."""
     FILE = "file"
     PROGRAM = "program"
     """A program on this machine, as it is now."""
     VARIANT = "variant"
     """A word of a worker file; nothing is installed."""
+
+    @property
+    def is_release(self) -> bool:
+        return self in (Origin.WHEEL, Origin.BUILD)
 
 
 @dataclass(frozen=True)

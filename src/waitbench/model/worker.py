@@ -84,6 +84,20 @@ class Phase(_Table, frozen=True, kw_only=True):
         return [action for action in ACTIONS if getattr(self, action) not in (None, ())]
 
 
+class Build(_Table, frozen=True, kw_only=True):
+    """How a revision of any language becomes a folder, ``{prefix}``."""
+
+    command: Words
+    versions: Words = Words()
+    """A command that prints the releases, oldest first."""
+    within: Seconds = 3600.0
+
+    @property
+    def takes_source(self) -> bool:
+        """Whether revisions are commits: else they are releases."""
+        return any("{source}" in word for word in self.command)
+
+
 class MetricFile(_Table, frozen=True, kw_only=True):
     """Numbers that the command writes to ``{metrics}``."""
 
@@ -101,7 +115,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
 
     command: Words
     package: str | None = None
-    """The package whose releases are revisions; without one, revisions are variants or programs."""
+    """The package whose releases are revisions; else these are built, variants or programs."""
+    build: Build | None = None
     module: str = ""
     repository: str | None = None
     variants: tuple[Variant, ...] = ()

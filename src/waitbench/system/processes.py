@@ -165,11 +165,17 @@ CommandOutput = subprocess.CompletedProcess[str]
 
 
 def ask(
-    arguments: Sequence[str], *, time_limit_s: float, env: Mapping[str, str] | None = None
+    arguments: Sequence[str],
+    *,
+    time_limit_s: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> CommandOutput:
     """Runs a program for its output. Raises ``OSError`` if there is no such program."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        finished = run(arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env)
+        finished = run(
+            arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env, cwd=cwd
+        )
         texts = []
         for file in (stdout, stderr):
             file.seek(0)

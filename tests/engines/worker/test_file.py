@@ -11,6 +11,8 @@ from waitbench.model.errors import UsageError
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
 SIZED = f"{SHORTEST}parameters = {{ size = 3 }}\n"
+BUILT = "command = 'x'\n[build]\ncommand = 'make {prefix} {revision}'\n"
+FROM_SOURCE = BUILT.replace("{revision}", "{source}")
 UNTIL_EXIT = f"{SHORTEST}window = 'until-exit'\n"
 
 
@@ -26,6 +28,17 @@ def test_a_program_needs_no_more_than_its_command(
     assert worker.ready.seconds == worker.settled.seconds == ready_s
     assert (worker.ends_by_itself, worker.stop) == (window_s is not None, "TERM")
     assert worker.window_s == window_s
+
+
+@pytest.mark.parametrize("text", [BUILT, FROM_SOURCE])
+def test_texts_of_a_built_worker_may_name_its_folder_and_its_revision(
+    text: str, tmp_path: Path
+) -> None:
+    more = "{prefix}/x {revision} {python}"
+    worker = read(tmp_path, text.replace("'x'", f"'{more}'\nservices.a.command = '{{prefix}}'"))
+    assert worker.command == tuple(more.split())
+    assert worker.build is not None
+    assert worker.build.takes_source is (text == FROM_SOURCE)
 
 
 def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
@@ -82,10 +95,24 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + 'stop = "_DFL"\n', "stop: '_DFL' is not a signal"),
         (SHORTEST + 'files = ["no.py"]\n', "files: there is no file 'no.py' beside it"),
         (SHORTEST + 'files = ["../x"]\n', "files: there is no file '../x' beside it"),
-        (SHORTEST + 'with = ["redis==5.2.1"]\n', "with: is for a package or variants"),
+        (SHORTEST + 'with = ["redis==5.2.1"]\n', "with: is for a package, variants or a build"),
         ('package = "x"\ncommand = "x"\nwith = ["redis>=5"]\n', "'redis>=5' is not pinned"),
-        (SHORTEST + "exclude-newer = 2026-01-01\n", "exclude-newer: is for a package or variants"),
+        (
+            SHORTEST + "exclude-newer = 2026-01-01\n",
+            "exclude-newer: is for a package, variants or a build",
+        ),
         (SHORTEST + "exclude-newer = '2026-02-30'\n", "exclude-newer: "),
+        (BUILT.replace("{prefix}", "x"), "build.command: it needs {prefix}, its folder, and {rev"),
+        (BUILT.replace("{revision}", "x"), "build.command: it needs {prefix}, its folder, and {re"),
+        (f"package = 'rq'\n{BUILT}", "build: does not go with package: a revision is of one"),
+        (f"repository = 'x'\n{BUILT}", "repository: build.command has no {source}, so revisions"),
+        (f"{FROM_SOURCE}versions = 'x'\n", "build.versions: build.command has {source}, so rev"),
+        (
+            f"{BUILT}versions = 'x {{port}}'\n",
+            "build.versions: nothing fills {port}. There are: {h",
+        ),
+        (f"{BUILT}ready = {{ port = true }}\n", "build: there is no key 'ready'"),
+        ("environment = { A = '{source}' }\n" + BUILT, "environment.A: nothing fills {source}."),
         (SHORTEST + "exclude-newer = 2026-01-01T00:00:00Z\n", "exclude-newer: "),
         ("package = 'x y'\ncommand = 'x'\n", "package: 'x y' is not a package's name"),
         (SHORTEST + 'python = "3"\n', "python: '3' is not understood"),
@@ -130,7 +157,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + "variants = ['A b']\n", "variants[0]: Expected `str` matching"),
         (
             SHORTEST + "variants = ['a']\npackage = 'x'\n",
-            "variants: a revision is either a variant",
+            "variants: does not go with package: a revision is of one kind",
         ),
         ("command = 'x'\nvariants = ['a']\n", "it needs {revision}: the variant"),
         (UNTIL_EXIT + "settled = { seconds = 1 }\n", "settled: does not go with a window until"),

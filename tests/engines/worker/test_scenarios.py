@@ -75,7 +75,9 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     )
     config = worker_config(worker, worker.parameters, PYTHON, "ours")
     assert config.values == {"jobs": "4", "name": "a"}
-    assert config.site == Site(python=str(PYTHON), here=str(tmp_path), revision="ours")
+    assert config.site._replace(prefix="") == Site(
+        python=str(PYTHON), here=str(tmp_path), revision="ours"
+    )
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
         assert model.config(1001, Path("/model")).command == ["serve", jobs, "a"]

@@ -1,17 +1,21 @@
 """The engine of worker files."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from waitbench.engines.base import Engine, Service
 from waitbench.engines.worker.file import PHASE, needs_python
 from waitbench.engines.worker.scenarios import RATE, WINDOW
 from waitbench.model import launch
-from waitbench.model.conditions import Elapsed
+from waitbench.model.conditions import Elapsed, Words
+from waitbench.model.launch import filled
 from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
-from waitbench.model.worker import Phase, WorkerFile
+from waitbench.model.worker import Build, Phase, WorkerFile
 from waitbench.system.variables import of_workload
 
 
@@ -33,8 +37,11 @@ class WorkerFileEngine(Engine):
         self.requirements = worker.extra_requirements
         self.exclude_newer = str(worker.exclude_newer or "")
         self.variants = worker.variants
+        self.build = _located_build(worker)
+        if self.build is not None and self.build.takes_source:
+            self.release = re.compile("(?!)")  # its tags are commits, too
         self.pythons = worker.python
-        self.is_program = worker.package is None and not worker.variants
+        self.is_program = not (worker.package or worker.variants or worker.build)
         self.has_environment = not self.is_program and needs_python(worker)
         self.install = worker.install
         self.smoke_test = f"import {self.module}" if self.module else ""
@@ -54,7 +61,17 @@ class WorkerFileEngine(Engine):
             return {}
         # Programs installed in the environment are found first.
         path = f"{folder}:{of_workload().get('PATH', '')}"
-        return {"PATH": path, "VIRTUAL_ENV": str(folder.parent)}
+        venv = {"VIRTUAL_ENV": str(folder.parent)} if self.has_environment else {}
+        return {"PATH": path, **venv}
+
+
+def _located_build(worker: WorkerFile) -> Build | None:
+    """Fills in the folder of the file."""
+    if worker.build is None:
+        return None
+    here = {"here": str(worker.path.parent)}
+    command, versions = (filled(it, here) for it in (worker.build.command, worker.build.versions))
+    return replace(worker.build, command=Words(command), versions=Words(versions))
 
 
 def worker_config(
@@ -72,7 +89,7 @@ def worker_config(
         done=worker.poke.done if worker.poke else None,
         rate=float(parameters.get(RATE, 0.0)),
         values=_values_of(worker, parameters),
-        site=Site(here=str(worker.path.parent), python=str(python), revision=revision),
+        site=_site(worker, python, revision),
         files=[str(worker.path.parent / name) for name in worker.files],
         actions=[_action(worker, it) for it in worker.phases_until(parameters.get(PHASE))],
         has_stdin=worker.stdin is not None,
@@ -82,12 +99,20 @@ def worker_config(
 
 
 def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
-    site = Site(here=str(worker.path.parent), python=str(python))
-    values = _values_of(worker, parameters)
+    site, values = _site(worker, python), _values_of(worker, parameters)
     return [
         Service(name=name, file=file, site=site, values=values)
         for name, file in worker.services.items()
     ]
+
+
+def _site(worker: WorkerFile, python: Path, revision: str = "") -> Site:
+    return Site(
+        here=str(worker.path.parent),
+        python=str(python),
+        prefix=str(python.parent.parent),
+        revision=revision,
+    )
 
 
 def _values_of(worker: WorkerFile, parameters: Parameters) -> dict[str, str]:

@@ -21,7 +21,7 @@ from waitbench.model import worker as tables
 from waitbench.model.conditions import Answer, Condition, Elapsed, Readiness, Words
 from waitbench.model.errors import UsageError, hint
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.placeholders import NOT_IN_SERVICES, PLACEHOLDER, PLACEHOLDERS
+from waitbench.model.placeholders import IN_BUILD, NOT_IN_SERVICES, PLACEHOLDER, PLACEHOLDERS
 from waitbench.model.worker import UNTIL_EXIT, WorkerFile, WorkerTable, stopped_after
 from waitbench.system import files
 
@@ -29,9 +29,17 @@ PHASE = "phase"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _RESERVED = {
-    *PLACEHOLDERS, PHASE, "processes", "workers", "silence", "window", "rate", "file", "sha256",
+    *PLACEHOLDERS, *IN_BUILD, PHASE, "processes", "workers", "silence", "window", "rate", "file",
+    "sha256",
 }  # fmt: skip
-_TABLES = (WorkerTable, tables.ServiceFile, tables.Poke, tables.Phase, tables.MetricFile)
+_TABLES = (
+    WorkerTable,
+    tables.Build,
+    tables.ServiceFile,
+    tables.Poke,
+    tables.Phase,
+    tables.MetricFile,
+)
 _CONDITIONS = {*Readiness.__subclasses__(), *Answer.__subclasses__()}
 _KEYS = [
     *(key for table in _TABLES for key in table.__struct_encode_fields__),
@@ -226,8 +234,7 @@ def _require_sense(table: WorkerTable) -> None:
     _require_parameters(table)
     _require_metrics(table)
     _require_pins(table)
-    if table.variants and table.package is not None:
-        _wrong("variants", "a revision is either a variant or of a package")
+    _require_revisions(table)
     if table.window_s == UNTIL_EXIT:
         for name in ("settled", "poke"):
             if getattr(table, name) is not None:
@@ -236,6 +243,21 @@ def _require_sense(table: WorkerTable) -> None:
         _wrong("poke.rate", "does not go with [scenarios.NAME]")
     _require_phases(table)
     _require_placeholders(table)
+
+
+def _require_revisions(table: WorkerTable) -> None:
+    kinds = [name for name in ("build", "variants", "package") if getattr(table, name)]
+    if len(kinds) > 1:
+        _wrong(kinds[0], f"does not go with {kinds[1]}: a revision is of one kind")
+    if table.build is None:
+        return
+    words, takes_source = " ".join(table.build.command), table.build.takes_source
+    if "{prefix}" not in words or not ("{revision}" in words or takes_source):
+        _wrong("build.command", "it needs {prefix}, its folder, and {revision} or {source}")
+    if table.repository and not takes_source:
+        _wrong("repository", "build.command has no {source}, so revisions are releases")
+    if table.build.versions and takes_source:
+        _wrong("build.versions", "build.command has {source}, so revisions are commits and tags")
 
 
 def _require_phases(table: WorkerTable) -> None:
@@ -270,7 +292,7 @@ def _require_placeholders(table: WorkerTable) -> None:
                 there = hint(f"{{{name}}}", (f"{{{it}}}" for it in sorted(known)))
                 _wrong(key, f"nothing fills {{{name}}}{there}")
             named.add(name)
-    if table.package is None and "revision" not in named:
+    if not (table.package or table.build) and "revision" not in named:
         what = "variant" if table.variants else "program"
         _wrong("command", f"there is no package, so it needs {{revision}}: the {what}")
     resets = [phase.name for phase in table.phases if phase.reset is not None]
@@ -289,6 +311,9 @@ def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
             texts = _flat(f"services.{name}.{key}", getattr(service, key))
             yield from ((*text, {*known}) for text in texts)
         known |= {f"{name}.port", f"{name}.folder"}
+    if table.build is not None:
+        yield from (("build.command", word, IN_BUILD) for word in table.build.command)
+        yield from (("build.versions", word, {"here"}) for word in table.build.versions)
     parts: dict[str, object] = {key: getattr(table, key) for key in ("command", "ready", "settled")}
     if table.poke is not None:
         parts |= {"poke.command": table.poke.command, "poke.done": table.poke.done}
@@ -339,8 +364,8 @@ def _require_pins(table: WorkerTable) -> None:
     except InvalidSpecifier:
         _wrong("python", f'{table.python!r} is not understood: write it as in ">=3.9,<3.13"')
     for key, value in (("with", table.extra_requirements), ("exclude-newer", table.exclude_newer)):
-        if value and table.package is None and not table.variants:
-            _wrong(key, "is for a package or variants, and there are none")
+        if value and not (table.package or table.variants or table.build):
+            _wrong(key, "is for a package, variants or a build, and there are none")
     for text in table.extra_requirements:
         try:
             pin = Requirement(text)

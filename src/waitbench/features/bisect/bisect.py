@@ -164,7 +164,7 @@ _FEWEST = 2
 def _first(request: ValidRequest) -> SearchRange:
     """The releases between two wheels, else the commits. Raises ``UsageError`` without any."""
     good, bad = request.specs
-    if good.origin is bad.origin is Origin.WHEEL:
+    if good.origin is bad.origin and good.origin.is_release:
         return candidates.releases(request.engine, good, bad, good.python)
     commits = candidates.commits(request.engine, request.repository, good, bad)
     if len(commits.points) < _FEWEST:

@@ -144,17 +144,18 @@ def machine_of(record: ScenarioResults, revisions: Iterable[Revision]) -> str:
 
 
 def name_of(source: Source) -> str:
-    if source.origin is Origin.WHEEL:
-        return f"v{source.identity}"
+    if source.origin.is_release:
+        return f"v{source.identity.removeprefix('v')}"
     return source.identity[:SHOWN_DIGITS]
 
 
 def entry_of(revision: Revision) -> HistoryRevision | None:
-    if revision.build is None or revision.origin not in (Origin.WHEEL, Origin.SOURCE):
+    origin = revision.origin
+    if revision.build is None or not (origin.is_release or origin is Origin.SOURCE):
         return None
     # The package's version: the revision v0.21 is release 0.21.0.
     version, commit = revision.build.package_version, None
-    if revision.origin is Origin.SOURCE:
+    if origin is Origin.SOURCE:
         named = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
         version, commit = (named[1], None) if named else (version, revision.commit)
         if not named and commit is None:

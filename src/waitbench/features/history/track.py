@@ -3,7 +3,6 @@
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -12,7 +11,7 @@ import typer
 
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.environments import candidates, uv
+from waitbench.environments import candidates
 from waitbench.features.history import view
 from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
@@ -20,7 +19,7 @@ from waitbench.features.history.trends import Announced, Trend, commonest, trend
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
-from waitbench.model.revision import EnvironmentSpec, Origin, Source
+from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import metric_named
@@ -157,15 +156,15 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     """Maps revisions, oldest first, from the name in the history to the text of the user."""
     anchor = valid.specs[0]
     if branch is None:
-        versions = [*islice(uv.releases(valid.engine, anchor.python), newest)][::-1]
-        return {name_of(Source(Origin.WHEEL, it)): valid.engine.tag_of(it) for it in versions}
+        releases = candidates.newest(valid.engine, anchor.python, newest)
+        return {name_of(it): valid.engine.tag_of(it.identity) for it in releases}
     points = candidates.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
     return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
 
 
 def _name_of(anchor: EnvironmentSpec) -> str:
     """The name of the anchor in the history. Raises ``UsageError`` if it has no place there."""
-    if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
+    if anchor.source.origin.is_release or anchor.source.origin is Origin.SOURCE:
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
