@@ -3,7 +3,7 @@
 Studies, which end by themselves, are run with few and small calls.
 
 ``TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py`` runs all of them; else one of each
-kind is: a package with a service, one that serves, a program, variants. So is the one of
+kind is: a package with a service, one that serves, a program, variants, a build. So is the one of
 workers/README.md. Those of which much is fetched (Kafka, Pathway, Spark) are run with it only.
 """
 
@@ -22,12 +22,16 @@ from waitbench.system.paths import ROOT, WORKERS
 
 pytestmark = pytest.mark.integration
 FILES = sorted(WORKERS.glob("*/*.toml"))
-OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")
+OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz", "bullmq")
 PROGRAMS = {
     "redis-server": "redis-server",
     "pg_isready": "postgresql",
     "java": "openjdk-17-jre-headless",
     "mvn": "maven",
+    "npm": "npm",
+    "go": "golang-go",
+    "cargo": "cargo",
+    "curl": "curl",
 }
 """What a worker or a service needs that pip does not install, and what Debian calls it."""
 
@@ -46,7 +50,10 @@ def missing(path: Path) -> str | None:
     services = found.services.values()
     checks = [it.ready.value for it in services if isinstance(it.ready, Success)]
     needed = {word for words in (*(it.command for it in services), *checks) for word in words}
-    needed |= set(found.revisions)
+    needed |= set(found.revisions) | {*found.command}
+    if found.build is not None:
+        needed |= {word for text in found.build.command for word in text.split()}
+        needed |= {*found.poke.command} if found.poke else set()
     if any("broker.py" in word for word in needed):
         needed |= {"java", "mvn"}
     if found.package == "pyspark":
