@@ -141,6 +141,15 @@ def test_an_installed_waitbench_compares_from_anywhere(
     assert run("python", "-c", read, **variables).stdout == "['ok', 'ok', 'ok', 'ok']\n"
 
 
+@pytest.mark.integration
+def test_the_pytest_of_an_environment_has_the_fixture(run: Installed, tmp_path: Path) -> None:
+    test = tmp_path / "empty" / "test_it.py"
+    test.write_text("import os\ndef test_idle(waitbench): waitbench.check(os.getpid(), idle='1%')")
+    done = run("python", "-m", "pytest", "-p", "no:cacheprovider", test)
+    assert done.returncode == 1
+    assert "is waitbench itself" in done.stdout
+
+
 def chosen(name: str = "requirements.in") -> list[Requirement]:
     lines = (ROOT / name).read_text("utf-8").splitlines()
     return [Requirement(line) for line in lines if line and not line.startswith(("#", "-r "))]

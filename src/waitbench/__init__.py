@@ -1,6 +1,7 @@
 """Measures the CPU that stream-processing workers use while they wait.
 
-``read`` is for notebooks and programs; everything else is the command line's own.
+``read`` and the functions of features are for notebooks and programs; all else is the command
+line's own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # that of typing, whose import may fail before the command line begins
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Any
 
     import pandas as pd
 
@@ -37,9 +39,15 @@ def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
     return runs
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         from waitbench.system.installation import VERSION
 
         return VERSION
+    from waitbench.features import FUNCTIONS
+
+    if name in FUNCTIONS:
+        from importlib import import_module
+
+        return getattr(import_module(FUNCTIONS[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,8 @@ COMMANDS = {
     "workers": "waitbench.features.workers.workers",
 }
 """Commands, each with the module that has a function of its name."""
+FUNCTIONS = {"look": "waitbench.features.look.observe"}
+"""Functions of ``waitbench``, each with the module that has it."""
 EXTENSIONS = (
     "waitbench.features.scan.extension:ScanExtension",
     "waitbench.features.why.extension:WhyExtension",

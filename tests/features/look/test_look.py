@@ -1,4 +1,4 @@
-"""A look at a running worker, as a user takes one."""
+"""A look at running workers, as a user takes one."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import waitbench
 from tests.conftest import Compare
 from tests.running import line_of, python
 from waitbench.engines.worker import file
@@ -58,3 +59,54 @@ def test_json_has_all_threads(run_compare: Compare, worker: int) -> None:
     assert process["id"] == worker
     assert len(process["parts"]) == 7
     assert process["wakeups_per_s"] == found["wakeups_per_s"] > 0
+
+
+QUICK = ("--for", "9")
+"""Windows of a tenth of a second, of which thirty take three."""
+
+
+def test_a_limit_is_an_exit_code_and_a_table(run_compare: Compare, worker: int) -> None:
+    limits = ("--limit", "wakeups:50/s", "--limit", "memory:50GB")
+    done = run_compare(str(worker), *limits, *QUICK, command="look")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"FAIL: {worker}: wake-ups while waiting" in done.stdout
+    assert "at most 50/s" in done.stdout
+    assert "what it costs now" in done.stdout
+    assert "worker file" not in done.stdout
+    done = run_compare(str(worker), "--limit", "wakeups:50000/s", *QUICK, command="look")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS: 1 limit holds" in done.stdout
+
+
+def test_json_has_the_answers_and_both_processes(run_compare: Compare, worker: int) -> None:
+    with python(SLEEPS.replace("0.01", "0.002")) as costlier:
+        line_of(costlier)
+        pids = (str(worker), str(costlier.pid))
+        done = run_compare(*pids, *QUICK, "--json", command="look")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert found["outcome"] == "fail"
+    assert found["parts"][0]["id"] == costlier.pid
+    assert found["baseline"]["parts"][0]["id"] == worker
+    assert "wakeups" in {it["metric"] for it in found["judgements"] if it["fails"]}
+
+
+def test_targets_must_be_one_or_two_that_differ(run_compare: Compare, worker: int) -> None:
+    for pids in ([worker, worker], [worker, os.getpid(), worker]):
+        done = run_compare(*map(str, pids), command="look")
+        assert done.returncode == 2
+        assert "two that have no process in common" in done.stderr
+
+
+def test_a_failed_limit_is_explained_if_asked(run_compare: Compare, worker: int) -> None:
+    done = run_compare(str(worker), "--limit", "wakeups:50/s", *QUICK, "--why", command="look")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "from where" in done.stdout
+
+
+def test_a_program_may_look_too(worker: int) -> None:
+    seen = waitbench.look(worker, seconds=0.3)
+    assert seen.wakeups_per_s > 0
+    assert seen.parts[0].id == worker
+    with pytest.raises(ValueError, match="is waitbench itself"):
+        waitbench.look(os.getpid())

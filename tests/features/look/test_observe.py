@@ -1,8 +1,10 @@
 """What running processes use, counted from outside: beside what they count of themselves."""
 
 import os
+import resource
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
@@ -100,11 +102,16 @@ def target(program: str, folder: Path) -> Iterator[Target]:
             proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
 
 
-def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Observed, int, list[str]]:
-    """Its cost, how often it has slept at the least, and what is said."""
+def observed(sleeper: Target, seconds: float = 0.5) -> tuple[observe.Total, int]:
+    """Its cost, and how often it has slept at the least."""
     before = sleeper.count
-    _, cost, notes = observe.observe(observe.find(str(sleeper.process.pid)), seconds)
-    return cost, sleeper.count - before, [*notes]
+    cost = observe.observe(observe.find(str(sleeper.process.pid)), seconds)
+    return cost, sleeper.count - before
+
+
+def alone(*pids: int) -> observe.Target:
+    """These processes without their children."""
+    return observe.Target("these", frozenset(pids), frozenset(pids))
 
 
 def wakeups(cost: observe.Observed, seconds: float = 0.5) -> float:
@@ -114,7 +121,7 @@ def wakeups(cost: observe.Observed, seconds: float = 0.5) -> float:
 @pytest.mark.parametrize("program", [ALONE, THREADED])
 def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_path: Path) -> None:
     with target(program, tmp_path) as sleeper:
-        cost, slept, _ = observed(sleeper)
+        cost, slept = observed(sleeper)
         (process,) = cost.parts
         assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
         assert process.id == sleeper.process.pid
@@ -129,7 +136,7 @@ def test_a_wakeup_is_each_sleep_that_a_program_counts_itself(program: str, tmp_p
 @needs_events
 def test_children_that_are_born_and_end_meanwhile_are_counted(tmp_path: Path) -> None:
     with target(CHILDREN, tmp_path) as sleeper:
-        cost, slept, _ = observed(sleeper, 2.0)
+        cost, slept = observed(sleeper, 2.0)
         # What it sleeps by itself is a few for each child.
         assert wakeups(cost, 2.0) > 0.5 * slept > 50
         (process, *_) = (part for part in cost.parts if part.id == sleeper.process.pid)
@@ -142,16 +149,16 @@ def test_children_that_nobody_waits_for_add_to_a_parent_that_wakes_up_often(
 ) -> None:
     with target(UNWAITED, tmp_path) as sleeper:
         count, clock_s = sleeper.count, proc.clock_s(sleeper.process.pid)
-        seconds, cost, _ = observe.observe({sleeper.process.pid}, 2.0)
+        cost = observe.observe(alone(sleeper.process.pid), 2.0)
         used_s = proc.clock_s(sleeper.process.pid) - clock_s + 0.003 * (sleeper.count - count)
-    assert cost.cores * seconds > 0.93 * used_s
+    assert cost.cores * cost.seconds > 0.93 * used_s
 
 
 @needs_events
 def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wait = observe._wait
+    wait = observe.wait
 
     def begin_and_wait(*given: Any) -> None:
         assert sleeper.process.stdin is not None
@@ -160,30 +167,30 @@ def test_a_daemon_is_counted_once_whoever_of_the_group_has_adopted_it(
         until(lambda: sleeper.count == 2)
         wait(*given)
 
-    monkeypatch.setattr(observe, "_wait", begin_and_wait)
+    monkeypatch.setattr(observe, "wait", begin_and_wait)
     with target(DAEMON, tmp_path) as sleeper:
         pids = {sleeper.process.pid, *proc.descendants(sleeper.process.pid)}
         assert len(pids) == 2
-        seconds, cost, _ = observe.observe(pids, 0.1)
-    assert 0.27 < cost.cores * seconds < 0.5
+        cost = observe.observe(alone(*pids), 0.1)
+    assert 0.27 < cost.cores * cost.seconds < 0.5
 
 
 @needs_events
 def test_one_that_ends_is_counted_until_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wait = observe._wait
+    wait = observe.wait
 
     def end_and_outlast(*given: Any) -> None:
         sleeper.process.communicate()
         wait(*given)
 
-    monkeypatch.setattr(observe, "_wait", end_and_outlast)
+    monkeypatch.setattr(observe, "wait", end_and_outlast)
     with target(ENDS, tmp_path) as sleeper:
-        seconds, cost, notes = observe.observe({sleeper.process.pid}, 600.0)
-    assert seconds < 600
+        cost = observe.observe(alone(sleeper.process.pid), 600.0)
+    assert cost.seconds < 600
     assert cost.cores > 0, "it ends its interpreter"
-    assert notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
+    assert cost.notes[-1] == "1 of 1 processes ended meanwhile, counted until then."
     assert cost.memory_bytes is cost.parts[0].memory_bytes is None, "not 0"
 
 
@@ -196,13 +203,13 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
     monkeypatch.setattr(observe, "TreeCounters", refuse)
     monkeypatch.setattr(proc, "memory", lambda _: None)
     with target(ALONE, tmp_path) as sleeper:
-        cost, slept, notes = observed(sleeper)
+        cost, slept = observed(sleeper)
     assert 0.5 * slept < wakeups(cost) <= 1.5 * slept
     assert cost.cores > 0
     assert cost.syscalls_per_s is cost.memory_bytes is None
-    assert "does not count here: Permission denied" in notes[0]
-    assert "that have ended are not in these figures" in notes[0]
-    assert notes[-1] == "The memory of some of these may not be read."
+    assert "does not count here: Permission denied" in cost.notes[0]
+    assert "that have ended are not in these figures" in cost.notes[0]
+    assert cost.notes[-1] == "The memory of some of these may not be read."
 
 
 def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
@@ -213,15 +220,16 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
         for folder, each in ((tmp_path, sleeper), (below, other)):
             # 0 is a process outside of the namespace.
             (folder / "cgroup.procs").write_text(f"{each.process.pid}\n0\n{os.getpid()}\n")
-        assert observe.find(str(tmp_path)) == pids
-        _, cost, _ = observe.observe(observe.find(str(tmp_path)), 0.2)
+        target_of_both = observe.find(str(tmp_path))
+        assert target_of_both.pids == target_of_both.roots == pids
+        cost = observe.observe(target_of_both, 0.2)
         assert {part.id for part in cost.parts} == pids
 
 
 def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
     with target(PARENT, tmp_path) as sleeper:
         until(lambda: proc.descendants(sleeper.process.pid))
-        _, cost, _ = observe.observe({sleeper.process.pid}, 0.3)
+        cost = observe.observe(alone(sleeper.process.pid), 0.3)
         assert [part.id for part in cost.parts] == [sleeper.process.pid]
         (process,) = cost.parts
         of_both = proc.memory([sleeper.process.pid, *proc.descendants(sleeper.process.pid)])
@@ -232,11 +240,21 @@ def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
 def test_what_cannot_be_looked_at_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match="no process 999999999 that"):
-        observe.find("999999999")
-    for target_name in (str(tmp_path), "9" * 5000):
-        with pytest.raises(UsageError, match=r"neither a PID nor a cgroup's folder"):
+    for number in ("999999999", "9" * 5000, "0"):
+        with pytest.raises(UsageError, match=f"no process {number} that"):
+            observe.find(number)
+    for target_name in (str(tmp_path), "", "no-such-name", "-1", "a/\0b"):
+        with pytest.raises(
+            UsageError, match=r"neither a PID nor a cgroup's folder .*, nor the name"
+        ):
             observe.find(target_name)
+    with pytest.raises(UsageError, match="is waitbench itself"):
+        observe.find(str(os.getpid()))
+    with target(ALONE, tmp_path) as ended:
+        ended.process.kill()
+        until(lambda: not proc.identities([ended.process.pid]))
+        with pytest.raises(UsageError, match="has ended; its parent has not reaped it"):
+            observe.find(str(ended.process.pid))
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
         observe.find(str(tmp_path))
@@ -254,6 +272,51 @@ def test_what_cannot_be_looked_at_is_a_sentence(
             patch.setattr(os, "kill", refuse)
             with pytest.raises(UsageError, match=f"Process {pid} is another user's"):
                 observe.find(pid)
+
+
+def test_a_name_is_all_processes_that_have_it_and_their_descendants(tmp_path: Path) -> None:
+    name = f"wb-{os.getpid()}-with-a-long-name"
+    program = tmp_path / name
+    program.write_text(f"#!{sys.executable}\n{COUNTING}{PARENT}")
+    program.chmod(0o755)
+    (tmp_path / "count").touch()
+    with Popen([program, tmp_path / "count"]) as process:
+        try:
+            until(lambda: proc.descendants(process.pid))
+            found = observe.find(name)
+            assert found.roots == {process.pid}
+            assert found.pids == {process.pid, *proc.descendants(process.pid)}
+        finally:
+            proc.kill(lambda: [process.pid, *proc.descendants(process.pid)])
+
+
+def test_counting_ends_with_the_process_that_is_named_whatever_its_children_do(
+    tmp_path: Path,
+) -> None:
+    with target(PARENT, tmp_path) as sleeper:
+        until(lambda: proc.descendants(sleeper.process.pid))
+        found = observe.find(str(sleeper.process.pid))
+        (child,) = found.pids - found.roots
+        with ExitStack() as stack:
+            observation = observe.Observation(found, stack)
+            assert not observation.has_ended
+            sleeper.process.kill()
+            observe.wait(found.roots, 600.0)
+            assert observation.has_ended
+            assert observation.read().alive == {child}
+        proc.kill(lambda: [child])
+
+
+def test_the_limit_of_open_files_is_that_of_the_program_again(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowered = (min(before[0], 200), before[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, lowered)
+    try:
+        with target(ALONE, tmp_path) as sleeper:
+            observed(sleeper, 0.1)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == lowered
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,19 @@
-"""``look``: the cost of a running worker."""
+"""``look``: the cost of running workers, by itself, against limits, or against another's."""
 
 import json
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
+from waitbench.analysis.results import as_json as as_builtins
 from waitbench.commands import options
-from waitbench.features.look import observe
-from waitbench.features.look.observe import Observed, sum_of
-from waitbench.model.errors import UsageError, masked
-from waitbench.pipeline.extension import extensions
+from waitbench.features.look import observe, view
+from waitbench.features.look.windows import LONGEST_S, judge, read_limits
+from waitbench.model.errors import ExitCode, UsageError, masked
 from waitbench.reporting.console import make_console, print_tables
-from waitbench.reporting.document import Heading, Table
-from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import format_count, format_quantity
-from waitbench.reporting.idle import column
 from waitbench.system import proc
 from waitbench.system.installation import called
 
@@ -28,62 +22,80 @@ EXAMPLES = """
 Examples:
   ./waitbench look 4711
   ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
+  ./waitbench look 4711 --limit idle:0.5% --limit wakeups:5/s    # exit code 1 if it is above
+  ./waitbench look redis-server valkey-server                    # … if the second costs more
 """
-_MOST_PROCESSES, _MOST_THREADS = 5, 3
-"""Rows; one more has the rest."""
-_WIDTH = 38
-"""Characters of a name."""
+_USUAL_S = 30.0
 
 
 def look(
-    target: Annotated[
-        str,
+    targets: Annotated[
+        list[str],
         typer.Argument(
-            metavar="PID|CGROUP_FOLDER",
-            help="A process with its descendants, or the cgroup folder of a unit or container.",
+            metavar="PID|NAME|CGROUP_FOLDER",
+            help="A process, or all of a name, with descendants; or the cgroup folder of a unit or "
+            "container. Two are compared.",
         ),
     ],
-    seconds: Annotated[
-        float,
+    limits: Annotated[
+        list[str],
         typer.Option(
-            "--for", metavar="SECONDS", parser=options.seconds, help="How long they are counted."
+            "--limit",
+            metavar="METRIC:VALUE",
+            help="The most of idle, wakeups, syscalls or memory; repeatable.\n\nWindows are "
+            "counted until it is certain. Exit code 1 if it is above, 3 if that stays open.",
         ),
-    ] = 30.0,
+    ] = [],
+    seconds: Annotated[
+        Optional[float],
+        typer.Option(
+            "--for",
+            metavar="SECONDS",
+            parser=options.seconds,
+            help="How long they are counted. With --limit, or two: at most, in 90 windows.",
+            show_default=f"{_USUAL_S:g}, at most {LONGEST_S:g}",
+        ),
+    ] = None,
     why: Annotated[
         bool,
         typer.Option(
             "--why",
             help="Then find which thread wakes up, in which function, for as long again."
             "\n\nStacks are read for as long, too, but for 8 to 40 s. A process stands still for "
-            "some milliseconds each time.",
+            "some milliseconds each time. With --limit: unless it holds.",
         ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
     ] = False,
-) -> None:
+) -> int:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
-    lasted_s, cost, notes = observe.observe(observe.find(target), seconds)
-    find = partial(_still_there, target)
-    reasons = [kind().of_running(find, lasted_s) for kind in extensions()] if why else []
+    criteria, known = read_limits(limits), [observe.find(target) for target in targets]
+    if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):
+        raise UsageError("Name one target, or two that have no process in common.")
+    decision = judge(known, criteria, seconds or LONGEST_S) if criteria or known[1:] else None
+    totals = decision.totals if decision else [observe.observe(known[0], seconds or _USUAL_S)]
+    code = decision.exit_code if decision else ExitCode.OK
+    is_explained = why and (code or not decision)
+    reasons = view.explain(known[-1], totals[-1].seconds) if is_explained else []
     if as_json:
-        data = {"seconds": lasted_s, "notes": notes, **asdict(cost)}
+        before, *after = map(asdict, totals)
+        data = {**after[-1], "baseline": before} if after else before
+        if decision:
+            data |= {
+                "outcome": decision.outcome,
+                "judgements": as_builtins(decision.verdict.judgements),
+            }
         print(json.dumps({**data, **ChainMap(*(dict(it.json) for it in reasons))}, indent=2))
-        return
+        return code
     console = make_console()
-    print_tables(
-        [_table(lasted_s, cost, notes), *(it for reason in reasons for it in reason.tables)],
-        console,
-    )
-    pid = int(target) if target.isdecimal() else min(process.id for process in cost.parts)
-    console.print(_worker_file(pid), end="", soft_wrap=True)
-
-
-def _still_there(target: str) -> Sequence[int]:
-    try:
-        return sorted(observe.find(target))
-    except UsageError:
-        return ()
+    if decision:
+        view.print_decision(decision, console)
+    tables = [view.table(it) for it in totals]
+    print_tables([*tables, *(table for it in reasons for table in it.tables)], console)
+    if not decision:
+        console.print(_worker_file(min(known[0].roots)), end="", soft_wrap=True)
+    return code
 
 
 def _worker_file(pid: int) -> str:
@@ -102,37 +114,3 @@ def _worker_file(pid: int) -> str:
         "ready = { seconds = 5 }    # or { port = true }, where {port} stands for its own port",
     ]
     return masked("".join(f"{line}\n" for line in lines))
-
-
-def _table(seconds: float, cost: Observed, notes: Sequence[str]) -> Table:
-    rows = [("in all", cost), *_rows(cost)]
-    costs = [row for _, row in rows]
-    count = format_count(len(cost.parts), "process", "processes")
-    return Table(
-        f"what it costs now · {count} · {format_quantity(seconds, 'second')}",
-        (
-            (Heading("who"), [name for name, _ in rows]),
-            column("% core", [it.cores for it in costs], "core"),
-            column("wakes/s", [it.wakeups_per_s for it in costs]),
-            column("calls/s", [it.syscalls_per_s for it in costs]),
-            column("memory", [it.memory_bytes for it in costs], "byte"),
-        ),
-        notes,
-    )
-
-
-def _rows(cost: Observed) -> Iterator[tuple[str, Observed]]:
-    for process in _shown(cost, _MOST_PROCESSES, "processes"):
-        # An argument may be a program of many lines.
-        yield shorten(" ".join(f"{process.id or ''} {process.name}".split()), _WIDTH), process
-        if len(process.parts) > 1 and process.id:
-            for thread in _shown(process, _MOST_THREADS, "threads"):
-                yield f"  {' '.join(thread.name.split())}", thread
-
-
-def _shown(cost: Observed, most: int, plural: str) -> Iterator[Observed]:
-    """The busiest parts, then the others together."""
-    most += len(cost.parts) == most + 1
-    yield from cost.parts[:most]
-    if rest := cost.parts[most:]:
-        yield sum_of(rest, f"{len(rest)} other {plural}")

@@ -6,6 +6,7 @@ execution/counted_tree.
 """
 
 import os
+import random
 import resource
 import select
 import shlex
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from waitbench.features.look import drift
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Cost
 from waitbench.system import files, proc, supervisor
@@ -26,6 +28,10 @@ from waitbench.system.proc import Thread
 
 _PROCESSES = "cgroup.procs"
 _MOST_DIGITS = 20
+_LONGEST_COMM = 15
+"""Characters of a process's name that the kernel keeps."""
+_LONG_S, _READINGS = 60.0, 60
+"""When, and how often, quantities are read that may drift."""
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 """Counters of a thread with its descendants, and of the thread alone."""
 
@@ -45,6 +51,15 @@ class Observed(Cost):
     """Processes or threads, the busiest first."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Total(Observed):
+    """Cost of all processes of a target while they were observed."""
+
+    seconds: float
+    notes: Sequence[str] = ()
+    """Missing counts, and processes that ended."""
+
+
 def sum_of(parts: Collection[Observed], name: str = "in all") -> Observed:
     calls = [part.syscalls_per_s for part in parts if part.syscalls_per_s is not None]
     memory = [part.memory_bytes for part in parts if part.memory_bytes is not None]
@@ -62,27 +77,29 @@ def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
     return sorted(costs, key=lambda cost: -cost.price)
 
 
-def find(target: str) -> set[int]:
-    """The processes of a cgroup's folder, or a PID with its descendants. Raises ``UsageError``."""
+@dataclass(frozen=True)
+class Target:
+    """Processes that are counted together, until all of their roots have ended."""
+
+    name: str
+    """As the user typed it."""
+    pids: frozenset[int]
+    roots: frozenset[int]
+
+
+def find(name: str) -> Target:
+    """A PID or the processes of a name, with descendants; or a cgroup's. Raises ``UsageError``."""
     if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
-    if target.isdecimal() and len(target) < _MOST_DIGITS:
-        pid = int(target)
-        if pid not in proc.all_processes():
-            raise UsageError(f"There is no process {pid} that this user may see.")
-        pids = {pid, *proc.descendants(pid)}
-    elif files.is_file(Path(target) / _PROCESSES):
-        texts = []
-        for path in Path(target).rglob(_PROCESSES):
-            with suppress(OSError):  # it is gone, or a threaded cgroup
-                texts.append(path.read_text())
-        pids = {int(pid) for text in texts for pid in text.split()}
+    if files.is_file(Path(name) / _PROCESSES):
+        pids = roots = _in_cgroup(Path(name))
     else:
-        raise UsageError(f"{target!r} is neither a PID nor a cgroup's folder with {_PROCESSES}.")
+        roots = _with_pid(name) if name.isdecimal() else _named(name)
+        pids = roots.union(proc.descendants(*roots))
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid(), *supervisor.parents}
     if not pids:
-        raise UsageError(f"{target}: nothing runs there but threads of the kernel and waitbench.")
+        raise UsageError(f"{name}: nothing runs there but threads of the kernel and waitbench.")
     for pid in pids:
         try:
             os.kill(pid, 0)
@@ -90,43 +107,154 @@ def find(target: str) -> set[int]:
             raise UsageError(f"Process {pid} is another user's: run this as root.") from error
         except ProcessLookupError:
             pass  # it has ended just now
+    return Target(name, frozenset(pids), frozenset(pids & roots))
+
+
+def _in_cgroup(folder: Path) -> set[int]:
+    texts = []
+    for path in folder.rglob(_PROCESSES):
+        with suppress(OSError):  # it is gone, or a threaded cgroup
+            texts.append(path.read_text())
+    return {int(pid) for text in texts for pid in text.split()}
+
+
+def _with_pid(name: str) -> set[int]:
+    pid = int(name) if len(name) < _MOST_DIGITS else 0
+    if not proc.stat(pid):
+        raise UsageError(f"There is no process {name} that this user may see.")
+    if not proc.identities([pid]):
+        raise UsageError(f"Process {pid} has ended; its parent has not reaped it yet.")
+    if pid == os.getpid():
+        raise UsageError(f"Process {pid} is waitbench itself.")
+    return {pid}
+
+
+def _named(name: str) -> set[int]:
+    comm = name[:_LONGEST_COMM]
+    pids = {pid for pid in proc.all_processes() if proc.thread_name(pid, pid) == comm}
+    if not name or not proc.identities(pids):
+        raise UsageError(
+            f"{name!r} is neither a PID nor a cgroup's folder with {_PROCESSES}, nor the name of a "
+            "running process."
+        )
     return pids
 
 
-def observe(pids: set[int], seconds: float) -> tuple[float, Observed, Sequence[str]]:
-    """Observes processes for a time or until all have ended: seconds, total cost, notes."""
-    with ExitStack() as stack:
-        counters, notes = _count(pids, stack)
-        running = proc.identities(pids)
+class Reading(NamedTuple):
+    """The counts of processes at a time."""
+
+    time_s: float
+    alive: frozenset[int]
+    trees: dict[int, set[int]]
+    """Of each process, itself and the children that it started meanwhile, if they run."""
+    counted: dict[Thread, Counter[str]]
+    cpu_s: dict[int, float]
+    used: dict[Thread, proc.Used]
+
+
+class Observation:
+    """Processes that are counted from now on, until the stack is closed."""
+
+    def __init__(self, target: Target, stack: ExitStack) -> None:
+        self.target = target
+        self._counters, self.notes = _count(target.pids, stack)
+        self._running = proc.identities(target.pids)
         # Children in another cgroup are not ours.
-        others = pids.union(proc.descendants(*pids))
-        names = {pid: _name(pid) for pid in pids}
-        before = _read(pids, counters)
-        _wait(pids, seconds)
-        alive = {pid for pid, _ in running & proc.identities(pids)}
-        begun = {*proc.descendants(*pids, without=others)}
-        after = _read(alive | begun, counters)
-        trees_of = {
-            pid: (begun and begun.intersection(proc.descendants(pid, without=others)))
+        self._others = target.pids.union(proc.descendants(*target.pids))
+        self._names = {pid: _name(pid) for pid in target.pids}
+
+    @property
+    def has_ended(self) -> bool:
+        return not self._running & proc.identities(self.target.roots)
+
+    def read(self) -> Reading:
+        pids, without = self.target.pids, self._others
+        alive = {pid for pid, _ in self._running & proc.identities(pids)}
+        begun = {*proc.descendants(*pids, without=without)}
+        now_s, cpu_s = time.monotonic(), dict[int, float]()
+        counted = {
+            key: Counter({**whole.reading(), **alone.reading()})
+            for key, (whole, alone) in self._counters.items()
+        }
+        for pid in alive | begun:
+            with suppress(OSError):
+                cpu_s[pid] = proc.clock_s(pid)
+        used = proc.usage_by_thread(alive | begun)
+        trees = {
+            pid: (begun and begun.intersection(proc.descendants(pid, without=without)))
             | ({pid} & alive)
             for pid in pids
         }
-        costs = {pid: _cost(pid, names[pid], trees_of[pid], before, after) for pid in pids}
-    living = [costs[pid] for pid in pids if trees_of[pid]]
-    if len(alive) < len(pids):
-        until = ", counted until then" if counters else ""
-        notes.append(f"{len(pids - alive)} of {len(pids)} processes ended meanwhile{until}.")
-    if any(cost.memory_bytes is None for cost in living):
-        notes.append("The memory of some of these may not be read.")
-    memory = sum_of(living).memory_bytes if living else None
-    total = replace(sum_of(costs.values()), memory_bytes=memory)
-    return after.time_s - before.time_s, total, notes
+        return Reading(now_s, frozenset(alive), trees, counted, cpu_s, used)
+
+    def cost(self, before: Reading, after: Reading, *, with_memory: bool = True) -> Total:
+        """The cost from one reading to another; memory is that of now."""
+        pids, notes = self.target.pids, [*self.notes]
+        parts = {
+            pid: _cost(pid, self._names[pid], before, after, with_memory=with_memory)
+            for pid in pids
+        }
+        living = [parts[pid] for pid in pids if after.trees[pid]]
+        if len(after.alive) < len(pids):
+            until = ", counted until then" if self._counters else ""
+            ended = len(pids) - len(after.alive)
+            notes.append(f"{ended} of {len(pids)} processes ended meanwhile{until}.")
+        if with_memory and any(part.memory_bytes is None for part in living):
+            notes.append("The memory of some of these may not be read.")
+        memory = sum_of(living).memory_bytes if living else None
+        total = vars(sum_of(parts.values())) | {"memory_bytes": memory}
+        return Total(seconds=after.time_s - before.time_s, notes=notes, **total)
+
+
+def look(process: object, seconds: float = 30.0) -> Total:
+    """The cost of a running process with its descendants, counted for so long from outside.
+
+    Takes a PID, an object with a ``pid``, the name of a program, or a cgroup's folder. Raises
+    ``ValueError`` where there is none, or it is another user's.
+    """
+    try:
+        return observe(find(str(getattr(process, "pid", process))), seconds)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+def observe(target: Target, seconds: float) -> Total:
+    """Observes processes for a time, or until they have ended; for a minute or more, for rises."""
+    number = _READINGS if seconds >= _LONG_S else 1
+    rows = list[tuple[float | None, ...]]()
+    with ExitStack() as stack:
+        observation = Observation(target, stack)
+        first = now = observation.read()
+        for place in range(1, number + 1):
+            # At random moments: regular ones would see a sawtooth as a slow rise.
+            share = (place - random.random() * (place < number)) / number
+            wait(target.roots, first.time_s + seconds * share - time.monotonic())
+            before, now = now, observation.read()
+            if observation.has_ended:
+                break
+            if number > 1:
+                rows.append(_drifting(observation.cost(before, now), now))
+        look = observation.cost(first, now)
+    rises = drift.sentences([*zip(*rows, strict=True)], look.seconds) if rows else []
+    return replace(look, notes=[*look.notes, *rises])
+
+
+def _drifting(cost: Total, now: Reading) -> tuple[float | None, ...]:
+    """The values of ``drift.QUANTITIES``."""
+    pids = set[int]().union(*now.trees.values())
+    try:
+        opened = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+    except OSError:
+        opened = None
+    return cost.memory_bytes, len(now.used), opened, cost.cores * 100
 
 
 def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
     """Opens counters of all threads; returns them with notes on missing counts."""
-    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+    # A test suite's later children inherit them.
+    stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
     allowed = find_instruments()
     events, notes = {"cpu": TASK_CLOCK, "switches": CONTEXT_SWITCHES}, []
     if allowed.tracepoint is None:
@@ -148,26 +276,8 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
     return counters, notes
 
 
-class _Reading(NamedTuple):
-    time_s: float
-    counted: dict[Thread, Counter[str]]
-    cpu_s: dict[int, float]
-    used: dict[Thread, proc.Used]
-
-
-def _read(pids: Collection[int], counters: _Counters) -> _Reading:
-    now_s, cpu_s = time.monotonic(), {}
-    counted = {
-        key: Counter({**whole.reading(), **alone.reading()})
-        for key, (whole, alone) in counters.items()
-    }
-    for pid in pids:
-        with suppress(OSError):
-            cpu_s[pid] = proc.clock_s(pid)
-    return _Reading(now_s, counted, cpu_s, proc.usage_by_thread(pids))
-
-
-def _wait(pids: Collection[int], seconds: float) -> None:
+def wait(pids: Collection[int], seconds: float) -> None:
+    """Waits for a time, or until all of the processes have ended."""
     end_s = time.monotonic() + seconds
     for pid in pids:
         with suppress(ProcessLookupError), os.fdopen(os.pidfd_open(pid), "rb", 0) as ending:
@@ -181,8 +291,9 @@ def _name(pid: int) -> str:
     return shlex.join(words) if any(words) else proc.thread_name(pid, pid)
 
 
-def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading) -> Observed:
-    """The cost of a process with its new children; ``tree`` are those of them that still run."""
+def _cost(pid: int, name: str, before: Reading, after: Reading, *, with_memory: bool) -> Observed:
+    """The cost of a process with its new children."""
+    tree = after.trees[pid]
     seconds = after.time_s - before.time_s
     counted = {
         key: counts - before.counted[key] for key, counts in after.counted.items() if key[0] == pid
@@ -203,7 +314,7 @@ def _cost(pid: int, name: str, tree: set[int], before: _Reading, after: _Reading
     lag_ns = sum(
         max(0, used[key].cpu_ns - counts["alone"]) for key, counts in counted.items() if key in used
     )
-    memory = proc.memory(tree)
+    memory = proc.memory(tree) if with_memory else None
     return Observed(
         id=pid,
         name=name,
