@@ -98,9 +98,9 @@ def test_few_wake_ups_are_not_lost_below_the_resolution_of_a_run(answers: Answer
 
 
 def test_a_limit_of_what_is_not_counted_says_why(answers: Answers) -> None:
-    with pytest.raises(HarnessError, match=r"system calls .* not measured here\. a note\."):
+    with pytest.raises(HarnessError, match=r"syscalls: not measured here\. a note\."):
         answers.about(repeat(cost(calls=None)), limits="syscalls:5/s")
-    with pytest.raises(HarnessError, match=r"memory .* not measured here"):
+    with pytest.raises(HarnessError, match="memory: not measured here"):
         answers.about(repeat(cost(memory=None)), limits="memory:5MB")
 
 

@@ -126,7 +126,7 @@ def judge(
             for criterion in limits:
                 if criterion.metric.key not in windows[0][-1]:
                     why = " ".join(costs[-1].notes)
-                    raise HarnessError(f"{criterion.metric.title} is not measured here. {why}")
+                    raise HarnessError(f"--limit {criterion.metric.name}: not measured here. {why}")
             if size := SIZES.get(number):
                 verdict = verdict_on(windows, labels, criteria, size)
                 if verdict.outcome is not GateStatus.INCONCLUSIVE:
