@@ -46,7 +46,7 @@ def _of_features(table: str) -> dict[str, Any]:
 SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.16.0 v0.16.1": f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF}",
     "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0": (
-        "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --rounds 2"
+        "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 -s rq --rounds 2"
     ),
     "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2": (
         "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --rounds 2"
@@ -105,6 +105,7 @@ FAILING: Mapping[str, int] = {
 }
 """Commands that are to fail, as their candidate is the worse one, with their exit codes."""
 
+WORKER_FILE = 'command = "{revision} --port {port}"\nready = { port = true }\n'
 WORKER = """#!/usr/bin/env python3
 import socket, sys, time
 listener = socket.create_server(("127.0.0.1", int(sys.argv[-1])))
@@ -169,9 +170,7 @@ def furnish(folder: Path) -> None:
     for path in ROOT.iterdir():
         if path.name != ".git":
             (folder / path.name).symlink_to(path)
-    tutorial = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
-    (worker_file,) = re.findall(r"^```toml\n(.*?)^```", tutorial, re.M | re.S)
-    (folder / "mine.toml").write_text(worker_file)
+    (folder / "mine.toml").write_text(WORKER_FILE)
     (folder / "mine.py").write_text(DATAFLOW)
     for name, pause in (("1", 1), ("2", 0.1), ("1.2", 1), ("1.3", 0.1)):
         program = folder / f"worker-{name}"
@@ -219,6 +218,12 @@ def render(parts: Mapping[str, str]) -> Iterator[str]:
             yield f"\n{command}\n    {needs}tested by {test}\n    ({', '.join(where)})"
 
 
+def is_meant(command: str, patterns: Sequence[str]) -> bool:
+    """Whether a command has one of the parts, or is one that is given as a whole."""
+    whole = set(patterns) & every_command().keys()
+    return command in whole or any(part in command for part in patterns if part not in whole)
+
+
 def main(arguments: Sequence[str]) -> int:
     target, patterns = Path(arguments[0]), arguments[1:]
     parts = kept(target.read_text("utf-8")) if patterns and target.exists() else {}
@@ -228,7 +233,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         furnish(folder)
         for command in every_command():
-            if excuse(command) or (patterns and not any(one in command for one in patterns)):
+            if excuse(command) or (patterns and not is_meant(command, patterns)):
                 continue
             called = SHORTENED.get(command, command)
             print(command, flush=True)

@@ -9,6 +9,7 @@ import typer
 
 import runner
 from benchmarks import documents
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.paths import ROOT
 
 EVERY = documents.every_command()
@@ -47,6 +48,12 @@ def test_nothing_is_told_of_a_command_that_no_document_has() -> None:
     assert told - set(EVERY) == set()
     for pattern, _, _ in documents.ELSEWHERE:
         assert any(re.match(pattern, command) for command in EVERY), pattern
+
+
+def test_the_files_of_a_reader_are_made(tmp_path: Any) -> None:
+    documents.furnish(tmp_path)
+    assert worker_file.read(tmp_path / "mine.toml").command == ("{revision}", "--port", "{port}")
+    assert (tmp_path / "worker-1.2").is_file()
 
 
 def test_prompts_comments_and_continued_lines_are_read_as_a_shell_reads_them(
