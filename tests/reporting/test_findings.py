@@ -13,13 +13,13 @@ from waitbench.analysis import gate, statistics
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.results import Note
-from waitbench.model.metrics import METRICS, SERVICES, STOP
+from waitbench.model.metrics import MEMORY, METRICS, SERVICES, STOP
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
 from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.console import print_report
-from waitbench.reporting.document import Contribution, Report
+from waitbench.reporting.document import Contribution, Report, text_of
 from waitbench.reporting.findings import Findings, again, findings, next_step, summarize
 
 ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
@@ -98,6 +98,21 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     table = "\n".join(shown(summarize(findings_of(record, verdict=verdict))))
     assert "✓ the services' CPU" in table
     assert "✓ requests to the services" in table
+
+
+def test_a_cost_of_a_worker_that_a_gate_rests_on_stands_once() -> None:
+    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0, "memory_proportional": 1e8} for _ in range(9)]
+    record = make_record({"old": runs, "new": [{**run, "time_cpu_idle": 9.0} for run in runs]})
+    specify(record, metrics=(*METRICS, MEMORY))
+    criteria = parse(["idle:10%"], METRICS)
+    gate_of, costs = summarize(
+        findings_of(record, verdict=gate.conclude([record], criteria))
+    ).tables
+    assert [text_of(row[0]) for row in gate_of.rows] == ["✗ idle CPU"]
+    (alone,) = summarize(findings_of(record)).tables
+    names = [text_of(row[0]) for row in costs.rows]
+    assert [text_of(row[0]) for row in alone.rows] == ["▲ idle CPU", *names]
+    assert names
 
 
 def watched(*windows: float, scenario: str = "idle") -> ScenarioResults:

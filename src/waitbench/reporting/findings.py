@@ -131,9 +131,9 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 
 def summarize(findings: Findings) -> Report:
     """The deciding questions of a gate, then the figures of each scenario."""
-    tables = [*forest.first_screen(findings.labels, findings.results)]
+    decides, _ = decisive(findings.judgements)
+    tables = [*forest.first_screen(findings.labels, findings.results, decides)]
     if findings.verdict is not None:
-        decides, _ = decisive(findings.judgements)
         tables.insert(0, gate_table(findings, decides, in_parts=True))
     return Report(
         title=findings.title, facts=(findings.basis,), notes=findings.shown, tables=tables
