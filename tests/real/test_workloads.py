@@ -123,7 +123,7 @@ def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error
     # All generations in two processes are above.
     done = run_compare(*RELEASES, *quick, *kinds, "--topology", "single", timeout=580)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "v0.16.2: not-supported" in done.stdout
+    assert "v0.16.2 · not-supported" in done.stdout
     for kind, (items, able) in HOLDING.items():
         held = json.loads((tmp_path / "results" / f"partitioned-{kind}.json").read_text())
         assert [result["command"] for result in held["results"]] == able
