@@ -19,10 +19,10 @@ import subprocess, sys, time
 from waitbench.system import locks, supervisor
 from waitbench.system.paths import Cache
 supervisor.start()
-strays = "setsid sleep 600 & setsid env -i sh -c 'sleep 600 & echo $!' & sleep 600 & echo; wait"
+strays = "setsid sleep 600 & setsid env -i sh -c 'sleep 600 &' & sleep 600 & wait"
 with locks.own_folder(Cache().folder("runs")) as folder:
     (folder / "two\\nlines").touch()
-    subprocess.Popen(["sh", "-c", strays], start_new_session=True)
+    subprocess.Popen(["sh", "-c", strays], start_new_session=True, stdout=subprocess.DEVNULL)
     print(folder, *supervisor.parents, flush=True)
     time.sleep(600)
 """
@@ -44,8 +44,7 @@ def test_whichever_process_is_killed_nothing_is_left(
     killed: str, harness: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
     assert harness.stdout is not None
-    lines = [harness.stdout.readline().split() for _ in range(3)]
-    user, supervisor = next(map(int, words[1:]) for words in lines if words[1:])
+    user, supervisor = map(int, harness.stdout.readline().split()[1:])
     # Supervisor, harness, shell and its three commands, of which an orphan moves for a moment.
     until(lambda: len(psutil.Process(user).children(recursive=True)) == 6)
     tree = psutil.Process(user).children(recursive=True)
@@ -73,8 +72,7 @@ def test_others_of_the_job_live_on_though_the_shell_that_began_it_is_gone(tmp_pa
     )  # fmt: skip
     assert shell.stdout is not None
     bystander = psutil.Process(int(shell.stdout.readline()))
-    lines = [shell.stdout.readline().split() for _ in range(3)]
-    user = psutil.Process(next(int(words[1]) for words in lines if words[1:]))
+    user = psutil.Process(int(shell.stdout.readline().split()[1]))
     shell.wait(10)
     tree = user.children(recursive=True)
     user.kill()
