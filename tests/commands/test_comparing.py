@@ -114,6 +114,6 @@ def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
     said, _ = process.communicate(timeout=10)
     assert process.returncode == 130
     runs, so_far = said.split("Interrupted. The result so far:")
-    assert re.search(r"\(at most \d+ s left\)", runs)
+    assert re.search(r"round 1 of \d+ · at most \d+ s left", runs)
     assert "INCONCLUSIVE" in so_far
     assert not (results / "verdict.json").exists()

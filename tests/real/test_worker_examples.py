@@ -138,7 +138,7 @@ def test_the_worker_file_of_the_how_to_is_measured_in_each_of_its_phases(
 def test_the_worker_of_the_readme_is_whole(run_compare: Compare, tmp_path: Path) -> None:
     text = (WORKERS / "README.md").read_text("utf-8")
     for language, name in (("python", "jobs.py"), ("toml", "jobs.toml")):
-        (block,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+        block = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)[0]
         (tmp_path / name).write_text(block)
     done = run_compare(
         "polls", "waits", "--worker", tmp_path / "jobs.toml", "--rounds", "1", "--set", "window=1",
