@@ -180,6 +180,7 @@ def test_messages_at_a_rate_are_sent_within_the_window(
     assert (len(result.report["lateness_ns"]), result.output.count("handled")) == (count, count)
     assert result.report["lateness_max_ns"] == max(it for it, _ in result.report["lateness_ns"])
     assert result.rise("cpu_s") > count * 0.02
+    assert result.report["totals"]["processes_replaced"] == 0, "pokes are none of its processes"
     quiet = worker(tmp_path / "quiet", ANSWERS, text)
     assert quiet.rise("cpu_s") < 0.02 < count * 0.02 < result.rise("cpu_s")
     assert len(quiet.report["lateness_ns"]) == 1

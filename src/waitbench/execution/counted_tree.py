@@ -87,6 +87,11 @@ class CountedTree:
     def codes(self) -> list[int]:
         return [code for pid, code in self.exit_codes.items() if pid in self.pids]
 
+    @property
+    def reaped(self) -> int:
+        """The number of counted processes that have been reaped."""
+        return len(self.exit_codes.keys() - self._uncounted)
+
     def start(self, command: Command, stdin: int | None = None) -> None:
         """Starts a command, counted from its first instruction."""
         reading, writing = os.pipe()

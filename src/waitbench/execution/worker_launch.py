@@ -542,7 +542,7 @@ class _ProcessCensus:
     def __init__(self, tree: CountedTree) -> None:
         processes = tree.processes()
         self.alive = proc.identities(processes)
-        self.reaped = len(tree.exit_codes)
+        self.reaped = tree.reaped
         self.faults = proc.faults_of_ended(processes)
 
     def begun_since(self, before: "_ProcessCensus") -> int:
