@@ -67,7 +67,7 @@ def of_lateness(verdict: GateVerdict) -> Judgement:
     return judgement
 
 
-@pytest.mark.parametrize(("late_s", "rounds"), [(0.002, 9), (0.002, 18), (1.9, 18)])
+@pytest.mark.parametrize(("late_s", "rounds"), [(0.002, 12), (0.002, 18), (1.9, 18)])
 def test_a_candidate_that_does_not_answer_fails_however_late_the_baseline_is(
     late_s: float, rounds: int
 ) -> None:

@@ -37,7 +37,7 @@ def judge(
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(sides("cpu", [1.0] * FIRST, np.exp(logs).tolist()), criteria=[CPU])
-    expected = signed_rank_interval(np.array(logs), RULE.alpha_fail(FIRST), RULE.alpha_pass)
+    expected = signed_rank_interval(np.array(logs), RULE.alpha_fail, RULE.alpha_pass)
     assert judgement.ratio is not None
     assert judgement.ratio.value == pytest.approx(math.exp(expected.centre))
     assert judgement.ratio.low == pytest.approx(math.exp(expected.low))
@@ -63,13 +63,13 @@ def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:
 
 
 def test_all_pairs_of_several_scenarios_are_one_sample() -> None:
-    risen = [1.3 + 0.01 * number for number in range(8)]
-    records = [sides("cpu", [1.0] * 8, risen, name) for name in ("one", "two")]
+    risen = [1.3 + 0.01 * number for number in range(4)]
+    records = [sides("cpu", [1.0] * 4, risen, name) for name in ("a", "b", "c")]
     each = replace(CPU, each=True)
     together, *single = judge(*records, criteria=[CPU, each])
-    assert together.fails, "with sixteen pairs"
-    assert (together.scenario, together.scenarios) == ("2 scenarios together", ("one", "two"))
-    assert [judgement.verdict for judgement in single] == [Verdict.INCONCLUSIVE] * 2
+    assert together.fails, "with twelve pairs"
+    assert (together.scenario, together.scenarios) == ("3 scenarios together", ("a", "b", "c"))
+    assert [judgement.verdict for judgement in single] == [Verdict.INCONCLUSIVE] * 3
 
 
 def test_an_explanation_that_rose_fails_where_its_cost_did_not_fall_by_a_tenth() -> None:
@@ -332,10 +332,7 @@ def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest(
     lows = [it.ratio.low for it in judge(*records, criteria=criteria) if it.ratio]
     expected = [
         math.exp(signed_rank_interval(np.array(logs), alpha, RULE.alpha_pass).low)
-        for alpha in (
-            RULE.alpha_fail(FIRST) / 2,
-            *[RULE.alpha_fail(FIRST, is_first=False) / 4] * 2,
-        )
+        for alpha in (RULE.alpha_fail / 2, RULE.alpha_fail / 4, RULE.alpha_fail / 4)
     ]
     assert lows == pytest.approx(expected)
     assert expected[0] > expected[1]

@@ -27,7 +27,7 @@ def judge(shares: Sequence[float]) -> RuleResult:
     """By the latest look, of one question."""
     look = RULE.latest_analysis(len(shares))
     pairs = tuple(((0.005, 0.005 * float(share)),) for share in shares[:look])
-    return judge_limit(pairs, alpha=RULE.alpha_fail(look))
+    return judge_limit(pairs, alpha=RULE.alpha_fail)
 
 
 def gates(count: int, draw: Callable[[np.random.Generator], ArrayLike]) -> Counter[Verdict | None]:

@@ -72,7 +72,7 @@ def judge(
         tuple(tuple(map(tuple, row)) for row in looked),
         margin=margin,
         allowance=allowance,
-        alpha=RULE.alpha_fail(len(looked)) / 2 if alpha is None else alpha,
+        alpha=RULE.alpha_fail / 2 if alpha is None else alpha,
         least=1e-9,
         alpha_outliers=is_cost * RULE.alpha_outliers / 2,
     )
@@ -107,9 +107,9 @@ def test_a_rise_fails_beyond_the_margin_only(times: float, count: int, verdict: 
 
 def test_the_verdict_is_that_of_the_latest_look() -> None:
     pairs = rounds(np.where(np.arange(30)[:, None] < 9, math.log(1.3), -0.1))
-    results = [judge(pairs[:count]) for count in (9, 17, 30)]
+    results = [judge(pairs[:count]) for count in (9, 11, 30)]
     assert [it.verdict for it in results] == [Verdict.SLOWER, Verdict.SLOWER, Verdict.WITHIN_MARGIN]
-    assert [RULE.latest_analysis(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 9, 30, 30]
+    assert [RULE.latest_analysis(count) for count in (3, 4, 17, 30, 99)] == [0, 4, 12, 30, 30]
 
 
 @pytest.mark.parametrize(("scenarios", "first"), [(1, 18), (2, 9), (6, 4)])
@@ -144,13 +144,13 @@ def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
 @pytest.mark.parametrize("share", [0.5, 0.6])
 def test_outliers_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(share: float) -> None:
     random = np.random.default_rng(9)
-    gates, passed = 100, 0
+    gates, passed = 200, 0
     for _ in range(gates):
         pairs = np.exp(random.normal(0, 0.05, (30, 6, 2)))
         pairs[:, 2, 1] *= np.where(random.random(30) < share, 3.0, 1.0)
-        passed += Verdict.WITHIN_MARGIN in [
-            judge(pairs[:look]).verdict for look in RULE.analyses[:3]
-        ]
+        looked = (judge(pairs[:look]).verdict for look in RULE.analyses)
+        answers = (verdict for verdict in looked if verdict is not Verdict.INCONCLUSIVE)
+        passed += next(answers, None) is Verdict.WITHIN_MARGIN
     assert passed <= gates / 6
 
 
@@ -249,7 +249,7 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
         )
         <= RULE.alpha_pass
     ]
-    assert float(of_counts.pmf(missed).sum()) <= 1.4 * RULE.alpha_pass
+    assert float(of_counts.pmf(missed).sum()) <= 1.5 * RULE.alpha_pass
 
 
 @given(some.integers(0, 60), some.integers(0, 60))
@@ -267,24 +267,15 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 
 
 def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
-    for is_first in (True, False):
-        by_ranks = (RULE.alpha_fail(rounds, is_first=is_first) for rounds in RULE.analyses)
-        assert sum(by_ranks) + RULE.alpha_outliers == pytest.approx(RULE.alpha)
+    assert len(RULE.analyses) * RULE.alpha_fail + RULE.alpha_outliers == pytest.approx(RULE.alpha)
     assert len(RULE.analyses) * RULE.alpha_pass == pytest.approx(RULE.alpha)
 
 
-@pytest.mark.parametrize("spent", [(0.5, 0.5), (0.5, 0.5, 0.5, 0.5)])
-def test_a_rule_spends_its_whole_error_at_its_analyses(spent: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="a share of the error for each analysis"):
-        rule.Rule(spent_by_others=spent)
-
-
-@pytest.mark.parametrize("others", [8, 9])
-def test_nine_pairs_that_agree_are_enough_for_each_of_nine_questions(others: int) -> None:
-    """Of eight besides the first; with more it takes eighteen."""
-    alpha = RULE.alpha_fail(9, is_first=False) * (1 - RULE.first_question) / others
-    pairs = rounds(math.log(1.5), 9, scenarios=1)
-    assert (judge(pairs, alpha=alpha).verdict is Verdict.SLOWER) is (others == 8)
+@pytest.mark.parametrize("others", [13, 14])
+def test_twelve_pairs_that_agree_are_enough_for_each_of_fourteen_questions(others: int) -> None:
+    alpha = RULE.alpha_fail * (1 - RULE.first_question) / others
+    pairs = rounds(math.log(1.5), 12, scenarios=1)
+    assert (judge(pairs, alpha=alpha).verdict is Verdict.SLOWER) is (others == 13)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:

@@ -64,7 +64,7 @@ def test_what_is_wrong_is_said_with_its_entry(
 
 def test_a_gate_is_read_from_a_folder_as_it_was_stored(tmp_path: Path) -> None:
     criteria = (*DEFAULTS, *parse(["cpu:0.00001%,each", f"{LIMIT}wakeups:5/s"], METRICS))
-    rule = Rule(alpha=0.01, analyses=(4, 10), spent_by_others=(0.1, 0.9))
+    rule = Rule(alpha=0.01, analyses=(4, 10))
     gate = Gate(criteria=criteria, rule=rule, most_rounds=10, budget_s=9.0, acceptances=(READ,))
     finish(tmp_path, make_record({"a": [times(1, 1, 1)], "b": []}), gate=gate)
     assert gate_of(comparisons.read(tmp_path).comparison) == gate

@@ -211,8 +211,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
-        is_first = criterion == criteria[0]
-        alpha = rule.alpha_fail(analysed, is_first=is_first) * _part(criterion, criteria, rule)
+        alpha = rule.alpha_fail * _part(criterion, criteria, rule)
         # The signed-rank test and the sign test have half each, where that can suffice for a sign.
         if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
             alpha /= 2

@@ -72,13 +72,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """The part of ``alpha`` for the test of outliers, spent at the last analysis."""
     first_question: float = 0.5
     """The share of the error that the first question has; all others divide the rest."""
-    analyses: tuple[int, ...] = (4, 9, 18, 30)
+    analyses: tuple[int, ...] = (4, 9, 12, 18, 30)
     """Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
-    spent_by_others: tuple[float, ...] = (0.02, 0.94, 0.02, 0.02)
-    """The shares of their error of failing that all questions but the first have at each analysis.
-
-    So that nine pairs that agree are significant for each of eight. More pairs reach far smaller
-    errors. The first question, for which small rises count, has equal shares."""
     outlier: float = 2.0
     rise_of_outliers: float = 0.3
     """An increase in the frequency of outliers that must not be missed."""
@@ -99,19 +94,10 @@ class Rule(Struct, frozen=True, kw_only=True):
     offsetting_fall: float = 0.1
     """The certain fall of a cost, as a share, that excuses a rise of its components."""
 
-    def __post_init__(self) -> None:
-        shares = self.spent_by_others
-        if len(shares) != len(self.analyses) or not math.isclose(sum(shares), 1.0):
-            raise ValueError("a rule needs a share of the error for each analysis, 1 in all")
-
-    def alpha_fail(self, rounds: int, *, is_first: bool = True) -> float:
-        """The chance that the first question, or any other, fails by ranks after so many rounds.
-
-        Each before its part of the error: see ``first_question``.
-        """
-        equal = 1 / len(self.analyses)
-        share = equal if is_first else self.spent_by_others[self.analyses.index(rounds)]
-        return (self.alpha - self.alpha_outliers) * share
+    @property
+    def alpha_fail(self) -> float:
+        """The chance that any question fails at one analysis by the signed-rank test."""
+        return (self.alpha - self.alpha_outliers) / len(self.analyses)
 
     @property
     def alpha_pass(self) -> float:
@@ -310,7 +296,7 @@ def judge_pairs(
     """
     import numpy as np
 
-    alpha = rule.alpha_fail(len(pairs)) if alpha is None else alpha
+    alpha = rule.alpha_fail if alpha is None else alpha
     most_excess = rule.most_excess if most_excess is None else most_excess
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + allowance

@@ -88,7 +88,7 @@ def test_json_has_the_answers_and_both_processes(run_compare: Compare, worker: i
     assert found["outcome"] == "fail"
     assert found["parts"][0]["id"] == costlier.pid
     assert found["baseline"]["parts"][0]["id"] == worker
-    assert "wakeups" in {it["metric"] for it in found["judgements"] if it["fails"]}
+    assert "idle" in {it["metric"] for it in found["judgements"] if it["fails"]}
 
 
 def test_targets_must_be_one_or_two_that_differ(run_compare: Compare, worker: int) -> None:

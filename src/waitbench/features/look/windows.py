@@ -36,7 +36,6 @@ RULE_OF_WINDOWS = replace(
     alpha=RULE.alpha / 3,
     alpha_outliers=0.0,
     analyses=RULE.analyses[1:],
-    spent_by_others=(0.8, 0.1, 0.1),
 )
 """For each length of windows. No limit is certain after the gate's first analysis."""
 _WINDOWS = 90
