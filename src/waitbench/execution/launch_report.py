@@ -27,7 +27,7 @@ LAST = "last"
 STARTED, ENDING = "started", "ending"
 """Further marks in a batch, between which a run waits for others."""
 
-LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu"
+LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu_idle"
 """Figures that a run which counts may lack."""
 LOST_CHILDREN = "it ignores SIGCHLD, and the kernel does not count here: its children's CPU is lost"
 

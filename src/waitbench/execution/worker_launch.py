@@ -4,14 +4,11 @@ The worker needs no changes. During its window this program blocks until a child
 time is over.
 """
 
-import math
 import os
 import shutil
 import signal
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +36,15 @@ from waitbench.execution.launch_report import (
     write_report,
 )
 from waitbench.execution.poke import Message, Unanswered
-from waitbench.execution.service_launch import request
+from waitbench.execution.service_readings import ServiceReadings
 from waitbench.model.conditions import Answer
 from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
 from waitbench.system import loaded, proc
-from waitbench.system.tcp import Connections, Traffic, free_port, reset
+from waitbench.system.tcp import free_port, reset
 
 _CALM_COUNT = 3
 _POLL_INTERVAL_S = 0.02
 _ACTION_WITHIN_S = 20.0
-_RATE_WINDOW_S = 10.0
-"""The window with messages at a rate, where the file names none."""
-_MAX_COUNT = 1e14
 _MAX_MESSAGE_CHARS = 200
 _ORPHANS_END_WITHIN_S = 1.0
 _IDENTIFY_INTERVAL_S = 0.25
@@ -74,9 +68,7 @@ class WorkerLaunch(ConditionLaunch):
         self.copies = list[WorkerConfig]()
         """The configuration of each copy; conditions, pokes and actions are those of the first."""
         self._stdins = list[int]()
-        self._stopped = set[str]()
-        self._connections: Connections | None = None
-        """Counts requests to services without counters, where the kernel does."""
+        self.services = ServiceReadings(config.services, self.run_command)
         self._may_end = self._must_end = False
         self._incomplete: dict[str, dict[str, object]] = {}
         """Why the run has no lateness or no time to end, and the time limit that it exceeds."""
@@ -92,9 +84,9 @@ class WorkerLaunch(ConditionLaunch):
     def run(self) -> int:
         with self.batch.turn():
             self._make_folders()
-            # Twice, to know what a reading itself adds. A worker that ends by itself is busy at
-            # once: its services are read before it starts.
-            once, twice = self._read_services_twice() if self._ends_by_itself else ({}, {})
+            if self._ends_by_itself:
+                # It is busy at once.
+                self.services.begin()
             started_ns, ready_ns = self._start()
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
         waiting = self._mark(STARTED)
@@ -105,12 +97,12 @@ class WorkerLaunch(ConditionLaunch):
             waiting = self._mark(STARTED)
         self._wait_at(PHASED)
         if not self._ends_by_itself:
-            once, twice = self._read_services_twice()
-        marks, totals = self._watch(once, twice)
+            self.services.begin()
+        marks, totals = self._watch()
         with self.batch.turn():
             waiting |= self._mark(ENDING)
             if self._lives:
-                if self.config.pokes and not self._stopped and not self.worker.rate:
+                if self.config.pokes and not self.services.stopped and not self.worker.rate:
                     self._poke_at_last()
                 self.batch.take_turn()
                 waiting[LAST] = self.tree.reading()
@@ -121,17 +113,15 @@ class WorkerLaunch(ConditionLaunch):
         write_report(self.report, self.tree, started_ns, marks, **self._facts)
         return 0
 
-    def _watch(
-        self, once: Mapping[str, float], twice: Mapping[str, float]
-    ) -> tuple[dict[str, Mapping[str, Any]], dict[str, float]]:
+    def _watch(self) -> tuple[dict[str, Mapping[str, Any]], dict[str, float]]:
         """Blocks for the window; returns the readings at its begin and end, and its totals."""
         memory = proc.memory(self.tree.processes()) if self._lives else None
         if self._ending:
             self._identify()
         self._wait_at(COUNTED)
         before, begin = _ProcessCensus(self.tree), self.tree.reading()
-        has_started = self._ends_by_itself and self.worker.ready.seconds != 0.0
-        first = self._service_counts() if has_started else twice
+        if self._ends_by_itself and self.worker.ready.seconds != 0.0:
+            self.services.begin_again()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
         window_s = self.worker.window_s or 0.0
@@ -143,7 +133,9 @@ class WorkerLaunch(ConditionLaunch):
         else:
             window_s = self._window(window_s)
         end, after = self.tree.reading(), _ProcessCensus(self.tree)
-        totals |= _service_totals(once, twice, first, self._service_counts())
+        totals |= self.services.rises()
+        if SERVICE_CPU not in totals:
+            self._record_missing(SERVICE_CPU, LOST_CHILDREN)
         if self._lives:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
@@ -326,10 +318,9 @@ class WorkerLaunch(ConditionLaunch):
                 raise Failure(f"its port takes no client {when}: {error.strerror}") from error
         else:
             try:
-                request(self.config.services[action.service], action.kind)
+                self.services.order(action.service, action.kind)
             except OSError as error:
                 raise Failure(f"the service {action.service} ended {when}") from error
-            self._stopped ^= {action.service}
 
     def _end_by(self, action: Action, within_s: float) -> dict[str, float]:
         """Blocks for a window that begins with an action by which the worker must end.
@@ -360,7 +351,6 @@ class WorkerLaunch(ConditionLaunch):
             return f"after {time.monotonic() - begun:.1f} s of its window"
 
         if self.worker.rate and self.worker.done:
-            seconds = seconds or _RATE_WINDOW_S
             seconds = max(seconds, self._send_messages(self.worker.done, seconds, when))
         if seconds:
             self.wait_until(begun + seconds, when)
@@ -385,7 +375,7 @@ class WorkerLaunch(ConditionLaunch):
         kind = HasEnded if self._may_end else Failure
         raise kind(f"it ended {describe_exit(code)} {when}{hint}")
 
-    # Poking, and reading services.
+    # Poking.
 
     def _poke_at_last(self) -> None:
         """Pokes it after the window, if its file says how, and it has answered so far."""
@@ -462,78 +452,6 @@ class WorkerLaunch(ConditionLaunch):
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
         return code == 0
-
-    def _read_services_twice(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        services = (it for name, it in self.config.services.items() if name not in self._stopped)
-        if ports := [service.config.port for service in services if not service.config.counters]:
-            with suppress(OSError):
-                self._connections = Connections(ports)
-        # One reading of the kernel's counters for both: its readings are not requests.
-        traffic = self._traffic()
-        return self._service_counts(traffic), self._service_counts(traffic)
-
-    def _traffic(self) -> Mapping[int, Traffic]:
-        """Returns the traffic of each port; empty where the kernel does not tell all of it."""
-        with suppress(OSError):
-            return self._connections.reading() if self._connections else {}
-        return {}
-
-    def _service_counts(self, traffic: Mapping[int, Traffic] | None = None) -> Mapping[str, float]:
-        """Sums the services' CPU time, and the requests to those that run.
-
-        Requests come from their own commands, or else from the kernel; a count that one service
-        lacks is unknown for all.
-        """
-        traffic = self._traffic() if traffic is None else traffic
-        cpu_s, counts = 0.0, list[Mapping[str, float]]()
-        for name, service in self.config.services.items():
-            try:
-                cpu_s += request(service)
-            except OSError as error:
-                raise Failure(f"the service {name} ended during the run") from error
-            if name in self._stopped:
-                continue
-            seen = traffic.get(service.config.port)
-            if service.config.counters:
-                counts.append(self._declared_counts(name, service.config.counters))
-            else:
-                counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
-        keys = set[str]().union(*counts).intersection(*counts)
-        totals = {key: sum(count[key] for count in counts) for key in keys}
-        if math.isnan(cpu_s):
-            self._record_missing(SERVICE_CPU, LOST_CHILDREN)
-            return totals
-        return {"cpu_idle": cpu_s, **totals}
-
-    def _declared_counts(self, name: str, command: Sequence[str]) -> Mapping[str, float]:
-        code, output = self.run_command(command, 10.0)
-        if code != 0:
-            how = "took too long" if code is None else f"ended with exit code {code}"
-            raise Failure(f"the command that counts for {name} {how}")
-        counts = defaultdict[str, float](float)
-        for line in output.splitlines():
-            with suppress(ValueError):
-                key, number = line.split()
-                # No rise could be computed from such a value.
-                if not 0 <= (value := float(number)) < _MAX_COUNT:
-                    raise Failure(f"the command that counts for {name} printed '{key} {value}'")
-                counts[key] += value
-        return counts
-
-
-def _service_totals(
-    once: Mapping[str, float],
-    twice: Mapping[str, float],
-    first: Mapping[str, float],
-    last: Mapping[str, float],
-) -> dict[str, float]:
-    """The rise of each count, less what a reading itself adds (``twice`` − ``once``)."""
-    return {
-        f"service_{key}": max(
-            0.0, count - first.get(key, 0.0) - twice.get(key, 0.0) + once.get(key, 0.0)
-        )
-        for key, count in last.items()
-    }
 
 
 class _ProcessCensus:

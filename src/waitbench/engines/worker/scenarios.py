@@ -106,7 +106,9 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.works or WINDOW in self.parameters
 
     def shortened(self) -> Scenario:
-        if self.works or self.must_end or self.worker.window_s is not None:
+        # A window is found where nothing happens.
+        is_fixed = self.works or self.must_end or RATE in self.parameters
+        if is_fixed or self.worker.window_s is not None:
             return self
         parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
         return replace(self, parameters=parameters)
