@@ -64,7 +64,7 @@ def _printed(words: tuple[str, ...]) -> Sequence[str]:
 
 
 def determinants(engine: Engine) -> list[str]:
-    """What determines a build, besides its revision: the command, and the files that it names."""
+    """The command of a build and digests of the files that it names, in order."""
     words = _required(engine).command
     named = (Path(path) for word in words for path in _PATH.findall(word))
     return [*words, *map(files.sha256, named)]
@@ -88,11 +88,8 @@ def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
             source.mkdir()
             export(spec.sources, source)
             values["source"] = str(source)
-        try:
-            words = filled(build.command, values)
-            processes.run_logged(words, log, time_limit_s=build.within, cwd=source)
-        except HarnessError as error:
-            raise HarnessError(f"{spec.label} was not built: {error}") from error
+        words = filled(build.command, values)
+        processes.run_logged(words, log, time_limit_s=build.within, cwd=source)
 
 
 def _required(engine: Engine) -> Build:

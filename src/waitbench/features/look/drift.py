@@ -68,7 +68,7 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
 
 
 def sentences(readings: Sequence[Sequence[float | None]], seconds: float) -> list[str]:
-    """What certainly rises, given the readings of each quantity over a time."""
+    """Sentences about quantities that certainly rise, given the readings of each over a time."""
     texts = []
     for quantity, values in zip(QUANTITIES, readings, strict=True):
         known = [value for value in values if value is not None]
