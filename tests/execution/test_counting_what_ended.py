@@ -138,7 +138,8 @@ def test_wakeups_of_a_program_that_its_user_may_not_read_are_those_of_proc(mode:
     # Not below the folder of all tests, which is closed to others.
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        shutil.copytree(PACKAGE, Path(folder, "waitbench"))
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PACKAGE, Path(folder, "waitbench"), ignore=ignored)
         shutil.copy("/bin/sh", folder)
         Path(folder, "sh").chmod(mode)
         user = "--reuid=65534", "--regid=65534", "--clear-groups"
