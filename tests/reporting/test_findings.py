@@ -153,7 +153,7 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
             record.add(structs.replace(run, marks=marks))
     compared = findings_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
     (question,) = compared.judgements
-    assert forest.change_of(question) == ("at least 70× more" if is_understated else "70× more")
+    assert forest.change_of(question) == ("at least 71× more" if is_understated else "70× more")
     assert f"idle CPU {forest.change_of(question)} in" in compared.shown[0].text
     (figure,) = (it for it in compared.results if it.metric.name == "idle")
     assert figure.after is not None
