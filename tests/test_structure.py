@@ -106,8 +106,9 @@ def test_a_feature_is_deleted_with_its_folders_and_its_document(feature: str) ->
         name for name, module in features.COMMANDS.items() if f".{feature}." in module
     )
     package = re.compile(rf'features[./]{feature}\b|(said\(|command=)"({called or None})"')
-    folders = {PACKAGE / "features" / feature, ROOT / "tests" / "features" / feature}
-    code = {path: text for path, text in CODE.items() if folders.isdisjoint(path.parents)}
+    places = {PACKAGE / "features" / feature, ROOT / "tests" / "features" / feature}
+    places.add(ROOT / "benchmarks" / "features" / f"{feature}.py")
+    code = {path: text for path, text in CODE.items() if places.isdisjoint((path, *path.parents))}
     assert [path for path, text in code.items() if package.search(text)] == []
     # Another feature may have an option of the same name.
     core = {path: text for path, text in code.items() if "features" not in path.parts}

@@ -1,6 +1,6 @@
 """How often a history announces a change that is not there, and finds one that is: simulated.
 
-    .bench/venv/bin/python -m tests.features.history.simulation [--histories 100] [--nights 30]
+    .bench/venv/bin/python -m benchmarks.features.history [--histories 100] [--nights 30]
 
 A history is what ``track`` measures night after night: a new revision beside the anchor, and a
 second session for each provisional change point; five rounds each. The machine is up to twice as

@@ -1,7 +1,7 @@
 r"""How often `./waitbench look --limit` is right: on windows that are made up, and on programs.
 
-    .bench/venv/bin/python -m tests.features.look.trials simulate [--looks 400] [--seed 1]
-    .bench/venv/bin/python -m tests.features.look.trials run [--looks 20]
+    .bench/venv/bin/python -m benchmarks.features.look simulate [--looks 400] [--seed 1]
+    .bench/venv/bin/python -m benchmarks.features.look run [--looks 20]
 
 ``simulate``: a line has the share of looks that failed, held and stayed open, and the median of
 their windows, of a second each. A limit is 1; the mean cost of a process is given.
