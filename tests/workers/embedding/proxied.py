@@ -96,13 +96,6 @@ def ask(*arguments: Any, **more: Any) -> tuple[int, Any]:
     return response.status, response.data
 
 
-def embed(url: str, *texts: str, **more: object) -> Any:
-    """The vectors of texts, which must be embedded."""
-    status, vectors = ask(url, {"inputs": list(texts), **more})
-    assert status == 200, vectors
-    return vectors
-
-
 def exchange_together(url: str, bodies: list[dict[str, Any]]) -> list[Response]:
     with ThreadPoolExecutor(len(bodies)) as pool:
         return list(pool.map(lambda body: exchange(url, body), bodies))

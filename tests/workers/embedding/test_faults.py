@@ -26,12 +26,7 @@ pytestmark = pytest.mark.integration
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"normalize": False},
-    {"normalize": True},
-    {"truncate": True},
     {"truncate": None},
-    {"prompt_name": "query"},
-    {"prompt_name": "passage"},
-    {"dimensions": 64},
     {"truncation_direction": "Left"},
     {"truncation_direction": "Left", "truncate": True},
     {"unknown": {"deep": [1, 2.5, None, "ü"]}},

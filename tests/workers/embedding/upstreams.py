@@ -46,8 +46,8 @@ class Call(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.on_connection += 1
         self.body = self.rfile.read(int(self.headers["Content-Length"]))
-        with self.server.counting(self.body):
-            self.server.behave(self)
+        self.server.bodies.append(self.body)
+        self.server.behave(self)
 
     def log_message(self, *_arguments: object) -> None:
         pass
@@ -68,11 +68,6 @@ class Call(BaseHTTPRequestHandler):
 
 
 Behaviour = Callable[[Call], None]
-
-
-def hang(_call: Call) -> None:
-    """Never answers."""
-    threading.Event().wait()
 
 
 def hang_up(call: Call) -> None:
@@ -100,8 +95,6 @@ class Upstream(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.inform: Behaviour = lambda call: call.answer(INFO)
         """What is done to requests for ``/info``."""
-        self._lock = threading.Lock()
-        self._together = self.most_together = 0
         self.reset()
 
     def reset(self) -> None:
@@ -113,18 +106,6 @@ class Upstream(ThreadingHTTPServer):
     def texts(self) -> list[Text]:
         """All that were asked for."""
         return [text for body in self.bodies for text in split(body)[0]]
-
-    @contextmanager
-    def counting(self, body: bytes) -> Iterator[None]:
-        with self._lock:
-            self.bodies.append(body)
-            self._together += 1
-            self.most_together = max(self.most_together, self._together)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._together -= 1
 
     def handle_error(self, *_arguments: object) -> None:
         """Says nothing of clients that have gone."""

@@ -1,8 +1,6 @@
 """Writing to a device one by one and in pages: order, counts, bounds and settings."""
 
-import os
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from device import DeviceError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paged import PagedWriter
-from regular import RegularWriter
 from settings import OVERFLOWS, SettingError
 
 from tests.workers.paged_output.recorder import Recorder, held_up
@@ -83,18 +80,6 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     assert b"".join(device.pages) == b"x" + kept
 
 
-def test_flushing_waits_for_a_page_under_way() -> None:
-    device, writer = held_up(b"x")
-    flusher = threading.Thread(target=writer.flush)
-    flusher.start()
-    flusher.join(0.1)
-    assert flusher.is_alive()
-    device.free.set()
-    flusher.join(20)
-    assert not flusher.is_alive()
-    writer.close()
-
-
 BAD = [
     *({"page_size": value} for value in (0, "4096", True, 1 << 60)),
     *({"buffer": value} for value in (0, 1 << 60)),
@@ -127,27 +112,3 @@ def test_messages_are_copied_and_encoded_and_none_is_taken_after_the_end() -> No
         writer.send("late")
     assert device.pages == [b"x", b"early", b"early", b"\xe9"]
     assert writer.stats().total == 4, "neither what cannot be encoded nor what is late is a message"
-
-
-@pytest.mark.parametrize("make", [RegularWriter, PagedWriter])
-def test_neither_other_types_nor_a_forked_process_disturb_a_writer(
-    make: Callable[..., Any],
-) -> None:
-    device = Recorder()
-    writer = make(device)
-    with pytest.raises(TypeError, match="a message is text or bytes, not NoneType"):
-        writer.send(None)
-    pid = os.fork()
-    if pid == 0:
-        refused = 0
-        for use in (lambda: writer.send(b"child"), writer.stats):
-            try:
-                use()
-            except RuntimeError:
-                refused += 1
-        os._exit(0 if refused == 2 else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    writer.send(b"as before")
-    writer.close()
-    assert device.pages == [b"as before"]
-    assert writer.stats().total == writer.stats().sent == 1

@@ -1,31 +1,21 @@
 """What a scorer does not ask, does not believe, and after what it is not asked again."""
 
 import signal
-import sys
-from pathlib import Path
 
 import pytest
-from blocking import BlockingScorer
 from model_process import ModelError
 
 from tests.workers.scoring.conftest import Build, answering
 
 
 def test_what_is_more_than_a_line_is_refused_before_anything_is_asked(
-    build: Build, tmp_path: Path
+    build: Build,
 ) -> None:
     scorer = build(answering("line.count('b')"))
     for context, candidate in ((b"who", b"b\nc"), (b"who\nelse", b"a")):
         with pytest.raises(ValueError, match=r"b'(b.*nc|who.*nelse)' is more than a line"):
             scorer.score(context, [b"a", candidate], 10.0)
     assert scorer.score(b"who", [b"b", b"bb"], 10.0)[0] == [1.0, 2.0]
-    taught = tmp_path / "taught"
-    program = f"import sys; open({str(taught)!r}, 'w').write(sys.stdin.read())"
-    trainer = BlockingScorer([sys.executable, "-c", program], write_only=True)
-    with pytest.raises(ValueError, match="more than a line"):
-        trainer.train(b"who", [b"a\nb"], [1])
-    trainer.close()
-    assert taught.read_text() == ""
 
 
 @pytest.mark.parametrize("answer", ["inf", "nan tag", ""])
@@ -61,15 +51,6 @@ def test_a_model_that_fails_or_hangs_is_named_with_its_last_words(
         for _ in range(100):
             scorer.score(b"who", [b"c%d" % number for number in range(10)], 0.02)
     assert str(scorer.process.pid) in str(raised.value)
-
-
-def test_closing_kills_a_model_that_does_not_end(
-    build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("model_process._ENDS_WITHIN_S", 0.2)
-    scorer = build("import time; time.sleep(600)")  # says nothing: it hears of no end
-    scorer.close()
-    assert scorer.process._process.returncode == -9
 
 
 class Interrupted(Exception):
