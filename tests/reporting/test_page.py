@@ -78,19 +78,6 @@ def test_a_revision_has_one_colour_in_all_tables() -> None:
     assert page.bars.colours == expected
 
 
-def test_a_page_opens_with_real_user_system_and_total_cpu_time() -> None:
-    runs = {"old": [times(5, 4, 2)] * 3, "<new>": [times(4, 0.2, 0.01)] * 3}
-    shown = html.render(page_of(make_record(runs)))
-    bars = shown.partition('class="table costs"')[2].partition("</table>")[0]
-    pictures = re.findall(r'<svg class="bars".*?</svg>', bars)
-    values = [re.findall(r"<text[^>]*>(.*?)</text>", picture) for picture in pictures]
-    assert values == [["5.00", "4.00"], ["4.00", ".200"], ["2.00", ".010"], ["6.00", ".210"]]
-    widths = [re.findall(r'width="([\d.]+)%"', picture) for picture in pictures]
-    assert widths[0] == ["70.0", "56.0"]
-    assert "old: 5.00; &lt;new&gt;: 4.00;" in bars
-    assert shown.index('class="table costs"') < shown.index("Relative to old")
-
-
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     contents = stored("one", ("v1", "v2"), names, rounds=30)
