@@ -50,7 +50,7 @@ def test_a_limit_of_wake_ups_does_not_wait_for_a_poke(run_compare: Compare, tmp_
     assert not [run for run in record.measurements if run.incomplete]
 
 
-@pytest.mark.parametrize("edited", ["mine.toml", "task.txt", "a"])
+@pytest.mark.parametrize("edited", ["task.txt", "a"])
 def test_what_is_edited_while_it_is_measured_has_no_result(
     edited: str, run_compare: Compare, tmp_path: Path
 ) -> None:
@@ -76,8 +76,7 @@ def test_a_limit_of_what_grows_with_the_window_needs_one(
         assert (code, "/bin/none" in err) == (2, True), err
 
 
-@pytest.mark.parametrize("which", ["server", "worker"])
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(("how", "which"), [(signal.SIGINT, "server"), (signal.SIGKILL, "worker")])
 def test_ending_it_leaves_no_worker_and_no_service(
     how: signal.Signals, which: str, tmp_path: Path
 ) -> None:

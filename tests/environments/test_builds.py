@@ -153,15 +153,6 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_two_at_once_build_once(make: Make, tmp_path: Path, cache: Cache) -> None:
-    script = f"{COUNTED}; until test -e on; do sleep 0.01; done"
-    processes = [begun(engine_of(tmp_path, script).worker.path, cache) for _ in range(2)]
-    until((tmp_path / "built").exists)
-    (tmp_path / "on").touch()
-    assert [process.wait() for process in processes] == [0, 0]
-    assert built(tmp_path) == ["1.0"]
-
-
 def begun(worker: Path, cache: Cache) -> "subprocess.Popen[bytes]":
     """Begins to build the revision 1.0 of a worker file in another process."""
     program = (

@@ -7,21 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from tests.execution.launches import CALM, COUNTER, SLEEPS, worker
+from tests.execution.launches import CALM, SLEEPS, worker
 from waitbench.execution.accounting import LaunchReport, metrics_of
-
-
-def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
-    code, longer = SLEEPS.replace("(1)", "(0.01)"), CALM.replace("0.4", "1")
-    result = worker(tmp_path, code, longer, tracepoint=COUNTER.tracepoint)
-    assert result.exit_code == 0, result.failure
-    waited_s = result.rise("monotonic_ns") / 1e9
-    # It never wakes up more often; how much less often is the machine's affair.
-    assert 2 <= result.rise("wakeups") <= 2 * waited_s / 0.01
-    assert 0 < result.rise("cpu_s") < waited_s
-    if COUNTER.tracepoint is not None:
-        assert result.rise("system_calls") >= 2
-
 
 PREEMPTED = """
 import os, resource, signal, time
@@ -199,10 +186,6 @@ def test_a_message_that_is_not_handled_ends_those_at_a_rate(tmp_path: Path) -> N
         ("command = 'echo lateness 1.2.3'", "the poke printed a lateness of '1.2.3'"),
         ("command = 'echo lateness inf'", "the poke printed a lateness of 'inf'"),
         ("command = 'ls nowhere'", "the poke ended with exit code 2: ls: cannot access"),
-        (
-            "command = 'true'\ndone = { log = 'no', within = 0.3 }",
-            "did not handle its poke within 0.3 s: no line of its output matches 'no'",
-        ),
         (
             "command = 'sleep 60'\ndone = { exit = true, within = 0.3 }",
             "did not handle its poke within 0.3 s",

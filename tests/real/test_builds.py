@@ -58,17 +58,3 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     assert recorded[0] != recorded[1], "their digests are in the results"
     again = make("again=r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"
-
-
-@needs_cargo
-def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(
-    repository: Repository, tmp_path: Path
-) -> None:
-    standin.write_repository(tmp_path / "broken")
-    (tmp_path / "broken" / "src" / "main.rs").write_text("fn main() { this is no Rust }")
-    made = make("main=main", str(tmp_path / "broken"), repository=repository)
-    assert isinstance(made["main"], Environment)
-    assert isinstance(made["broken"], HarnessError)
-    assert "error" in str(made["broken"])
-    assert str(made["broken"]).endswith("Building it takes Rust.")
-    assert str(repository.cache.root / "logs") in str(made["broken"])

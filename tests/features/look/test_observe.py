@@ -226,17 +226,6 @@ def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:
         assert {part.id for part in cost.parts} == pids
 
 
-def test_a_child_in_another_cgroup_is_not_counted(tmp_path: Path) -> None:
-    with target(PARENT, tmp_path) as sleeper:
-        until(lambda: proc.descendants(sleeper.process.pid))
-        cost = observe.observe(alone(sleeper.process.pid), 0.3)
-        assert [part.id for part in cost.parts] == [sleeper.process.pid]
-        (process,) = cost.parts
-        of_both = proc.memory([sleeper.process.pid, *proc.descendants(sleeper.process.pid)])
-        assert of_both is not None
-        assert (process.memory_bytes or 0) < of_both.proportional
-
-
 def test_what_cannot_be_looked_at_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +312,8 @@ def test_the_limit_of_open_files_is_that_of_the_program_again(tmp_path: Path) ->
     ("arguments", "says"),
     [
         (("999999999",), "There is no process 999999999"),
+        (("1", "1"), "two that have no process in common"),
+        (("1", "1", "1"), "two that have no process in common"),
         (("1", "--for", "0"), "'--for': 0 must be above zero"),
     ],
 )

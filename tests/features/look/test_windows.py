@@ -110,12 +110,6 @@ def test_a_limit_of_another_metric_names_those_of_a_running_process(limit: str) 
         windows.read_limits([limit])
 
 
-@pytest.mark.parametrize("limit", ["idle", "idle:0%", "wakeups:5", "memory:5%", ":", "idle:-1%"])
-def test_a_limit_in_another_form_is_refused(limit: str) -> None:
-    with pytest.raises(UsageError, match="--limit"):
-        windows.read_limits([limit])
-
-
 def test_without_a_limit_there_is_nothing_to_decide(answers: Answers) -> None:
     with pytest.raises(UsageError, match="Name a limit"):
         answers.about(repeat(cost()))
