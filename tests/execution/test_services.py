@@ -91,41 +91,51 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
 
 
 ENDED = "The service broken ended with exit code 1 before it was ready"
+SLOW = "The service broken was not ready within 0.3 s"
+FLOOD = "import time; print('x' * 2**25); time.sleep(600)"
+WAITS = ("sh", "-c", "echo not yet Ready; exec sleep 60")
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "ready", "expected"),
     [
-        ((sys.executable, "-c", "raise SystemExit('no model')"), f"{ENDED}. It printed: no model"),
-        ((sys.executable, "-c", "raise SystemExit(1)"), rf"{ENDED}\. It printed nothing\."),
-        (("no-such-program",), "no-such-program, which is not here"),
+        (
+            (sys.executable, "-c", "raise SystemExit('no model')"),
+            Port(value=True),
+            rf"{ENDED}\. It printed: no model\nIts log: ",
+        ),
+        (
+            (sys.executable, "-c", "raise SystemExit(1)"),
+            Port(value=True),
+            rf"{ENDED}\. It printed nothing\.",
+        ),
+        (("no-such-program",), Port(value=True), "no-such-program, which is not here"),
+        (
+            (sys.executable, "-c", FLOOD),
+            Port(value=True),
+            "The service broken was killed. It printed: it wrote more than 16 MiB; killed",
+        ),
+        (
+            WAITS,
+            LogLine("^Ready", within=0.3),
+            rf"{SLOW}: no line of its output matches '\^Ready'\. It printed: not yet Ready",
+        ),
+        (WAITS, Port(value=True, within=0.3), SLOW),
+        (WAITS, Success(Words(("false",)), within=0.3), SLOW),
     ],
 )
 def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_before_it_end(
-    words: Sequence[str], expected: str, tmp_path: Path, cache: Cache
+    words: Sequence[str], ready: Readiness, expected: str, tmp_path: Path, cache: Cache
 ) -> None:
     with (
-        pytest.raises(HarnessError, match=expected) as raised,
-        running([service("first"), serving("broken", words)], tmp_path, cache),
+        pytest.raises(HarnessError, match=expected),
+        running([service("first"), serving("broken", words, ready)], tmp_path, cache),
     ):
         pytest.fail("never gets here")
-    log = cache.folder("logs") / "service-broken.log"
-    if expected.startswith(ENDED):
-        assert str(raised.value).splitlines()[1] == f"Its log: {log}"
-        assert ("no model" in log.read_text()) == ("no model" in expected)
+    if "no model" in expected:
+        assert "no model" in (cache.folder("logs") / "service-broken.log").read_text()
+    assert all(log.stat().st_size < 2**25 for log in tmp_path.glob("*.log"))
     until(lambda: not processes_with(str(tmp_path)))
-
-
-def test_a_service_that_prints_without_end_is_killed_and_says_why(tmp_path: Path) -> None:
-    flood = "import time; print('x' * 2**25); time.sleep(600)"
-    why = "The service broken was killed. It printed: it wrote more than 16 MiB; killed"
-    with (
-        pytest.raises(HarnessError, match=why),
-        running([serving("broken", (sys.executable, "-c", flood))], tmp_path, Cache(tmp_path)),
-    ):
-        pytest.fail("never gets here")
-    assert (tmp_path / "service-broken.log").stat().st_size < 2**25
-    assert not processes_with(str(tmp_path))
 
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
@@ -212,28 +222,6 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
             request(server.state, START)
             assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
-
-
-@pytest.mark.parametrize(
-    "ready",
-    [
-        LogLine("^Ready", within=0.3),
-        Port(value=True, within=0.3),
-        Success(Words(("false",)), within=0.3),
-    ],
-)
-def test_a_service_that_is_not_ready_in_time_is_named_with_what_was_waited_for(
-    ready: Readiness, tmp_path: Path, cache: Cache
-) -> None:
-    expected = "The service slow was not ready within 0.3 s"
-    hint = r": no line of its output matches '\^Ready'\. It printed: not yet Ready"
-    words = ("sh", "-c", "echo not yet Ready; exec sleep 60")
-    with (
-        pytest.raises(HarnessError, match=expected + (hint if isinstance(ready, LogLine) else "")),
-        running([serving("slow", words, ready)], tmp_path, cache),
-    ):
-        pytest.fail("never gets here")
-    until(lambda: not processes_with(str(tmp_path)))
 
 
 def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(

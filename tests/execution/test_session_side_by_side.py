@@ -40,16 +40,6 @@ def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)
 
 
-def using(cores: Mapping[str, float]) -> Made:
-    """What measures runs of which each revision uses so many cores in its window."""
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**QUIET, "cpu_share_idle": cores[planned.label]}
-        return measurement(planned.label, planned.round, metrics, position=planned.position)
-
-    return Made(run)
-
-
 @dataclass
 class Together(Made):
     """Writes down which runs were made at once."""
@@ -66,6 +56,21 @@ class Together(Made):
             self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)
         return super().measure(*planned)
+
+
+def giving(metrics: Callable[[PlannedRun], Mapping[str, float]]) -> Together:
+    """What measures runs that idle, with these metrics besides."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        given = {**QUIET, "cpu_share_idle": IDLE, **metrics(planned)}
+        return measurement(planned.label, planned.round, given, position=planned.position)
+
+    return Together(run)
+
+
+def using(a: float = IDLE, b: float = IDLE) -> Together:
+    """What measures runs of which each revision uses so many cores in its window."""
+    return giving(lambda run: {"cpu_share_idle": {"a": a, "b": b}[run.label]})
 
 
 DATAFLOW = MadeUp(name="one")
@@ -101,7 +106,7 @@ def measured(
 
 def test_a_warm_up_after_a_resume_joins_no_measured_round() -> None:
     """As would one for which the rounds before the resume say that several fit."""
-    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    made = using()
     at_work, _, records = make_session(made, "one", concurrency=ONE)
     for label in "ab":
         records["one"].add(measurement(label, 1, {**QUIET, "cpu_share_idle": IDLE}))
@@ -120,7 +125,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
     baseline: float,
 ) -> None:
     """Beside a baseline that idles; or that has most CPUs, which nothing can double."""
-    made = Together(using({"a": baseline, "b": BUSY}).behave)
+    made = using(baseline, BUSY)
     record = carry_out(made, 3, "one", concurrency=ONE)["one"]
     # In the order in which they would take turns, warm-up first.
     assert made.at_once[1:] == [
@@ -131,12 +136,9 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
     assert began[-4:] == [("begin", "b"), ("begin", "a"), ("end", "b"), ("end", "a")]
 
 
-@pytest.mark.parametrize("cores", [{"a": WORKING, "b": IDLE}, {"a": WORKING, "b": BUSY}, {}])
-def test_after_its_first_round_a_baseline_that_works_takes_turns(
-    cores: Mapping[str, float],
-) -> None:
+@pytest.mark.parametrize("made", [using(WORKING), using(WORKING, BUSY), Together(good)])
+def test_after_its_first_round_a_baseline_that_works_takes_turns(made: Together) -> None:
     """Or that does not say: a kernel may give each run the same, whatever it needs."""
-    made = Together(using(cores).behave if cores else good)
     record = carry_out(made, 3, "one", concurrency=ONE)["one"]
     assert made.at_once[1:] == [[(1, "b"), (1, "a")]]
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
@@ -155,7 +157,7 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     baseline: float, expected: list[list[int]]
 ) -> None:
     """The candidate has no say."""
-    made = Together(using({"a": baseline, "b": BUSY}).behave)
+    made = using(baseline, BUSY)
     record = measured(made, DATAFLOW)
     assert concurrent_rounds(made)[1:4] == expected
     made_rounds = [run.round for run in record.of("b")]
@@ -166,7 +168,7 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
-    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    made = using()
     # Nothing takes time here; there are 25 s, and a run takes 10.
     measured(made, DATAFLOW, rounds=6, budget_s=2 * LASTS_S + 5)
     assert len(made.at_once[2]) == 2 * concurrency.CONCURRENT_ROUNDS
@@ -177,7 +179,7 @@ def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
     side_by_side: Sequence[str], cpus: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(concurrency, "usable_cpus", lambda: cpus)
-    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    made = using()
     carry_out(made, 3, "one", concurrency=Concurrency(side_by_side))
     assert not made.at_once
 
@@ -188,7 +190,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
     def run(planned: PlannedRun, before: int) -> Result:
         if planned.round > 1:
             return disturbed(planned)
-        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+        return using().behave(planned, before)
 
     made = Together(run)
     record = carry_out(made, 2, "one", concurrency=ONE)["one"]
@@ -202,7 +204,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
     def run(planned: PlannedRun, before: int) -> Result:
         if planned.scenario.name == "two":
             return disturbed(planned)
-        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+        return using().behave(planned, before)
 
     made = Together(run)
     at_work, chosen, records = make_session(made, "one", "two", concurrency=ONE)
@@ -221,7 +223,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
 def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
     baseline: float, expected: list[list[int]], guided: bool
 ) -> None:
-    made = Together(using({"a": baseline, "b": BUSY}).behave)
+    made = using(baseline, BUSY)
     record = measured(made, guided=guided)
     assert concurrent_rounds(made) == expected
     assert [run.round for run in record.of("b")] == list(range(1, len(record.of("a")) + 1))
@@ -230,23 +232,16 @@ def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
 
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**QUIET, "cpu_share_idle": 0.02, "service_cpu_idle": 2.0 * 0.06}
-        return measurement(planned.label, planned.round, metrics)
-
-    made = Together(run)
+    made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 2.0 * 0.06})
     measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores, and the last round would be alone.
     assert concurrent_rounds(made) == [[2, 3, 4]]
 
 
 def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        used_s = {"a": 0.1 + 0.01 * planned.round, "b": 9.0}[planned.label]
-        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_cpu_shutdown": used_s}
-        return measurement(planned.label, planned.round, metrics)
-
-    made = Together(run)
+    made = giving(
+        lambda run: {"time_cpu_shutdown": {"a": 0.1 + 0.01 * run.round, "b": 9.0}[run.label]}
+    )
     measured(made, guided=False)
     assert made.end_alone_s == pytest.approx([0.1 + 2 * 0.11, 0.1 + 2 * 0.15])
 
@@ -257,7 +252,7 @@ def fails_at(*runs: tuple[int, str]) -> Callable[[PlannedRun, int], Result]:
     def run(planned: PlannedRun, before: int) -> Result:
         if before == 0 and (planned.round, planned.label) in runs:
             return failing(FAILED)(planned, before)
-        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+        return using().behave(planned, before)
 
     return run
 
@@ -319,7 +314,7 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
             over = [measurement(run.label, run.round, metrics) for run in planned[:3]]
             raise InterruptedRuns(over)
 
-    made = Ends(using({"a": IDLE, "b": IDLE}).behave)
+    made = Ends(using().behave)
     at_work, _, records = make_session(made, "one", concurrency=ONE)
     with pytest.raises(shutdown.Interrupted):
         at_work.carry_out(plan.schedule([WORKER_FILE], ["a", "b"], 9))
@@ -342,13 +337,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     foreign_s: float, is_known: bool
 ) -> None:
     """But what is allowed even if all of it is of the candidates is none of their doing."""
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        foreign = {"machine_foreign_cpu": foreign_s if 2 <= planned.round <= 5 else 0.0}
-        metrics = {**QUIET, "cpu_share_idle": IDLE, **foreign}
-        return measurement(planned.label, planned.round, metrics)
-
-    made = Together(run)
+    made = giving(lambda run: {"machine_foreign_cpu": foreign_s * (2 <= run.round <= 5)})
     record = measured(made, guided=False)
     assert concurrent_rounds(made) == [[2, 3, 4, 5], *([[6, 7, 8, 9]] if is_known else [])]
     lacking = {run.round for run in record.measurements if "machine_foreign_cpu" not in run.metrics}
@@ -360,7 +349,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
 def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     reason: str, expected: list[list[int]]
 ) -> None:
-    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    made = using()
     metrics = {**QUIET, "cpu_share_idle": IDLE}
     runs = [measurement(label, number, metrics) for number in (1, 2, 3) for label in "ab"]
     record = measured(made, before=[*runs, outcome("b", 4, reason)])
@@ -373,17 +362,13 @@ def idling(alone: float, at_once: float, *, first: float | None = None) -> Toget
 
     ``first`` is what the first of them costs.
     """
-    made = Together()
 
-    def run(planned: PlannedRun, _before: int) -> Result:
-        is_beside = made.beside > 1
-        own = at_once if is_beside else alone
-        own = first if first is not None and planned.round == 1 else own
-        used_s = 0.1 if planned.label == "a" else own
-        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_cpu_idle": used_s}
-        return measurement(planned.label, planned.round, metrics, position=planned.position)
+    def used(run: PlannedRun) -> Mapping[str, float]:
+        new_s = at_once if made.beside > 1 else alone
+        new_s = first if first is not None and run.round == 1 else new_s
+        return {"time_cpu_idle": 0.1 if run.label == "a" else new_s}
 
-    made.behave = run
+    made = giving(used)
     return made
 
 
