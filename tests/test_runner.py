@@ -66,13 +66,6 @@ def test_a_reader_that_has_read_enough_hears_no_complaint(how: tuple[str, ...]) 
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_a_terminal_of_ascii_alone_shows_figures_nevertheless() -> None:
-    done = run(*RUNNER, "report", SAMPLE, env={"PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "partitioned-long-input" in done.stdout
-    assert done.stdout.isascii()
-
-
 def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
     (tmp_path / "repository").mkdir()
     arguments = ("compare", "main", "--repo", tmp_path / "repository")

@@ -1,6 +1,5 @@
 """Questions that criteria make, the rounds that answer them, and judgements by a criterion."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -44,14 +43,6 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
     assert judgement.ratio.high == pytest.approx(math.exp(expected.high))
     assert (judgement.scenario, judgement.scenarios) == ("waiting", ("waiting",))
     assert (judgement.revision, judgement.criterion, judgement.rounds) == ("new", CPU, FIRST)
-
-
-def test_before_the_first_look_nothing_is_known() -> None:
-    record = record_of(rounds(1, 0.5, 3), rounds(1, 0.5, 3))
-    (judgement,) = judge(record, criteria=[CPU])
-    assert judgement == dataclasses.replace(judging.make_question(CPU, "new", [record]), rounds=3)
-    assert judgement.verdict is Verdict.INCONCLUSIVE
-    assert not judgement.settled
 
 
 def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:

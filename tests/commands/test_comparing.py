@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 import signal
 from pathlib import Path
 
@@ -100,20 +99,3 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     half = kept.keys() - whole.keys()
     assert all(after[key] != kept[key] for key in half), "half a round is measured anew"
     assert comparisons.read(results).comparison.finished
-
-
-def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
-    tmp_path: Path,
-) -> None:
-    wheel = standin.revision(tmp_path / "w", "sleep 0.2")
-    results = tmp_path / "results"
-    arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, "--budget", "600"]
-    process = start(*arguments, "--fail-on", "cpu:0.1%")
-    wait_for_runs(results, 7)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=10)
-    assert process.returncode == 130
-    runs, so_far = said.split("Interrupted. The result so far:")
-    assert re.search(r"round 1 of \d+ · at most \d+ s left", runs)
-    assert "INCONCLUSIVE" in so_far
-    assert not (results / "verdict.json").exists()

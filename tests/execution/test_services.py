@@ -311,16 +311,6 @@ def test_by_proc_the_cpu_of_a_service_that_ignores_its_children_is_unknown(
         assert math.isnan(up_services.cpu_s())
 
 
-def test_a_service_that_stops_its_launcher_is_given_up(
-    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "_SPARE_S", 0.5)
-    stopping = ("sh", "-c", "kill -STOP $PPID; sleep 60")
-    known = serving("stopping", stopping, Port(value=True, within=0.5))
-    with pytest.raises(HarnessError, match="stopping"), running((known,), tmp_path, cache):
-        pass
-
-
 def test_a_pipe_in_place_of_a_log_is_an_error_and_not_waited_for(
     tmp_path: Path, cache: Cache
 ) -> None:

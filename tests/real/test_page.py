@@ -134,21 +134,6 @@ def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
     assert dot["width"] >= 150 or name == "long", "dots and intervals can be told apart"
 
 
-def test_a_page_begins_with_bars_whose_values_are_beside_them(open_page: Open) -> None:
-    for width in (1440, 390):
-        page = open_page("input", width=width)
-        cells = page.locator(".costs td")
-        expect(cells).to_have_count(8 * 4)
-        expect(cells.first.locator("text")).to_have_text([".226", ".157"])
-        for cell in cells.all():
-            box = cell.bounding_box()
-            assert box is not None
-            for text in cell.locator("text").all():
-                inner = text.bounding_box()
-                assert inner is not None
-                assert inner["x"] + inner["width"] <= box["x"] + box["width"]
-
-
 @pytest.mark.parametrize("name", ["waiting", "gate", "all", "long"])
 def test_on_a_phone_no_name_or_figure_of_any_table_is_cut_off(open_page: Open, name: str) -> None:
     page = open_page(name, width=390)
@@ -186,14 +171,6 @@ def test_print_has_everything_with_the_names_of_columns(open_page: Open) -> None
     assert {*displays} == {"contents"}
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
-
-
-def test_without_scripts_there_are_all_tables_dots_and_flame_graphs(open_page: Open) -> None:
-    page = open_page("flames", java_script_enabled=False)
-    expect(page.locator("main > .table .dot circle").filter(visible=True)).to_have_count(2)
-    page.locator("summary", has_text="waiting").click()
-    expect(page.locator(".graph b", has_text="park").first).to_be_visible()
-    expect(page.locator("button, input").filter(visible=True)).to_have_count(0)
 
 
 def test_a_flame_graph_is_zoomed_into_and_searched(open_page: Open) -> None:

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from msgspec import structs
 
 from tests.gate_runs import failing
-from tests.records import Runs, make_record, times, waits
+from tests.records import Runs, make_record, waits
 from tests.reporting.made_up import many
 from waitbench.analysis import statistics
 from waitbench.analysis.results import MetricResult
@@ -90,25 +90,6 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row_and_its_axis_holds_the_w
     assert gate(answer, worst).get_xlim() == (1 / 50, 50)
 
 
-def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
-    runs = {"old": [times(5, 4, 2), times(7, 4, 2)], "new": [times(3, 0.2, 0.1)] * 2}
-    name = "partitioned-heavy-map-with-an-extremely-long-name"
-    short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario=name)
-    shown = bars.compose([compared(runs), statistics.compare(short)])
-    figure = draw_bars(shown)
-    figure.draw_without_rendering()
-    axes = axes_of(figure)
-    _, _, *drawn = (patch for patch in axes.patches if isinstance(patch, Rectangle))
-    assert len(drawn) == 4 * 4, "without the two of the legend"
-    values = [6, 3, 1, 1, 4, 0.2, 1, 1, 2, 0.1, 1, 1, 6, 0.3, 2, 2]
-    scales = [bar.get_width() / value for bar, value in zip(drawn, values, strict=True)]
-    for column in range(4):
-        assert scales[4 * column : 4 * column + 4] == pytest.approx([scales[4 * column]] * 4)
-    for text in axes.texts:
-        extent = text.get_window_extent()
-        assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1, text.get_text()
-
-
 @pytest.mark.parametrize(
     ("verdict", "tone", "is_hollow"),
     [
@@ -129,18 +110,6 @@ def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
     assert dot.get_markerfacecolor() == ("white" if is_hollow else tone)
     shown = {text.get_text(): text.get_color() for text in axes.texts}
     assert (shown[MARKS[verdict]], shown["2.0× more"]) == (tone, tone)
-
-
-def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
-    axes = draw(row(0.02, low=0.01, high=0.03))
-    figure = axes.get_figure(root=True)
-    assert isinstance(figure, Figure)
-    figure.draw_without_rendering()
-    arrow = axes.lines[-1]
-    (name,) = axes.get_yticklabels()
-    half = arrow.get_markersize() / 2 / 72 * figure.dpi
-    middle = axes.transData.transform((xs(arrow)[0], 0))[0]
-    assert name.get_window_extent().x1 < middle - half
 
 
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:

@@ -3,14 +3,13 @@
 import pytest
 
 from tests.records import make_record, specify, times
-from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import IdleCost
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, WAITING
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
-from waitbench.reporting import idle, markdown
+from waitbench.reporting import idle
 from waitbench.reporting.idle import Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
@@ -49,15 +48,6 @@ COSTS = [
 ]  # fmt: skip
 
 
-def test_the_axis_reaches_to_the_costliest_and_needs_a_fixed_width() -> None:
-    spinning = idle.side_by_side(COSTS, 3)
-    assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
-    (dots,) = (it for it in spinning.headings if it.axis is not None)
-    assert dots.axis is not None
-    assert dots.axis.high == pytest.approx(2)
-    assert [text for _, text in dots.axis.ticks] == [".01", ".1", "1", "10", "100"]
-
-
 @pytest.mark.parametrize(
     "text", ["0.04", "0/core-hour", "-1/core-hour", "/core-hour", "0.04/hour", "1e9/core-hour", ""]
 )
@@ -82,17 +72,3 @@ def test_what_used_no_cpu_is_counted_by_the_second_of_its_planned_window() -> No
         cost = statistics.compare(slept).idle_cost("v1")
         assert cost is not None
         assert cost.figures.get("wakeups") == a_second
-
-
-@pytest.mark.parametrize(
-    ("width", "price", "has_dots"), [(80, None, True), (80, PRICE, False), (100, PRICE, True)]
-)
-def test_names_stay_whole_and_dots_give_way_to_a_price(
-    width: int, price: Price | None, has_dots: bool
-) -> None:
-    name = ("dask-scheduler", "2026.8.0", cost_of(0.024))
-    table = idle.side_by_side([*COSTS, name], 3, price)
-    lines = lines_of_table(table, width)
-    assert any(line.startswith("dask-scheduler 2026.8.0 ") for line in lines)
-    assert max(map(len, lines)) <= width
-    assert any("●" in line for line in lines) is has_dots

@@ -4,7 +4,6 @@ import socket
 import struct
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -13,24 +12,6 @@ from waitbench.system.paths import WORKERS
 
 BROKER = (sys.executable, WORKERS / "kafka" / "broker.py")
 ALREADY_EXISTS, INVALID_REPLICATION = 36, 38
-
-
-def test_what_a_broker_lacks_is_named_with_what_installs_it(tmp_path: Path) -> None:
-    java = tmp_path / "java"
-
-    def complaint() -> str:
-        variables = {"PATH": str(tmp_path), "WAITBENCH_CACHE": str(tmp_path / "cache")}
-        done = run(*BROKER, "serve", "1", tmp_path, env=variables)
-        assert done.returncode == 1
-        assert "apt-get install openjdk-17-jre-headless maven" in done.stderr
-        return done.stderr
-
-    assert "needs Java, and there is none" in complaint()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.1\"' >&2\n")
-    java.chmod(0o755)
-    assert "needs Java 17 or later, and this is 11" in complaint()
-    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
-    assert "Maven (mvn) fetches Kafka, and there is none" in complaint()
 
 
 @pytest.mark.parametrize(

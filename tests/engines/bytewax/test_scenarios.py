@@ -14,7 +14,7 @@ from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.launch import DataflowConfig
 from waitbench.model.metrics import BY_NAME, METRICS, UNTIL_EXIT, WAITING
 from waitbench.model.revision import Environment
-from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
+from waitbench.model.scenario import Topology
 
 
 def test_scenarios_have_names_of_their_own_and_a_purpose_and_eight_run_by_default() -> None:
@@ -25,18 +25,6 @@ def test_scenarios_have_names_of_their_own_and_a_purpose_and_eight_run_by_defaul
     assert [scenario.name for scenario in SCENARIOS if scenario.by_default] == [
         family + kind for family in ("partitioned", "dynamic") for kind in kinds
     ]
-
-
-def test_scenarios_that_wait_or_need_something_say_so() -> None:
-    def names(chosen: list[Scenario]) -> set[str]:
-        return {s.name.removeprefix("partitioned-").removeprefix("dynamic-") for s in chosen}
-
-    assert names([s for s in SCENARIOS if s.waits]) == {
-        "long-input", "long-input-heavy-map", "scheduled", "idle", "burst", "windowed", "notify",
-        "ended", "silence", "launcher",
-    }  # fmt: skip
-    assert names([s for s in SCENARIOS if s.needs]) == {"scheduled", "notify"}
-    assert {need for s in SCENARIOS for need in s.needs} == set(CAPABILITIES)
 
 
 def test_a_setting_can_make_a_scenario_wait() -> None:

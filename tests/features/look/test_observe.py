@@ -1,7 +1,6 @@
 """What running processes use, counted from outside: beside what they count of themselves."""
 
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -294,18 +293,6 @@ def test_counting_ends_with_the_process_that_is_named_whatever_its_children_do(
             assert observation.has_ended
             assert observation.read().alive == {child}
         proc.kill(lambda: [child])
-
-
-def test_the_limit_of_open_files_is_that_of_the_program_again(tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowered = (min(before[0], 200), before[1])
-    resource.setrlimit(resource.RLIMIT_NOFILE, lowered)
-    try:
-        with target(ALONE, tmp_path) as sleeper:
-            observed(sleeper, 0.1)
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == lowered
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.parametrize(

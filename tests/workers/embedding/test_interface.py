@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.workers.embedding.proxied import Served, ask, served
@@ -47,22 +46,3 @@ def test_bad_bodies_get_an_error_in_the_services_shape(up: Served, expected: int
             assert (status, set(said)) == (expected, {"error", "error_type"}), (body, said)
         assert ask(url, {"inputs": ["a"]}, kind="text/plain")[0] == 415
     assert ask(up.url, {"inputs": "still there"})[0] == 200
-
-
-def test_both_describe_themselves_and_listen_on_the_loopback_alone(up: Served) -> None:
-    for url, pid in zip(up.urls, up.pids, strict=True):
-        assert ask(url, b"", "/health", "GET")[0] == 200
-        process = psutil.Process(pid)
-        listening = {
-            connection.laddr.ip
-            for one in (process, *process.children(recursive=True))
-            for connection in one.net_connections()
-            if connection.status == psutil.CONN_LISTEN
-        }
-        assert listening == {"127.0.0.1"}
-    _, info = ask(up.urls[0], b"", "/info", "GET")
-    assert info["max_client_batch_size"] == 32
-    assert ask(up.urls[0], {"inputs": ["a"] * 33})[0] == 413
-    _, metrics = ask(up.url, b"", "/metrics", "GET")
-    for name in (b"proxy_batch_requests_bucket", b"proxy_upstream_seconds_sum"):
-        assert name in metrics

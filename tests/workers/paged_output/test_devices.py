@@ -10,9 +10,7 @@ from device import KINDS, DeviceError, Server
 from paged import PagedWriter
 from regular import RegularWriter
 
-from tests.running import line_of, python
 from tests.waiting import until
-from waitbench.system.paths import WORKERS
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,15 +68,3 @@ def test_a_device_that_is_killed_loses_nothing_uncounted(
     assert regular.stats().total == regular.stats().sent + regular.stats().dropped
     regular.close()
     server.close()
-
-
-def test_a_device_goes_with_whoever_started_it_and_leaves_nothing() -> None:
-    program = (
-        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from device import Server\n"
-        "print(Server('passthrough').address, flush=True)\ntime.sleep(600)\n"
-    )
-    with python(program, WORKERS / "paged-output") as owner:
-        folder = Path(line_of(owner)).parent
-        assert folder.exists()
-    until(lambda: not folder.exists())

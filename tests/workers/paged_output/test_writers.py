@@ -95,20 +95,3 @@ def test_bad_settings_are_refused_by_name_and_start_nothing(bad: dict[str, Any])
     with pytest.raises(SettingError, match=name):
         PagedWriter(Recorder(), **bad)
     assert threading.active_count() == threads
-
-
-def test_messages_are_copied_and_encoded_and_none_is_taken_after_the_end() -> None:
-    device, writer = held_up(b"x", page_size=1, encoding="latin-1")
-    for kind in (bytearray, lambda data: memoryview(bytearray(data))):
-        message = kind(b"early")
-        writer.send(message)
-        message[:] = b"late!"
-    writer.send("é")
-    with pytest.raises(UnicodeEncodeError):
-        writer.send("✓")
-    device.free.set()
-    writer.close()
-    with pytest.raises(ValueError, match="closed"):
-        writer.send("late")
-    assert device.pages == [b"x", b"early", b"early", b"\xe9"]
-    assert writer.stats().total == 4, "neither what cannot be encoded nor what is late is a message"
