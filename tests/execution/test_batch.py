@@ -1,9 +1,7 @@
 """Runs of worker files that take place at once: their turns, their window, and who fails."""
 
-import errno
 import json
 import math
-import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +18,7 @@ from msgspec import convert
 from tests.execution.launches import CALM, COUNTER, Launched, worker
 from tests.records import measurement, times
 from waitbench.execution.accounting import LaunchReport, metrics_of
-from waitbench.execution.batch import BARRIERS, BatchMember
+from waitbench.execution.batch import BatchMember
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
@@ -158,22 +156,6 @@ def test_who_is_killed_in_its_start_or_its_window_keeps_nobody_waiting(tmp_path:
     launches = batch(tmp_path, [STAMPS, killed, STAMPS, later, quits])
     assert [it.exit_code for it in launches] == [0, -9, 0, -9, 1]
     assert "ended with exit code 0" in launches[4].failure
-
-
-def test_who_leaves_on_a_full_disk_keeps_nobody_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = members = [BatchMember(BatchSlot(str(tmp_path), it, 2)) for it in (0, 1)]
-    for member in members:
-        member.enter()
-
-    def fill(*_path: object, **_options: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "touch", fill)
-    first.leave()
-    for barrier in BARRIERS:
-        second.wait_at(barrier, lambda: pytest.fail("it waits"))
 
 
 class Service:

@@ -309,11 +309,3 @@ def test_by_proc_the_cpu_of_a_service_that_ignores_its_children_is_unknown(
     ignores = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
     with running([service("careless", ignores + ECHO)], tmp_path, Cache(tmp_path)) as up_services:
         assert math.isnan(up_services.cpu_s())
-
-
-def test_a_pipe_in_place_of_a_log_is_an_error_and_not_waited_for(
-    tmp_path: Path, cache: Cache
-) -> None:
-    os.mkfifo(tmp_path / "service-echo.log")
-    with pytest.raises(FileExistsError), running((service("echo"),), tmp_path, cache):
-        pass

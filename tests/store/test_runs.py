@@ -54,16 +54,6 @@ def test_a_line_that_a_power_cut_left_as_zeros_is_left_out(path: Path) -> None:
     assert (rounds, "cut off" in cut_off) == ([1, 2], True)
 
 
-def test_what_goes_on_takes_a_line_that_was_cut_off_away(
-    path: Path, record: ScenarioResults
-) -> None:
-    path.write_bytes(path.read_bytes()[:-5])
-    contents = comparisons.read(path.parent)
-    comparisons.begin(path.parent, contents.comparison, contents.records)
-    comparisons.append(path.parent, record, run(3))
-    assert read(path) == ([1, 3], "")
-
-
 def test_a_disk_that_fills_up_within_a_line_loses_that_run_only(
     path: Path, record: ScenarioResults
 ) -> None:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,28 +37,22 @@ class Cluster:
         line = next(line for line in log.read_text().splitlines() if "Scheduler at:" in line)
         self.address = line.split()[-1]
 
-    def add(
-        self, name: str, *options: str, variables: Mapping[str, str] = QUIET
-    ) -> "subprocess.Popen[bytes]":
+    def add(self, name: str, *options: str) -> "subprocess.Popen[bytes]":
         """Starts a worker, and returns when it has joined."""
         kept = ("--name", name, "--local-directory", str(self.folder / name))
         loaded = ("--preload", str(ROOT / "tests" / "features" / "cluster" / "preload.py"))
-        process = self._start(
-            name, "worker", self.address, *(options or WORKER), *kept, *loaded, variables=variables
-        )
+        process = self._start(name, "worker", self.address, *(options or WORKER), *kept, *loaded)
         log = self.folder / f"{name}.log"
         until(lambda: "Registered to:" in log.read_text())
         return process
 
-    def _start(
-        self, name: str, *command: str, variables: Mapping[str, str] = {}
-    ) -> "subprocess.Popen[bytes]":
+    def _start(self, name: str, *command: str) -> "subprocess.Popen[bytes]":
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "dask", *command],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **variables},
+                env={**os.environ, **QUIET},
             )
         self.processes[name] = process
         self.stack.callback(_end, process)

@@ -1,17 +1,19 @@
 """Who cannot measure for whom, and what is said of it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import dask
 import pytest
 
 from tests import standin
 from tests.bisect_repository import Plan
 from tests.commands.processes import start
 from tests.conftest import Compare, Said, written
-from tests.features.cluster.conftest import QUIET, WORKER, Cluster, started
+from tests.features.cluster.conftest import Cluster, started
 from tests.waiting import until
 from waitbench import engines
-from waitbench.features.cluster import on_dask
+from waitbench.features.cluster import on_dask, on_worker
 from waitbench.features.cluster.extension import ClusterExtension
 from waitbench.features.cluster.on_dask import SHARDS
 from waitbench.model.errors import UsageError
@@ -19,6 +21,7 @@ from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons
+from waitbench.system import installation
 
 QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
 integration = pytest.mark.integration
@@ -55,31 +58,35 @@ def test_an_address_or_a_shard_that_fits_nothing_is_refused_and_nothing_created(
     assert not (tmp_path / "no").exists()
 
 
-@integration
 @pytest.mark.parametrize(
-    ("options", "variables", "said"),
+    ("profiles", "nanny", "threads", "version", "says"),
     [
-        (WORKER, {**QUIET, "BENCH_TEST_VERSION": "0.0.1"}, "differs in waitbench: 0.0.1+"),
-        (WORKER, {}, "dask's profiler"),
-        (("--nthreads", "2", "--no-nanny", "--no-dashboard"), QUIET, "several threads"),
-        (("--nthreads", "1", "--no-dashboard"), QUIET, "its nanny"),
+        (False, None, 1, "another", "differs in waitbench: .* there, another here"),
+        (True, None, 1, installation.version_now(), "has dask's profiler"),
+        (False, "tcp://x", 1, installation.version_now(), "its nanny"),
+        (False, None, 2, installation.version_now(), "several threads"),
     ],
-    ids=["version", "profiler", "threads", "nanny"],
 )
 def test_an_unfit_worker_is_refused_by_name(
-    options: tuple[str, ...],
-    variables: dict[str, str],
-    said: str,
-    run_compare: Compare,
-    tmp_path: Path,
+    profiles: bool, nanny: str | None, threads: int, version: str, says: str
+) -> None:
+    worker = SimpleNamespace(name="elder", nanny=nanny, state=SimpleNamespace(nthreads=threads))
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": profiles}),
+        pytest.raises(UsageError, match=f"The worker elder .*{says}"),
+    ):
+        on_worker.require_same({"waitbench": version}, worker)
+
+
+@integration
+def test_an_unfit_worker_is_asked_before_anything_is_measured(
+    run_compare: Compare, tmp_path: Path
 ) -> None:
     wheel = standin.revision(tmp_path / "w")
     with started(tmp_path / "cluster") as cluster:
-        cluster.add("elder", *options, variables=variables)
+        cluster.add("elder", "--nthreads", "1", "--no-dashboard")
         refused = run_compare(wheel, *QUIETLY, "--on", cluster.address)
-    assert refused.returncode == 2, refused.stderr
-    assert "The worker elder " in refused.stderr
-    assert said in refused.stderr
+    assert (refused.returncode, "The worker elder has " in refused.stderr) == (2, True), refused
     assert not (tmp_path / "results").exists()
 
 
