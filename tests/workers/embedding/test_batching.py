@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
-from batching import Batcher, Board
+from batching import Batcher, Board, Full, Guilty
 from rule import Mode, Rule
 from turns import Busy, Turns
 
@@ -18,10 +18,15 @@ class Upstream:
         self.calls: list[list[str]] = []
         self.gate = asyncio.Event()
 
-    async def __call__(self, board: Board, _options: bytes) -> Sequence[Any]:
-        self.calls.append(board())
+    async def __call__(self, board: Board, options: bytes) -> Sequence[Any]:
+        await self.gate.wait() if options == b"late" else None
+        self.calls.append(texts := board())
         await self.gate.wait()
-        return self.calls[-1]
+        if options == b"broken":
+            raise ValueError("boom")
+        if "guilty" in texts:
+            raise Guilty
+        return [f"{options!r} {text}" for text in texts]
 
 
 async def begun(*awaited: Coroutine[Any, Any, Any]) -> list["asyncio.Task[Any]"]:
@@ -55,6 +60,45 @@ async def send_and_gather() -> None:
     assert upstream.calls == [["a"], ["b"]]
     upstream.gate.set()
     await batcher.drain()
+
+
+def test_only_equals_travel_together_and_each_gets_its_own_or_the_error_of_its_batch() -> None:
+    asyncio.run(send_and_answer())
+
+
+async def send_and_answer() -> None:
+    upstream = Upstream()
+    batcher = Batcher(Rule(Mode.FIXED, 2, 60, max_held=8), upstream)
+    asked = [("a", b"x"), ("b", b"y"), ("c d", b"x"), ("e", b"y")]
+    asked += [("guilty", b""), ("innocent", b""), ("f", b"broken"), ("g", b"broken")]
+    tasks = await begun(*(batcher.submit(text.split(), options=by) for text, by in asked))
+    with pytest.raises(Full):
+        await batcher.submit(["more"])
+    assert upstream.calls == [["a", "c", "d"], ["b", "e"], ["guilty", "innocent"], ["f", "g"]]
+    upstream.gate.set()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert answers[:4] == [["b'x' a"], ["b'y' b"], ["b'x' c", "b'x' d"], ["b'y' e"]]
+    assert [*map(repr, answers[4:])] == [
+        "Guilty()", """["b'' innocent"]""", "ValueError('boom')", "ValueError('boom')",
+    ]  # fmt: skip
+
+
+def test_a_client_that_is_gone_does_not_go_upstream_and_the_end_waits_for_no_company() -> None:
+    asyncio.run(go_and_drain())
+
+
+async def go_and_drain() -> None:
+    upstream = Upstream()
+    batcher = Batcher(Rule(Mode.FIXED, 2, 60), upstream)
+    waiting = await begun(*(batcher.submit([name], options=b"late") for name in ("gone", "alive")))
+    waiting += await begun(batcher.submit(["alone"]), batcher.submit(["left"], options=b"x"))
+    waiting[0].cancel()
+    waiting[3].cancel()
+    await begun()
+    upstream.gate.set()
+    await batcher.drain()
+    assert sorted(upstream.calls) == [["alive"], ["alone"]]
+    assert [task.cancelled() for task in waiting] == [True, False, False, True]
 
 
 @pytest.mark.parametrize("seed", range(30))

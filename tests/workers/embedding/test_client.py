@@ -1,17 +1,25 @@
 """Our client of a service that answers rightly, wrongly or not at all, and what it measures."""
 
+from collections.abc import Iterator
+
 import client
 import pytest
 import traffic
 from load import figures
 from traffic import KINDS, Load, Questions
 
-from tests.workers.embedding.upstreams import Behaviour, Call, Upstream, hang_up
+from tests.workers.embedding.upstreams import Behaviour, Call, Upstream, hang_up, running
 from waitbench.engines.worker import file as worker_file
 from waitbench.system.paths import WORKERS
 
 RIGHT, BODY = [[1.0, 2.0], [3.0, 4.0]], b"[[1.0, 2.0], [3.0, 4.0]]"
 QUESTIONS = Questions([["a", "b"]] * KINDS, [RIGHT] * KINDS)
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with running() as upstream:
+        yield upstream
 
 
 def answering(vectors: object, status: int = 200) -> Behaviour:
