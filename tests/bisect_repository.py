@@ -1,11 +1,10 @@
 """Makes a repository whose commits cost a set share of CPU, for searches to be tried on.
 
 Its commits are of the stand-in, tests/standin.py, and numbered from 0, which is tagged
-release-0.0.0. The same plan always makes the same commits.
+release-0.0.0. The same costs always make the same commits.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests import standin
@@ -40,34 +39,19 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 UNBUILDABLE = 'raise RuntimeError("made not to build")\n'
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What the commits of a repository are."""
-
-    commits: int = 64
-    cpu_s: float = 0.2
-    """What a run burns."""
-    culprits: Mapping[int, float] = field(default_factory=dict)
-    """Rise of the cost, as a share of what it was, by the number of the commit."""
-    unbuildable: range = range(0)
-
-    def seconds(self, number: int) -> float:
-        """CPU seconds of a run of a commit."""
-        cost = self.cpu_s
-        for culprit, rise in self.culprits.items():
-            cost *= 1 + rise if culprit <= number else 1
-        return cost
+Costs = Sequence[float | None]
+"""CPU seconds that a run of each commit burns; ``None`` where one does not build."""
 
 
-def write(folder: Path, plan: Plan) -> list[str]:
+def write(folder: Path, costs: Costs) -> list[str]:
     """Makes a repository; the ids of its commits, oldest first."""
     standin.write_package(folder)
     standin.git(folder, "init", "--quiet", "--initial-branch", "main")
     (folder / "pyproject.toml").write_text(PYPROJECT)
-    for number in range(plan.commits):
-        standin.write_package(folder, f"burn {plan.seconds(number):.6f}")
+    for number, cost_s in enumerate(costs):
+        standin.write_package(folder, f"burn {cost_s or 0.0:.6f}")
         (folder / "number.txt").write_text(f"{number}\n")
-        (folder / "backend.py").write_text(UNBUILDABLE if number in plan.unbuildable else BACKEND)
+        (folder / "backend.py").write_text(UNBUILDABLE if cost_s is None else BACKEND)
         standin.git(folder, "add", "--all")
         standin.git(folder, "commit", "--quiet", "--message", f"{number}", hour=number)
     ids = standin.git(folder, "rev-list", "--reverse", "main").split()

@@ -40,10 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda one: (one.path not in slow, real.isdisjoint(one.path.parents)))
 
 
-def written(factory: pytest.TempPathFactory, plan: bisect_repository.Plan) -> Planned:
-    """A repository of the stand-in as planned."""
+def written(factory: pytest.TempPathFactory, *costs: float | None) -> Planned:
+    """A repository of the stand-in whose commits cost this."""
     folder = factory.mktemp("planned") / "repository"
-    return folder, bisect_repository.write(folder, plan)
+    return folder, bisect_repository.write(folder, costs)
 
 
 @pytest.fixture(scope="session")

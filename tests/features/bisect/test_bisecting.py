@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, Said, written
 
 ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--rounds", "12")
@@ -31,9 +30,7 @@ def test_bad_input_is_refused_and_nothing_created(
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Planned:
     """Six commits, the fifth of which costs four times as much; the third does not build."""
-    return written(
-        tmp_path_factory, Plan(commits=6, cpu_s=0.1, culprits={4: 3}, unbuildable=range(2, 3))
-    )
+    return written(tmp_path_factory, 0.1, 0.1, None, 0.1, 0.4, 0.4)
 
 
 def ends(history: Planned, good: int, bad: int) -> list[object]:

@@ -7,7 +7,6 @@ import dask
 import pytest
 
 from tests import standin
-from tests.bisect_repository import Plan
 from tests.commands.processes import start
 from tests.conftest import Compare, Said, written
 from tests.features.cluster.conftest import Cluster, started
@@ -123,7 +122,7 @@ def test_a_commit_is_built_once_and_recorded_as_it_was_named(
     tmp_path: Path,
     cluster: Cluster,
 ) -> None:
-    repository, ids = written(tmp_path_factory, Plan(commits=2, cpu_s=0.1, culprits={}))
+    repository, ids = written(tmp_path_factory, 0.1, 0.1)
     revisions = [f"{label}={one}" for label, one in zip("AB", ids, strict=True)]
     asked = (*revisions, *QUIETLY, "-s", "partitioned", "--repo", repository)
     done = run_compare(*asked, "--on", cluster.address)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 from tests.features.history.test_trends import STEADY
 from tests.records import contestant, facts, make_record, outcome
@@ -20,9 +19,7 @@ QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--quiet")
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
     """Four commits; the third costs twice as much, and the last does not build."""
-    return written(
-        tmp_path_factory, Plan(commits=4, cpu_s=0.15, culprits={2: 1.0}, unbuildable=range(3, 4))
-    )
+    return written(tmp_path_factory, 0.15, 0.15, 0.3, None)
 
 
 def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
