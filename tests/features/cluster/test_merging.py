@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from tests.features.cluster.sharing import part
 from tests.frozen.checking import check, said_by
 from tests.gate_runs import record_of, rounds, scaled
 from tests.reporting.test_page import gate
@@ -15,11 +15,31 @@ from tests.store.keeping import finish, recorded
 from waitbench.features.cluster import merge
 from waitbench.features.cluster.on_dask import unpack
 from waitbench.features.cluster.on_worker import packed
+from waitbench.features.cluster.shards import deal
 from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.system.paths import ROOT
+
+
+def part(whole: Path, number: int) -> list[Path]:
+    """Parts a folder of results as if so many shares had been measured."""
+    contents = comparisons.read(whole)
+    names = [scenario.name for scenario in contents.comparison.scenarios]
+    folders = []
+    for index in range(1, number + 1):
+        share = deal(index, number, dict.fromkeys(names, 1.0))
+        argv = (*contents.comparison.argv, "--shard", f"{index}/{number}")
+        comparison = structs.replace(contents.comparison, argv=argv, share=share)
+        records = [one for one in contents.records if one.scenario in share.scenarios]
+        folder = whole.with_name(f"{whole.name}-{index}-of-{number}")
+        folder.mkdir()
+        comparisons.begin(folder, comparison, records)
+        comparisons.finish(folder, records)
+        folders.append(folder)
+    return folders
+
 
 NAMES = ("one", "two", "three")
 HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}

@@ -8,9 +8,72 @@ from device import DeviceError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paged import PagedWriter
+from regular import RegularWriter
 from settings import OVERFLOWS, SettingError
+from stats import Stats
 
-from tests.workers.paged_output.recorder import Recorder, held_up
+from tests.waiting import until
+
+
+class Recorder:
+    """A device that keeps what it is given, and can be held up or made to fail."""
+
+    def __init__(self, error: BaseException | None = None, fails_after: int = 0) -> None:
+        self.pages: list[bytes] = []
+        self.free = threading.Event()
+        self.free.set()
+        self.closed = False
+        self._error = error
+        self._fails_after = fails_after
+
+    def write(self, data: bytes) -> None:
+        self.free.wait(30)
+        if self._error is not None and len(self.pages) >= self._fails_after:
+            raise self._error
+        self.pages.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def held_up(*messages: bytes, **settings: object) -> tuple[Recorder, PagedWriter]:
+    """A writer whose device is busy with the first message, while the others wait."""
+    device = Recorder()
+    device.free.clear()
+    writer = PagedWriter(device, **settings)  # type: ignore[arg-type]
+    writer.send(messages[0])
+    until(lambda: writer.stats().in_flight == 1 and not writer._buffer.waiting)
+    for message in messages[1:]:
+        writer.send(message)
+    return device, writer
+
+
+ERRORS = pytest.mark.parametrize(
+    "error", [DeviceError("out of paper"), SystemExit(3), KeyboardInterrupt()], ids=repr
+)
+DIES = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+
+def counts(stats: Stats) -> tuple[int, int, int, int]:
+    return stats.total, stats.sent, stats.dropped, stats.in_flight
+
+
+@DIES
+@ERRORS
+def test_whatever_a_device_raises_is_counted_and_passed_on_or_kept(error: BaseException) -> None:
+    regular = RegularWriter(Recorder(error))
+    with pytest.raises(type(error)):
+        regular.send(b"x")
+    assert counts(regular.stats()) == (1, 0, 1, 0)
+    writer = PagedWriter(Recorder(error), buffer=10, overflow="block")
+    writer.send(b"x")
+    until(lambda: writer.stats().dropped == 1)
+    assert writer.error is error
+    assert not any(writer.send(b"y") for _ in range(50)), "a dead device blocks nobody"
+    writer.flush()
+    assert counts(writer.stats()) == (51, 0, 51, 0)
+    writer.close()
+
 
 MESSAGES = st.lists(st.binary(max_size=40), max_size=80)
 
