@@ -102,8 +102,3 @@ def test_a_signal_before_anything_is_imported_ends_it_silently(
     program = ("env", f"--default-signal={name}", sys.executable, "-S", ROOT / "runner.py")
     done = run(*program, "scenarios", env={"PYTHONPATH": str(tmp_path)})
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
-
-
-def test_a_full_disk_of_stderr_does_not_change_the_exit_code() -> None:
-    done = run("sh", "-c", '"$@" 2>/dev/full', "sh", *RUNNER, "report", "nothing-of-this-name")
-    assert done.returncode == 2

@@ -1,6 +1,5 @@
 """Setting up: a virtualenv of waitbench's own, whatever Python there is."""
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -120,18 +119,6 @@ def test_a_project_that_was_moved_has_its_own_package_again(project: Path) -> No
         assert link.read_text().splitlines() == [str(moved / "src"), str(moved)]
     finally:
         moved.rename(project)
-
-
-def test_who_waits_for_another_to_set_up_says_for_whom(project: Path) -> None:
-    (project / ".bench" / "setup.holder").write_text("process 123 (./compare.sh)")
-    with (project / ".bench" / "setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        waiting = start_set_up(project, "")
-        assert waiting.stderr is not None
-        said = waiting.stderr.readline()
-    _, rest = waiting.communicate(timeout=120)
-    assert said == "Waiting for process 123 (./compare.sh), which sets up the same ...\n"
-    assert (waiting.returncode, "Waiting" in rest) == (0, False), rest
 
 
 @pytest.mark.long

@@ -210,13 +210,6 @@ def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again(at: str) -> 
     assert after == before
 
 
-def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() -> None:
-    base = rounds(1, 0.5)
-    verdict = gate.conclude([record_of(base, base), crashing()], [CPU])
-    (judgement,) = verdict.answers(Verdict.NOT_MEASURED)
-    assert judgement.scenario == "2 scenarios together"
-
-
 def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> None:
     base = rounds(1, 0.5)
     risen = record_of(base, scaled(base, 2.0), "risen")

@@ -6,7 +6,6 @@ import typer
 import runner
 from tests.conftest import Said
 from waitbench import commands
-from waitbench.model.errors import hint
 
 
 def test_help_fits_a_screen_and_has_each_option(
@@ -56,10 +55,3 @@ def test_a_name_that_is_almost_right_is_proposed(
     code, out, err = said(*arguments)
     assert (code, out) == (2, "")
     assert says in err
-
-
-def test_a_hint_is_the_nearest_name_or_another_remedy_or_all_names() -> None:
-    assert hint("idel", ["cpu", "idle"]) == " (did you mean 'idle'?)"
-    assert hint("x", ["cpu", "idle", "cpu"]) == ". There are: cpu, idle"
-    assert hint("x", ["cpu"], ", see there") == ", see there"
-    assert hint("x", []) == ". There are: none"

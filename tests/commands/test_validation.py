@@ -1,14 +1,12 @@
 """Bad input: one sentence, exit 2, nothing created."""
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests import standin
-from tests.conftest import Compare, Said
+from tests.conftest import Said
 from waitbench import engines
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
@@ -92,17 +90,6 @@ def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
     code, out, err = said(command, *arguments)
     assert (code, out, says in err) == (2, "", True), err
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
-def test_a_pipe_among_results_is_named_and_not_waited_for(
-    name: str, run_compare: Compare, tmp_path: Path
-) -> None:
-    shutil.copy(ROOT / "docs/samples/waiting/comparison.json", tmp_path)
-    (tmp_path / name).unlink(missing_ok=True)
-    os.mkfifo(tmp_path / name)
-    done = run_compare(tmp_path, command="report", timeout=60)
-    assert (done.returncode, f"{name}' is not a result file" in done.stderr) == (2, True)
 
 
 GOOD = b"flow = 1\ndef get_flow(n): ...\n"

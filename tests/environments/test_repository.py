@@ -181,9 +181,3 @@ def test_where_a_link_leads_is_part_of_a_checkout_and_may_not_be_outside(
         with pytest.raises(UsageError, match=r"'out' .* outside"):
             snapshot(folder, cache)
         (folder / "out").unlink()
-
-
-def test_a_link_to_itself_is_stored_as_it_is(folder: Path, cache: Cache) -> None:
-    before = snapshot(folder, cache)
-    (folder / "loop").symlink_to("loop")
-    assert snapshot(folder, cache) != before

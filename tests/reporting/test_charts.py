@@ -25,7 +25,7 @@ from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting import bars, charts
 from waitbench.reporting.charts import draw_bars, draw_table
 from waitbench.reporting.document import Contribution, Dot, Heading, Table
-from waitbench.reporting.drawing import MARKS, TONES, Axis
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.findings import findings, gate_table
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
 
@@ -88,28 +88,6 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row_and_its_axis_holds_the_w
     ], "no change; with an allowance all up to the limit"  # fmt: skip
     worst = replace(answer, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
     assert gate(answer, worst).get_xlim() == (1 / 50, 50)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "tone", "is_hollow"),
-    [
-        (Verdict.FASTER, TONES["green"], False),
-        (Verdict.SLOWER, TONES["red"], False),
-        (Verdict.WITHIN_MARGIN, "#555555", False),
-        (Verdict.INCONCLUSIVE, "#555555", True),
-    ],
-)
-def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow(
-    verdict: Verdict, tone: str, is_hollow: bool
-) -> None:
-    (compared_with,) = compared({"a": waits(1), "b": waits(2)}).results[:1]
-    result = replace(compared_with, verdict=verdict, ratio=Estimate(2, 1.9, 2.1, 5))
-    axes = axes_of(draw_table(tabulate("", [result], COLUMNS, axis=axis_of([result]))))
-    dot = axes.lines[-1]
-    assert dot.get_color() == tone
-    assert dot.get_markerfacecolor() == ("white" if is_hollow else tone)
-    shown = {text.get_text(): text.get_color() for text in axes.texts}
-    assert (shown[MARKS[verdict]], shown["2.0× more"]) == (tone, tone)
 
 
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:

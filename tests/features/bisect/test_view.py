@@ -98,14 +98,3 @@ def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> No
     assert view.to_repeat(of_worker)[-1] == (
         "./compare.sh c4 c5 --fail-on idle:10% --worker mine.toml"
     )
-
-
-@pytest.mark.parametrize(
-    ("step", "line"),
-    [
-        (Step(), "inconclusive: too few rounds"),
-        (commits(4).steps[0], "0 % (0 %), 12 rounds"),
-    ],
-)
-def test_the_end_of_a_step_says_what_it_found(step: Step, line: str) -> None:
-    assert view.ended(step) == line

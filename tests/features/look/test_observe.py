@@ -246,20 +246,6 @@ def test_what_cannot_be_looked_at_is_a_sentence(
     (tmp_path / "cgroup.procs").write_text("")
     with pytest.raises(UsageError, match="nothing runs there"):
         observe.find(str(tmp_path))
-    with target(ALONE, tmp_path) as sleeper:
-        pid = str(sleeper.process.pid)
-        with monkeypatch.context() as patch:
-            patch.setattr(proc, "is_kernel_thread", lambda _: True)
-            with pytest.raises(UsageError, match="but threads of the kernel"):
-                observe.find(pid)
-
-        def refuse(*_: object) -> None:
-            raise PermissionError
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "kill", refuse)
-            with pytest.raises(UsageError, match=f"Process {pid} is another user's"):
-                observe.find(pid)
 
 
 def test_a_name_is_all_processes_that_have_it_and_their_descendants(tmp_path: Path) -> None:

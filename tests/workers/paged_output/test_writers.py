@@ -1,7 +1,6 @@
 """Writing to a device one by one and in pages: order, counts, bounds and settings."""
 
 import threading
-from typing import Any
 
 import pytest
 from device import DeviceError
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paged import PagedWriter
 from regular import RegularWriter
-from settings import OVERFLOWS, SettingError
+from settings import OVERFLOWS
 from stats import Stats
 
 from tests.waiting import until
@@ -141,20 +140,3 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     device.free.set()
     writer.close()
     assert b"".join(device.pages) == b"x" + kept
-
-
-BAD = [
-    *({"page_size": value} for value in (0, "4096", True, 1 << 60)),
-    *({"buffer": value} for value in (0, 1 << 60)),
-    {"overflow": "drop"},
-    {"encoding": "utf-7000"},
-]
-
-
-@pytest.mark.parametrize("bad", BAD, ids=str)
-def test_bad_settings_are_refused_by_name_and_start_nothing(bad: dict[str, Any]) -> None:
-    threads = threading.active_count()
-    (name,) = bad
-    with pytest.raises(SettingError, match=name):
-        PagedWriter(Recorder(), **bad)
-    assert threading.active_count() == threads

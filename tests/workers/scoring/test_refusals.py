@@ -1,7 +1,5 @@
 """What a scorer does not ask, does not believe, and after what it is not asked again."""
 
-import signal
-
 import pytest
 from model_process import ModelError
 
@@ -51,29 +49,3 @@ def test_a_model_that_fails_or_hangs_is_named_with_its_last_words(
         for _ in range(100):
             scorer.score(b"who", [b"c%d" % number for number in range(10)], 0.02)
     assert str(scorer.process.pid) in str(raised.value)
-
-
-class Interrupted(Exception):
-    """What a signal raises in the middle of a call."""
-
-
-def test_after_an_interrupted_call_a_scorer_refuses_instead_of_answering_for_it(
-    build: Build,
-) -> None:
-    # A slow model: the call lasts for seconds, and is interrupted while it waits.
-    scorer = build(answering("(__import__('time').sleep(0.01), line.split()[1])[1]"))
-    assert scorer.score(b"context 1", [b"c"], 10.0)[0] == [1.0]
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        with pytest.raises(Interrupted):
-            scorer.score(b"context 2", [b"c"] * 400, 30.0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    with pytest.raises(ModelError, match="a call was interrupted or is not over"):
-        scorer.score(b"context 3", [b"c"], 10.0)
