@@ -91,8 +91,15 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("imported", ["sitecustomize", "traceback"])
-@pytest.mark.parametrize(("name", "code"), [("INT", -signal.SIGINT), ("TERM", 130), ("HUP", 130)])
+@pytest.mark.parametrize(
+    ("name", "code", "imported"),
+    [
+        ("INT", -signal.SIGINT, "sitecustomize"),
+        ("INT", -signal.SIGINT, "traceback"),
+        ("TERM", 130, "sitecustomize"),
+        ("HUP", 130, "traceback"),
+    ],
+)
 def test_a_signal_before_anything_is_imported_ends_it_silently(
     name: str, code: int, imported: str, tmp_path: Path
 ) -> None:

@@ -55,7 +55,8 @@ def checkout_that_hangs(folder: Path) -> Path:
     [
         *((station, [signal.SIGTERM]) for station in STATIONS),
         ("import", [signal.SIGTERM] * 3),
-        *((station, [signal.SIGKILL]) for station in STATIONS),
+        ("build", [signal.SIGKILL]),
+        ("run", [signal.SIGKILL]),
     ],
 )
 def test_whatever_hangs_a_signal_ends_it(
