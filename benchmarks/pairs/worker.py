@@ -1,0 +1,115 @@
+"""A worker that idles, and ways in which it gets worse: worker.py VARIANT WINDOW_S.
+
+It wakes up each 10 ms, computes for about half a millisecond, and looks for a file ``job``. A
+variant differs from ``base`` as ``VARIANTS`` says. It ends at SIGTERM.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+STEPS = 24_000
+"""Of the computation: about 0.5 ms in CPython 3.11 on a core of 3 GHz."""
+RARE = 0.2
+SPIN_AFTER_S = 3.0
+CHILD_EACH_S = 0.5
+CHILD_COMPUTATIONS = 40
+BURST_BEFORE_END_S = 0.5
+BURST_COMPUTATIONS = 600
+
+
+class Variant(NamedTuple):
+    """What a worker does."""
+
+    load: float = 1.0
+    """Its computations, as a share of the baseline's."""
+    rare_load: float | None = None
+    """The load in one run of five."""
+    period_s: float = 0.01
+    spins: bool = False
+    """Whether it stops to sleep after 3 s."""
+    bursts: bool = False
+    """Whether it computes for 0.3 s, half a second before the end of a window from its start."""
+    forks: bool = False
+    """Whether a child computes for 20 ms each half a second, and is waited for."""
+    late_s: float = 0.0
+    """How much later it handles a job."""
+    memory_bytes: int = 0
+
+
+VARIANTS = {
+    "base": Variant(),
+    "plus-10": Variant(load=1.1),
+    "plus-25": Variant(load=1.25),
+    "double": Variant(load=2.0),
+    "rare-double": Variant(rare_load=2.0),
+    "late-spin": Variant(spins=True),
+    "end-burst": Variant(bursts=True),
+    "reaped-child": Variant(forks=True),
+    # Waking up costs CPU, too, which its computations save.
+    "wake-ups": Variant(load=0.85, period_s=0.005),
+    "late-60ms": Variant(load=0.8, late_s=0.06),
+    "memory-20mb": Variant(memory_bytes=20_000_000),
+}
+
+
+def compute(times: float) -> int:
+    """Computes so many times what the baseline does when it wakes up."""
+    total = 0
+    for number in range(int(STEPS * times)):
+        total += number
+    return total
+
+
+def compute_in_child() -> None:
+    """Has a child compute, and waits for it."""
+    child = os.fork()
+    if child == 0:
+        compute(CHILD_COMPUTATIONS)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def work(variant: Variant, window_s: float) -> None:
+    """Idles, as a variant does, for ever."""
+    load = variant.load
+    if variant.rare_load is not None and random.random() < RARE:
+        load = variant.rare_load
+    load_each = load * variant.period_s / VARIANTS["base"].period_s
+    job = Path("job")
+    begun = due = time.monotonic()
+    spin_at = begun + SPIN_AFTER_S if variant.spins else float("inf")
+    burst_at = begun + window_s - BURST_BEFORE_END_S if variant.bursts else float("inf")
+    child_at = begun + CHILD_EACH_S if variant.forks else float("inf")
+    while True:
+        due += variant.period_s
+        if (now := time.monotonic()) < spin_at:
+            time.sleep(max(0.0, due - now))
+        compute(load_each)
+        if now >= burst_at:
+            burst_at = float("inf")
+            compute(BURST_COMPUTATIONS)
+        if now >= child_at:
+            child_at += CHILD_EACH_S
+            compute_in_child()
+        if job.exists():
+            time.sleep(variant.late_s)
+            job.unlink()
+            print("done", flush=True)
+
+
+def main() -> None:
+    variant = VARIANTS[sys.argv[1]]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    held = b"\1" * variant.memory_bytes
+    print("ready", flush=True)
+    work(variant, float(sys.argv[2]))
+    del held
+
+
+if __name__ == "__main__":
+    main()
