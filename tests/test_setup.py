@@ -144,3 +144,12 @@ def test_a_damaged_virtualenv_is_made_anew_and_said_once(damage: str, project: P
     assert done.stderr.count("are damaged; they are installed anew.\n") == 1
     subprocess.run([venv / "bin" / "python", "-c", "import standin.run"], check=True)
     assert set_up(project, requirement).stderr == ""
+
+
+def test_a_good_virtualenv_stays_where_no_python_can_start(project: Path) -> None:
+    assert set_up(project, "").returncode == 0
+    marker = project / ".bench" / "venv" / "marker"
+    marker.touch()
+    refused = set_up(project, "", before="ulimit -v 8000")
+    assert refused.returncode == 3, refused.stderr
+    assert ("Python >= 3.10 is needed" in refused.stderr, marker.exists()) == (True, True)

@@ -25,7 +25,7 @@ from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting import bars, charts
 from waitbench.reporting.charts import draw_bars, draw_table
 from waitbench.reporting.document import Contribution, Dot, Heading, Table
-from waitbench.reporting.drawing import Axis
+from waitbench.reporting.drawing import TONES, Axis
 from waitbench.reporting.findings import findings, gate_table
 from waitbench.reporting.forest import COLUMNS, GATE_COLUMNS, axis_of, tabulate
 
@@ -88,6 +88,17 @@ def test_the_middle_of_a_gate_is_the_limit_of_every_row_and_its_axis_holds_the_w
     ], "no change; with an allowance all up to the limit"  # fmt: skip
     worst = replace(answer, ratio=Estimate(39, 31, 45, 8), verdict=Verdict.SLOWER)
     assert gate(answer, worst).get_xlim() == (1 / 50, 50)
+
+
+def test_less_is_green_more_is_red_and_what_is_open_is_grey_and_hollow() -> None:
+    (first,) = compared({"a": waits(1), "b": waits(2)}).results[:1]
+    verdicts = (Verdict.FASTER, Verdict.SLOWER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
+    results = [replace(first, verdict=it, ratio=Estimate(2, 1.9, 2.1, 5)) for it in verdicts]
+    axes = axes_of(draw_table(tabulate("", results, COLUMNS, axis=axis_of(results))))
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    tones = [TONES["green"], TONES["red"], "#555555", "#555555"]
+    assert [dot.get_color() for dot in dots] == tones
+    assert [dot.get_markerfacecolor() for dot in dots] == [*tones[:3], "white"]
 
 
 def test_the_chart_of_a_gate_names_each_place_once_above_what_was_asked_there() -> None:

@@ -63,6 +63,19 @@ def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
     assert len(set(clocked.shares)) > 3
 
 
+def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    clocked = ClockedBar(is_terminal=True)
+    run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-name", round=1, position=0)
+    with clocked.bar as bar:
+        bar.extend([run], 600.0)
+        bar.begin(run)
+    (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
+    assert line.endswith(" · round 1 of 1 · a-branch-with-a-name     at most 10 min left")
+    assert line.startswith(SCENARIO.name[:4])
+    assert len(line) <= 80
+
+
 def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
     clocked = ClockedBar()
     rounds = [[run, replace(run, label="old", position=1)] for run in RUNS[:4]]

@@ -76,6 +76,8 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
             SHORTEST + "environment = { A = 'a', X = 1 }\n",
             "environment.X: Expected `str`, got `int`",
         ),
+        (SHORTEST + "environment = { 'A=B' = 'a' }\n", "environment.'A=B': Expected `str` match"),
+        (SHORTEST + "environment = { '' = 'a' }\n", "environment.'': Expected `str` match"),
         (SHORTEST + 'environment = { A = "\\u0000" }\n', "environment.A: Expected `str` match"),
         (SHORTEST + "parameters = { a = 1e400 }\n", "parameters.a: is not a number below"),
         (SHORTEST + f"parameters = {{ a = {'1' * 5001} }}\n", "is not TOML: Exceeds the limit"),
