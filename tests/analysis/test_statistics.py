@@ -7,7 +7,6 @@ import pytest
 
 from tests.records import make_record, measurement, times
 from waitbench.analysis import statistics
-from waitbench.analysis.rounds import paired_by_round
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
@@ -32,14 +31,6 @@ def test_ratios_are_paired_within_rounds() -> None:
     assert ratio.verdict is Verdict.FASTER
 
 
-def test_a_round_counts_only_where_both_have_it() -> None:
-    record = make_record({"a": [times(1, 1, 1)] * 2, "b": []})
-    for number, metrics in ((3, {"time_user": 9.0}), (2, {"time_user": 4.0}), (1, {"other": 1.0})):
-        record.add(measurement("b", number, metrics))
-    assert paired_by_round(record, "b", BY_NAME["user"]) == {2: (1, 4)}
-    assert paired_by_round(record, "b", BY_NAME["real"]) == {}
-
-
 def test_intervals_are_students_t() -> None:
     mean = statistics.mean([10.0, 20.0, 30.0])
     half = T_2 * 10 / math.sqrt(3)
@@ -59,12 +50,6 @@ def test_one_run_has_no_interval_and_is_unclear() -> None:
     ratio = statistics.geometric_mean([math.log(0.5)])
     assert ratio == Estimate(0.5, None, None, 1)
     assert ratio.verdict is Verdict.INCONCLUSIVE
-
-
-def test_two_rounds_that_differ_wildly_have_a_ratio_and_no_interval() -> None:
-    ratio = statistics.geometric_mean([0.0, 3.0], 0.001)
-    assert (ratio.low, ratio.high) == (None, None)
-    assert ratio.value == pytest.approx(math.exp(1.5))
 
 
 @pytest.mark.parametrize(

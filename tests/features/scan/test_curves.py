@@ -67,14 +67,6 @@ def test_a_value_that_could_not_be_measured_is_left_out() -> None:
     assert short.slope is not None
 
 
-def test_a_round_without_all_values_is_no_part_of_the_fit() -> None:
-    records = scan_records(COSTS)
-    records[2].measurements = [run for run in records[2].measurements if run.round != 3]
-    (scanned,) = scans(records)
-    assert scanned.curves[0].slope is not None
-    assert scanned.curves[0].slope.count == 4
-
-
 def test_a_square_fails_by_each_value_where_it_costs_and_passes_at_a_small_one() -> None:
     costs = {"a": COSTS["a"], "b": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2}
     records = scan_records(costs, rounds=18)
