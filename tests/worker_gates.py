@@ -143,5 +143,6 @@ def _gate_of(
         ["base", "new"],
         gate.most_rounds,
         math.inf,
+        gate.stops,
     )
     return gate.conclude(records.values()).outcome

@@ -86,6 +86,7 @@ def measured(
     guided: bool = True,
     before: Sequence[Result] = (),
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
+    stops: Sequence[int] = (),
 ) -> ScenarioResults:
     """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
     allowed = Concurrency(("one",), differing)
@@ -97,7 +98,12 @@ def measured(
     record.outcomes_before = len(record.outcomes)
     if guided:
         at_work.carry_out_while(
-            lambda _name: len(record.of("a")) < 8, [[scenario]], ["a", "b"], rounds, budget_s
+            lambda _name: len(record.of("a")) < 8,
+            [[scenario]],
+            ["a", "b"],
+            rounds,
+            budget_s,
+            lambda _scenarios: stops,
         )
     else:
         at_work.carry_out(plan.schedule([scenario], ["a", "b"], rounds))
@@ -165,13 +171,29 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     assert 8 <= len(made_rounds) <= 9
 
 
+def test_concurrent_rounds_end_where_an_answer_is_possible() -> None:
+    made = using()
+    measured(made, rounds=30, stops=(4, 9))
+    assert concurrent_rounds(made) == [[2, 3, 4], [5, 6, 7], [8, 9]]
+
+
+def test_concurrent_runs_take_at_most_half_of_the_available_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(concurrency, "available_memory", lambda: 1200)
+
+    made = giving(lambda _run: {"cpu_share_idle": IDLE, "memory_proportional": 100.0})
+    measured(made, rounds=8)
+    assert concurrent_rounds(made)[0] == [2, 3, 4]
+
+
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
     made = using()
     # Nothing takes time here; there are 25 s, and a run takes 10.
-    measured(made, DATAFLOW, rounds=6, budget_s=2 * LASTS_S + 5)
-    assert len(made.at_once[2]) == 2 * concurrency.CONCURRENT_ROUNDS
+    measured(made, DATAFLOW, rounds=9, budget_s=2 * LASTS_S + 5)
+    assert len(made.at_once[2]) == 2 * DATAFLOW.most_concurrent_rounds
 
 
 @pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1.5)])
@@ -345,7 +367,7 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     assert all("cpu_share_idle" in run.metrics for run in record.measurements)
 
 
-@pytest.mark.parametrize(("reason", "expected"), [(SUPERSEDED, [[4, 5, 6, 7]]), (INTERFERED, [])])
+@pytest.mark.parametrize(("reason", "expected"), [(SUPERSEDED, [[4, 5, 6]]), (INTERFERED, [])])
 def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     reason: str, expected: list[list[int]]
 ) -> None:

@@ -108,9 +108,9 @@ class Rule(Struct, frozen=True, kw_only=True):
         """The number of rounds of the latest interim analysis; 0 before the first."""
         return max((count for count in self.analyses if count <= rounds), default=0)
 
-    def fewest_rounds(self, scenarios: int) -> int:
-        """The rounds of the first analysis at which so many scenarios together can pass."""
-        return next(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
+    def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
+        """The numbers of rounds of analyses at which so many scenarios together can pass."""
+        return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
 
 
 RULE = Rule()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from waitbench.model.metrics import OTHER_ALLOWED_S, OTHER_CPU, STEAL, WINDOW
+from waitbench.model.metrics import MEMORY, OTHER_ALLOWED_S, OTHER_CPU, STEAL, WINDOW
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
@@ -18,12 +18,12 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import usable_cpus
+from waitbench.system.machine import available_memory, usable_cpus
 
-CONCURRENT_ROUNDS = 4
-"""The most, where the baseline idles."""
 IDLE_SHARE = 0.25
 """Share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline."""
+MEMORY_SHARE = 0.5
+"""The same of the available memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
 """Twice a baseline's CPU time of shutdown is added; a candidate that works longer fails by it."""
 
@@ -50,11 +50,14 @@ class Concurrency:
         is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
         if not is_possible or _takes_turns(record) or self.differing(record):
             return 0
-        used = [_cores(run, scenario) for run in record.of(labels[0])]
+        runs = record.of(labels[0])
+        used = [_cores(run, scenario) for run in runs]
         most = 1
         if used and not cpus <= 2 * min(used) < math.inf:
-            each = max(used) * len(labels)
-            most = sum(many * each <= IDLE_SHARE * cpus for many in range(1, CONCURRENT_ROUNDS + 1))
+            held = max(run.metrics.get(MEMORY.key, 0.0) for run in runs)
+            shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
+            rounds = (total / each / len(labels) for total, each in shared if each)
+            most = int(min(scenario.most_concurrent_rounds, *rounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
 

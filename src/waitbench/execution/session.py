@@ -1,5 +1,6 @@
 """Sessions carry out planned runs: each is saved before the next begins."""
 
+import math
 import re
 import time
 from collections import deque
@@ -100,8 +101,12 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
+        stops: Callable[[int], Sequence[int]] = lambda _scenarios: (),
     ) -> None:
         """Adds rounds to each scenario while more are wanted of it, or the budget is spent.
+
+        Concurrent rounds end at the numbers of rounds after which so many scenarios may be settled:
+        ``stops``.
 
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out. All
@@ -121,7 +126,9 @@ class Session:
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(wants_more, group, labels, most_rounds, share_s, end)
+            self._take_turns(
+                wants_more, group, labels, most_rounds, share_s, end, stops(len(group))
+            )
 
     def _take_turns(
         self,
@@ -131,6 +138,7 @@ class Session:
         most_rounds: int,
         budget_s: float,
         end: float,
+        stops: Sequence[int],
     ) -> None:
         """Adds rounds to the scenarios of a group in turn; all groups are done by ``end``, as
         expected.
@@ -154,7 +162,7 @@ class Session:
                     at_once = self._concurrent_rounds(scenario)
                     runs = [
                         run
-                        for ahead in sorted(left)[: max(1, at_once)]
+                        for ahead in _until_stop(sorted(left), max(1, at_once), stops)
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]
@@ -329,6 +337,13 @@ class Session:
         record.measurements.remove(measurement)
         record.add(result)
         self.save(record, result)
+
+
+def _until_stop(left: Sequence[int], at_once: int, stops: Sequence[int]) -> Sequence[int]:
+    """Returns the next rounds: at most so many at once, in equal parts until the next stop."""
+    stop = next((it for it in stops if it >= left[0]), left[-1])
+    ahead = [number for number in left if number <= stop]
+    return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

@@ -88,6 +88,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     """Whether concurrent runs start and end in turn and share one window; else they run freely."""
     fewest_concurrent_rounds: ClassVar[int] = 1
     """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
+    most_concurrent_rounds: ClassVar[int] = 4
 
     @property
     def by_default(self) -> bool:

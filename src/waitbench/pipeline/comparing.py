@@ -10,9 +10,8 @@ from typing import Protocol
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.gate import is_too_disturbed
 from waitbench.analysis.rounds import differing
-from waitbench.analysis.rule import Rule
 from waitbench.execution import plan
-from waitbench.execution.concurrency import CONCURRENT_ROUNDS, Concurrency
+from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.session import Session
 from waitbench.model.metrics import MEMORY
 from waitbench.model.record import ScenarioResults
@@ -80,6 +79,9 @@ class StoppingRule(Protocol):
 
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         """Groups scenarios that take turns, in the order in which they are measured."""
+
+    def stops(self, scenarios: int) -> Sequence[int]:
+        """Numbers of rounds after which so many scenarios together may be settled."""
 
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
@@ -181,9 +183,11 @@ def _carry_out(
         wants_more = OpenQuestions(rule, records, elsewhere.values()).wants_more
         groups = rule.groups(request.here)
         if isinstance(rule, Gate):
-            fewest_s = _fewest_s(session, groups, labels, rule.rule)
+            fewest_s = _fewest_s(session, groups, labels, rule)
             progress.expect(rule.budget_s, fewest_s, rule.rule.analyses)
-        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s)
+        session.carry_out_while(
+            wants_more, groups, labels, rule.most_rounds, rule.budget_s, rule.stops
+        )
         return
     done = {
         (record.scenario, run.label, run.round)
@@ -195,15 +199,15 @@ def _carry_out(
 
 
 def _fewest_s(
-    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], rule: Rule
+    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], gate: Gate
 ) -> float:
     """The expected time after the first round before which the gate has no certain answer."""
-    fewest = rule.fewest_rounds(max(map(len, groups), default=1)) - 1
+    fewest = gate.stops(max(map(len, groups), default=1))[0] - 1
     lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
     return sum(
         # Some concurrent rounds together take as long as one run.
         it.expected_s
-        * (rounds / CONCURRENT_ROUNDS if it.name in session.concurrency.scenarios else runs)
+        * (rounds / it.most_concurrent_rounds if it.name in session.concurrency.scenarios else runs)
         for it, rounds in lacking
         for runs in [rounds * len(labels)]
         if rounds > 0

@@ -208,6 +208,9 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         groups = ([it for it in scenarios if scope.holds(it)] for scope in order)
         return [group for group in groups if group]
 
+    def stops(self, scenarios: int) -> tuple[int, ...]:
+        return self.rule.deciding_analyses(scenarios)
+
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:

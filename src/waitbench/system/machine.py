@@ -65,6 +65,14 @@ def usable_cpus(root: Path = Path("/")) -> float:
     return min([float(cpus()), *quotas])
 
 
+def available_memory() -> int:
+    """Returns how many bytes programs can take without swapping, by the kernel's estimate."""
+    match = re.search(
+        r"^MemAvailable:\s+(\d+) kB$", _read(Path("/proc/meminfo")) or "", re.MULTILINE
+    )
+    return int(match[1]) << 10 if match else 0
+
+
 def _cpu_quota(group: Path) -> float | None:
     names = ("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")
     for words in (" ".join(_read(group / name) or "" for name in files) for files in names):

@@ -178,6 +178,9 @@ class StepRule:
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         return [scenarios]
 
+    def stops(self, _scenarios: int) -> Sequence[int]:
+        return ANALYSES
+
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:
