@@ -192,13 +192,17 @@ def pyperf_ratio(text: str) -> float:
 
 
 def asv_evidence(text: str) -> Evidence | None:
-    """The row of the benchmark in what ``asv continuous`` prints, and its ratio: 1 if undefined."""
+    """The row of the benchmark in what ``asv continuous`` prints, and its ratio.
+
+    There is none where the baseline is 0, but a sign: then it is infinite, or 1.
+    """
     row = "".join(re.findall(r"^\|.*track_idle.*$", text, re.MULTILINE))
     if not row:
         return None
-    ratio = row.split("|")[4].strip(" ~")
-    is_number = re.fullmatch(r"[\d.]+|inf", ratio)
-    return Evidence(float(ratio) if is_number else 1.0, " ".join(row.split()))
+    _, sign, _, _, ratio, *_ = (cell.strip(" ~") for cell in row.split("|"))
+    if not re.fullmatch(r"[\d.]+", ratio):
+        ratio = "inf" if sign == "+" else "1"
+    return Evidence(float(ratio), " ".join(row.split()))
 
 
 def _repeated_s(setup: Setup) -> float:

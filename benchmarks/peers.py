@@ -221,10 +221,15 @@ def read_results(path: Path) -> list[Result]:
 
 
 def threshold(tool: Tool, equal: Iterable[float]) -> float:
-    """The score above which a pair is a regression: at most 5 % of the equal pairs are above."""
+    """The score above which a pair is a regression: at most 5 % of the equal pairs are above.
+
+    Without equal pairs it is infinite.
+    """
     scores = sorted(equal, reverse=True)
-    if not tool.is_calibrated or not scores:
+    if not tool.is_calibrated:
         return tool.floor
+    if not scores:
+        return math.inf
     return max(tool.floor, scores[int(MOST_FALSE * len(scores))])
 
 
@@ -232,21 +237,28 @@ class Table:
     """What each tool found of each kind."""
 
     def __init__(self, results: Iterable[Result]) -> None:
-        self._scores = defaultdict[tuple[str, str], list[float]](list)
-        self._seconds = defaultdict[str, list[float]](list)
-        for result in results:
-            self._scores[result.trial.tool, result.trial.kind].append(result.score)
-            self._seconds[result.trial.tool].append(result.wall_s)
-        self.tools = [tool for tool in TOOLS if tool in self._seconds]
+        self._results = list(results)
+        self.tools = [tool for tool in TOOLS if self._of(tool)]
+
+    def _of(self, tool: str, kind: str | None = None) -> list[Result]:
+        """The results of a tool, of one kind or of all."""
+        return [
+            result
+            for result in self._results
+            if result.trial.tool == tool and kind in (None, result.trial.kind)
+        ]
 
     def limit(self, tool: str, equal_kind: str) -> float:
-        return threshold(TOOLS[tool], self._scores.get((tool, equal_kind), ()))
+        return threshold(TOOLS[tool], [result.score for result in self._of(tool, equal_kind)])
 
     def above(self, tool: str, kind: str) -> tuple[int, int]:
         """How many pairs of a kind a tool calls regressions, and of how many."""
-        equal_kind = KINDS[kind].equal_kind if kind in KINDS else kind
-        scores, limit = self._scores.get((tool, kind), ()), self.limit(tool, equal_kind)
-        return sum(score > limit for score in scores), len(scores)
+        limit = self.limit(tool, KINDS[kind].equal_kind if kind in KINDS else kind)
+        results = self._of(tool, kind)
+        return sum(result.score > limit for result in results), len(results)
+
+    def seconds(self, tool: str, kind: str | None = None) -> str:
+        return f"{median(result.wall_s for result in self._of(tool, kind)):.0f}"
 
     def rows(self) -> list[list[str]]:
         """Its cells: kinds, false alarms with thresholds, and seconds."""
@@ -254,7 +266,7 @@ class Table:
         def cells(kind: str) -> list[str]:
             return ["{} of {}".format(*self.above(tool, kind)) for tool in self.tools]
 
-        kinds = {kind for _, kind in self._scores}
+        kinds = {result.trial.kind for result in self._results}
         rows = [["found", *self.tools]]
         rows += [[kind, *cells(kind)] for kind in KINDS if kind in kinds]
         for kind in EQUAL_PAIRS:
@@ -262,28 +274,25 @@ class Table:
                 rows.append([f"false alarms, {kind}", *cells(kind)])
                 limits = (f"> {self.limit(tool, kind):.3g}" for tool in self.tools)
                 rows.append(["  score of a regression", *limits])
-        return [
-            *rows,
-            ["median seconds", *(f"{median(self._seconds[it]):.0f}" for it in self.tools)],
-        ]
+        return [*rows, ["median seconds", *map(self.seconds, self.tools)]]
 
     def rivals(self) -> list[str]:
         """Sentences on the tools that find a kind as often as waitbench, or more often."""
         sentences = []
         for kind in KINDS:
-            ours, of = self.above(OURS, kind)
+            ours, ours_of = self.above(OURS, kind)
             for tool in self.tools:
-                theirs, of_theirs = self.above(tool, kind)
-                if tool != OURS and theirs and of and theirs / of_theirs >= ours / of:
-                    better = "as often as" if theirs / of_theirs == ours / of else "more often than"
-                    sentences.append(f"{kind}: {tool} finds it {better} {OURS}")
+                theirs, of = self.above(tool, kind)
+                if tool != OURS and theirs and ours_of and theirs * ours_of >= ours * of:
+                    sentences.append(
+                        f"{kind}: {tool} finds {theirs} of {of} in {self.seconds(tool, kind)} s, "
+                        f"{OURS} {ours} of {ours_of} in {self.seconds(OURS, kind)} s"
+                    )
         return sentences
 
     def __str__(self) -> str:
-        lines = [
-            f"{row[0]:<24}" + "".join(f"{cell:>13}" for cell in row[1:]) for row in self.rows()
-        ]
-        return "\n".join([*lines, "", *self.rivals()])
+        rows = (row[0].ljust(24) + "".join(map("{:>13}".format, row[1:])) for row in self.rows())
+        return "\n".join([*rows, "", *self.rivals()])
 
 
 @contextmanager
