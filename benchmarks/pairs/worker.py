@@ -51,7 +51,7 @@ VARIANTS = {
     "end-burst": Variant(bursts=True),
     "reaped-child": Variant(forks=True),
     # Waking up costs CPU, too, which its computations save.
-    "wake-ups": Variant(load=0.85, period_s=0.005),
+    "wake-ups": Variant(load=0.9, period_s=0.005),
     "late-60ms": Variant(load=0.8, late_s=0.06),
     "memory-20mb": Variant(memory_bytes=20_000_000),
 }
