@@ -38,6 +38,16 @@ def counted_service(address: str, counting: Path) -> RunningService:
     return RunningService(config=config, pid=0, address=address)
 
 
+BACKGROUND = f"background = true\n{CALM}"
+DAEMON = """
+import os, signal, sys, time
+if os.fork(): os._exit(0)
+os.setsid()
+signal.signal(signal.SIGTERM, lambda *_: (print("bye", flush=True), os._exit(0)))
+print("up", flush=True)
+while True: time.sleep(1)
+"""
+"""A worker whose command ends at once."""
 REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
 
 
@@ -52,7 +62,19 @@ REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
         (
             "import os, time\nif os.fork() == 0: time.sleep(60)",
             CALM,
-            "its processes go on: keep it in the foreground",
+            "its processes go on: keep it in the foreground, or set background",
+        ),
+        ("raise SystemExit(3)", BACKGROUND, "its command ended with exit code 3"),
+        ("", BACKGROUND, "its command left no process in the background"),
+        (
+            SLEEPS,
+            BACKGROUND.replace("within = 20", "within = 0.3"),
+            "its command did not go to the background within 0.3 s",
+        ),
+        (
+            DAEMON.replace("while True: time.sleep(1)", "time.sleep(0.5)\nsys.exit(7)"),
+            BACKGROUND.replace("0.4", "60"),
+            "it ended with exit code 7 after",
         ),
         (
             "import time; print('up'); time.sleep(1)",
@@ -87,6 +109,17 @@ def test_what_goes_wrong_is_said_and_leaves_nothing(
     assert result.exit_code == 1
     assert message in result.failure
     assert ("buffer" in result.failure) is ("buffer" in message)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_worker_in_the_background_is_measured_and_gets_the_signal(
+    copies: int, tmp_path: Path
+) -> None:
+    result = worker(tmp_path, DAEMON, BACKGROUND, copies=copies)
+    assert result.exit_code == 0, result.failure
+    assert result.output.split() == ["up"] * copies + ["bye"] * copies
+    assert not result.report["incomplete"]
+    assert "left" not in result.report
 
 
 DEAF = f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}"

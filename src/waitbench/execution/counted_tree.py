@@ -108,6 +108,14 @@ class CountedTree:
         os.write(writing, b"x")
         os.close(writing)
 
+    def replace_with_orphans(self, pid: int) -> bool:
+        """Lets the processes that an ended command left stand for it; returns whether any run."""
+        processes = self.running()
+        orphans = processes.difference(proc.descendants(*processes), self.pids, self._uncounted)
+        self.pids.remove(pid)
+        self.pids += sorted(orphans)
+        return bool(orphans)
+
     def start_beside(self, command: Command, output: Path) -> int:
         """Starts an uncounted command that writes to a new file; returns its process."""
         output.unlink(missing_ok=True)
@@ -122,7 +130,7 @@ class CountedTree:
     def end_beside(
         self, pid: int, within_s: float, check: Callable[[], object] = lambda: None
     ) -> int | None:
-        """Waits for an uncounted command, and calls ``check``; ``None`` if it had to be killed."""
+        """Waits for a command's exit code, and calls ``check``; ``None`` if it had to be killed."""
         end_s = time.monotonic() + within_s
         while self.reap() and pid not in self.exit_codes:
             check()

@@ -185,8 +185,21 @@ class WorkerLaunch(ConditionLaunch):
             if stdin is not None and writing is not None:
                 os.close(stdin)
                 self._stdins.append(writing)
+            if copy.goes_to_background:
+                self._await_background()
         self.wait(self.worker.ready, "ready")
         return started_ns, time.monotonic_ns()
+
+    def _await_background(self) -> None:
+        """Waits until the command has ended; the processes that it leaves are the worker."""
+        pid, within_s = self.tree.pids[-1], self.worker.ready.within
+        code = self.tree.end_beside(pid, within_s)
+        if code is None:
+            raise Failure(f"its command did not go to the background within {within_s:g} s")
+        if code:
+            raise Failure(f"its command ended {describe_exit(code)}")
+        if not self.tree.replace_with_orphans(pid):
+            raise Failure("its command left no process in the background")
 
     def _copy(self, number: int) -> WorkerConfig:
         """Makes the configuration of a copy, with its placeholders filled in."""
@@ -371,7 +384,7 @@ class WorkerLaunch(ConditionLaunch):
             return
         hint = ""
         if len(self.copies) == 1 and code == 0 and self.tree.running():
-            hint = "; its processes go on: keep it in the foreground"
+            hint = "; its processes go on: keep it in the foreground, or set background"
         kind = HasEnded if self._may_end else Failure
         raise kind(f"it ended {describe_exit(code)} {when}{hint}")
 

@@ -65,6 +65,8 @@ class WorkerConfig(NamedTuple):
     """Its place, without what is a copy's own."""
     files: Sequence[str]
     actions: Sequence[Action]
+    goes_to_background: bool
+    """Whether the command ends at once: the processes that it leaves are the worker."""
     has_stdin: bool
     """Whether its standard input is a pipe that stays open."""
     window_s: float | None

@@ -130,6 +130,8 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
     """Longer than any period of an idle worker; ``execution.window`` chooses one if ``None``."""
+    background: bool = False
+    """Whether the command ends once it has started its processes: these are the worker then."""
     stdin: Literal["open"] | None = None
     """A pipe that stays open, instead of none."""
     side_by_side: bool = True

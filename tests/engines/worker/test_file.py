@@ -131,6 +131,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (UNTIL_EXIT + "settled = { seconds = 1 }\n", "settled: does not go with a window until"),
         ("gate_window = 1\n", "no key 'gate_window' (did you mean 'window'?)"),
         (UNTIL_EXIT + "[poke]\ncommand = 'true'\n", "poke: does not go with a window until exit"),
+        (UNTIL_EXIT + "background = true\n", "background: does not go with a window until exit"),
         (SHORTEST + "[metrics.idle]\n", "metrics.idle: there is a metric idle already"),
         (SHORTEST + "[metrics.a]\n", "metrics: the command needs {metrics}"),
     ],

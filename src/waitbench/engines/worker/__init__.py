@@ -92,6 +92,7 @@ def worker_config(
         site=_site(worker, python, revision),
         files=[str(worker.path.parent / name) for name in worker.files],
         actions=[_action(worker, it) for it in worker.phases_until(parameters.get(PHASE))],
+        goes_to_background=worker.background,
         has_stdin=worker.stdin is not None,
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),
         copies=copies,

@@ -236,8 +236,8 @@ def _require_sense(table: WorkerTable) -> None:
     _require_pins(table)
     _require_revisions(table)
     if table.window_s == UNTIL_EXIT:
-        for name in ("settled", "poke"):
-            if getattr(table, name) is not None:
+        for name in ("settled", "poke", "background"):
+            if getattr(table, name):
                 _wrong(name, "does not go with a window until exit")
     if table.scenarios and table.poke and table.poke.rate:
         _wrong("poke.rate", "does not go with [scenarios.NAME]")
