@@ -49,8 +49,8 @@ class Price:
             raise UsageError(f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour.")
         return cls(float(match[1]))
 
-    def of_month(self, cost: IdleCost) -> float:
-        return cost.cores.value * _HOURS_A_MONTH * self.amount
+    def of_month(self, cores: float) -> float:
+        return cores * _HOURS_A_MONTH * self.amount
 
 
 Costs = Sequence[tuple[str, str, IdleCost | None]]
@@ -92,7 +92,7 @@ def side_by_side(
         dots(cores, gives_way=price is not None),
     ]
     if price is not None:
-        prices = [price.of_month(cost) if cost else None for cost in known]
+        prices = [price.of_month(it.value) if it else None for it in cores]
         columns.append(column("per month", prices))
     for text, metric, unit in _FIGURES:
         values = [cost.figures.get(metric) if cost else None for cost in known]

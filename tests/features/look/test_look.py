@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,16 @@ def test_a_look_shows_a_process_and_its_busiest_threads_and_a_worker_file_to_beg
     path.write_text(said)
     assert file.read(path).command == ("{revision}", "-c", SLEEPS)
     assert f"a={sys.executable} b=" in said
+
+
+def test_many_of_them_at_a_price_are_a_sum(run_compare: Compare, worker: int) -> None:
+    more = ("--times", "500", "--price", "0.04/core-hour")
+    done = run_compare(str(worker), "--for", "0.5", *more, command="look")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"500 of these keep [\d.]+ cores busy, for [\d.,]+ a month\.", done.stdout)
+    refused = run_compare(str(worker), "--price", "4", command="look")
+    assert refused.returncode == 2
+    assert "is not AMOUNT/core-hour" in refused.stderr
 
 
 QUICK = ("--for", "9")

@@ -13,7 +13,7 @@ from waitbench.commands import options
 from waitbench.features.look import observe, view
 from waitbench.features.look.windows import LONGEST_S, judge, read_limits
 from waitbench.model.errors import ExitCode, UsageError, masked
-from waitbench.reporting.console import make_console, print_tables
+from waitbench.reporting.console import make_console, print_prose, print_tables
 from waitbench.system import proc
 from waitbench.system.installation import called
 
@@ -21,7 +21,7 @@ EXAMPLES = """
 \b
 Examples:
   ./waitbench look 4711
-  ./waitbench look /sys/fs/cgroup/system.slice/redis-server.service --for 120
+  ./waitbench look podman:web --times 500 --price 0.04/core-hour
   ./waitbench look 4711 --limit idle:0.5% --limit wakeups:5/s    # exit code 1 if it is above
   ./waitbench look redis-server valkey-server                    # … if the second costs more
 """
@@ -32,9 +32,9 @@ def look(
     targets: Annotated[
         list[str],
         typer.Argument(
-            metavar="PID|NAME|CGROUP_FOLDER",
-            help="A process, or all of a name, with descendants; or the cgroup folder of a unit or "
-            "container. Two are compared.",
+            metavar="PID|NAME|KIND:NAME|FOLDER",
+            help="A process, or all of a name, with descendants; podman:NAME, docker:NAME, "
+            "unit:NAME or pod:UID; or the folder of a cgroup. Two are compared.",
         ),
     ],
     limits: Annotated[
@@ -65,11 +65,17 @@ def look(
             "some milliseconds each time. With --limit: unless it holds.",
         ),
     ] = False,
+    times: Annotated[
+        int,
+        typer.Option("--times", metavar="N", min=1, help="How many of these run, for a sum."),
+    ] = 1,
+    price: options.CorePrice = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
     ] = False,
 ) -> int:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
+    core_price = options.parsed_price(price)
     criteria, known = read_limits(limits), [observe.find(target) for target in targets]
     if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")
@@ -93,6 +99,8 @@ def look(
         view.print_decision(decision, console)
     tables = [view.table(it) for it in totals]
     print_tables([*tables, *(table for it in reasons for table in it.tables)], console)
+    if times > 1 or core_price:
+        print_prose(view.sum_up(totals[-1].cores, times, core_price), console)
     if not decision:
         console.print(_worker_file(min(known[0].roots)), end="", soft_wrap=True)
     return code

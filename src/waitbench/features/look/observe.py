@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from waitbench.features.look import drift
+from waitbench.features.look.cgroups import PROCESSES, locate
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Cost
 from waitbench.system import files, proc, supervisor
@@ -26,7 +27,6 @@ from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, Tre
 from waitbench.system.machine import find_instruments
 from waitbench.system.proc import Thread
 
-_PROCESSES = "cgroup.procs"
 _MOST_DIGITS = 20
 _LONGEST_COMM = 15
 """Characters of a process's name that the kernel keeps."""
@@ -91,10 +91,11 @@ def find(name: str) -> Target:
     """A PID or the processes of a name, with descendants; or a cgroup's. Raises ``UsageError``."""
     if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
-    if files.is_file(Path(name) / _PROCESSES):
-        pids = roots = _in_cgroup(Path(name))
+    place = locate(name)
+    if files.is_file(Path(place) / PROCESSES):
+        pids = roots = _in_cgroup(Path(place))
     else:
-        roots = _with_pid(name) if name.isdecimal() else _named(name)
+        roots = _with_pid(place) if place.isdecimal() else _named(place)
         pids = roots.union(proc.descendants(*roots))
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid(), *supervisor.parents}
@@ -112,7 +113,7 @@ def find(name: str) -> Target:
 
 def _in_cgroup(folder: Path) -> set[int]:
     texts = []
-    for path in folder.rglob(_PROCESSES):
+    for path in folder.rglob(PROCESSES):
         with suppress(OSError):  # it is gone, or a threaded cgroup
             texts.append(path.read_text())
     return {int(pid) for text in texts for pid in text.split()}
@@ -134,7 +135,7 @@ def _named(name: str) -> set[int]:
     pids = {pid for pid in proc.all_processes() if proc.thread_name(pid, pid) == comm}
     if not name or not proc.identities(pids):
         raise UsageError(
-            f"{name!r} is neither a PID nor a cgroup's folder with {_PROCESSES}, nor the name of a "
+            f"{name!r} is neither a PID nor a cgroup's folder with {PROCESSES}, nor the name of a "
             "running process."
         )
     return pids
@@ -209,8 +210,8 @@ class Observation:
 def look(process: object, seconds: float = 30.0) -> Total:
     """The cost of a running process with its descendants, counted for so long from outside.
 
-    Takes a PID, an object with a ``pid``, the name of a program, or a cgroup's folder. Raises
-    ``ValueError`` where there is none, or it is another user's.
+    Takes a PID, an object with a ``pid``, the name of a program, a cgroup's folder, or a text such
+    as ``podman:NAME``. Raises ``ValueError`` where there is none, or it is another user's.
     """
     try:
         return observe(find(str(getattr(process, "pid", process))), seconds)

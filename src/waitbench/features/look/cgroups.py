@@ -1,0 +1,68 @@
+"""Cgroups of containers, units and pods that run, by name."""
+
+import glob
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+from waitbench.model.errors import UsageError
+from waitbench.system.processes import ask
+
+PROCESSES = "cgroup.procs"
+_CONTAINERS = ("podman", "docker")
+_FOLDERS = {"unit": "{}", "pod": "*pod{}*"}
+"""How a cgroup's folder is named. A pod's has its UID, and a suffix if systemd made it."""
+_ASKED_WITHIN_S = 30.0
+
+
+@cache  # podman takes a while
+def locate(name: str, root: Path = Path("/")) -> str:
+    """Turns ``podman:NAME``, ``docker:NAME``, ``unit:NAME`` or ``pod:UID`` into a cgroup's folder.
+
+    Returns the PID of a container without a cgroup of its own, and any other text as it is. Raises
+    ``UsageError`` where none has that name.
+    """
+    kind, _, rest = name.partition(":")
+    if rest and kind in _CONTAINERS:
+        return _of_container(kind, rest, root)
+    if not rest or kind not in _FOLDERS:
+        return name
+    # systemd writes the dashes of a UID as underscores.
+    text = glob.escape(rest) if kind == "unit" else re.sub("[-_]", "[-_]", glob.escape(rest))
+    pattern = f"{_FOLDERS[kind].format(text)}/{PROCESSES}"
+    for mount in _mounts(root) if "/" not in rest else ():
+        folders = [str(path.parent) for path in mount.rglob(pattern)]
+        if len(folders) > 1:
+            raise UsageError(f"{name} is one of several cgroups: {', '.join(sorted(folders))}.")
+        if folders:
+            return folders[0]
+    raise UsageError(f"{name}: no cgroup of this machine has that name.")
+
+
+def _of_container(program: str, name: str, root: Path) -> str:
+    arguments = [program, "inspect", "--type", "container", "--format", "{{.State.Pid}}", name]
+    try:
+        answer = ask(arguments, time_limit_s=_ASKED_WITHIN_S)
+    except OSError as error:
+        raise UsageError(f"{program} does not start: {error.strerror}.") from error
+    pid = answer.stdout.strip()
+    if answer.returncode != 0 or not pid.isdecimal():
+        raise UsageError(f"{program} knows no container {name!r}: {answer.stderr.strip()}")
+    try:
+        lines = (root / f"proc/{pid}/cgroup").read_text().splitlines()
+    except OSError as error:
+        raise UsageError(f"The container {name!r} of {program} does not run here.") from error
+    paths = {line.split(":", 2)[2].lstrip("/") for line in lines}
+    for folder in (mount / path for mount in _mounts(root) for path in sorted(paths)):
+        held = (folder / PROCESSES).read_text().split() if (folder / PROCESSES).is_file() else ()
+        if pid in held and str(os.getpid()) not in held:
+            return str(folder)
+    return pid
+
+
+def _mounts(root: Path) -> list[Path]:
+    """Where cgroups are mounted: version 2 first, then each controller of version 1."""
+    mounts = [line.split() for line in (root / "proc/mounts").read_text().splitlines()]
+    kinds = sorted((kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup"))
+    return [root / place.lstrip("/") for _, place in sorted(kinds, reverse=True)]
