@@ -157,7 +157,7 @@ def test_what_is_switched_off_is_not_counted(monkeypatch: pytest.MonkeyPatch) ->
     ("refused", "remedy"),
     [
         (errno.EACCES, "sudo sysctl kernel.perf_event_paranoid=-1"),
-        (errno.EPERM, "for this container"),
+        (errno.EPERM, "--cap-add SYS_ADMIN"),
     ],
 )
 def test_a_refused_counter_names_what_refuses_it(
@@ -172,3 +172,6 @@ def test_a_refused_counter_names_what_refuses_it(
     assert allowed.reason.startswith("the kernel does not count for this user: ")
     assert os.strerror(refused) in allowed.reason
     assert remedy in allowed.remedy
+    reason, its_remedy = machine.why_uncounted()
+    assert os.strerror(refused) in reason
+    assert remedy in its_remedy

@@ -82,6 +82,14 @@ def _kernel() -> Iterator[Requirement]:
         "varies several times as much: --fail-on system:10% stays inconclusive for long."
     )
     yield Requirement("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
+    reason, remedy = machine.why_uncounted()
+    yield _check(
+        "wake-ups",
+        None if reason else "counted",
+        reason,
+        "They are read from /proc, where those of ended threads and processes are estimated.",
+        remedy,
+    )
     counted = find_instruments()
     yield _check(
         "system calls",

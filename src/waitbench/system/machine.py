@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
-from waitbench.system.counters import INHERIT, hits_of, open_event
+from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, hits_of, open_event
 
 OTHER_CORES = 0.10
 TICKS_TOLERATED = 4
@@ -20,7 +20,7 @@ _SETTING = "BENCH_INSTRUMENTS"
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
 _CONTAINER = (
-    "docker run --cap-add PERFMON --cap-add SYS_ADMIN, or the like of it for this container"
+    "podman run --cap-add SYS_ADMIN    # or --cap-add PERFMON --security-opt seccomp=unconfined"
 )
 _LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
 
@@ -171,14 +171,19 @@ def find_instruments() -> Instruments:
     except (OSError, ValueError) as error:
         readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
         return Instruments(reason=f"{entry} cannot be read: {error}", remedy=readable)
+    reason, remedy = why_uncounted(hits_of(tracepoint))
+    return Instruments(tracepoint=None if reason else tracepoint, reason=reason, remedy=remedy)
+
+
+def why_uncounted(event: tuple[int, int] = CONTEXT_SWITCHES) -> tuple[str, str]:
+    """Why the kernel does not count events for this user, and a remedy; empty texts if it does."""
     try:
-        os.close(open_event(*hits_of(tracepoint), INHERIT))
+        os.close(open_event(*event, INHERIT))
     except OSError as error:
-        reason = f"the kernel does not count for this user: {error.strerror}"
         # The paranoia level answers EACCES; EPERM comes from a container's filter.
-        allowed = _CONTAINER if error.errno == errno.EPERM else _LEVEL
-        return Instruments(reason=reason, remedy=allowed)
-    return Instruments(tracepoint=tracepoint)
+        remedy = _CONTAINER if error.errno == errno.EPERM else _LEVEL
+        return f"the kernel does not count for this user: {error.strerror}", remedy
+    return "", ""
 
 
 def _tracing_folder() -> Path | None:
