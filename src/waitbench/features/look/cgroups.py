@@ -10,7 +10,8 @@ from waitbench.model.errors import UsageError
 from waitbench.system.processes import ask
 
 PROCESSES = "cgroup.procs"
-_CONTAINERS = ("podman", "docker")
+CONTAINERS = ("podman:", "docker:", "pod:")
+"""Targets whose command lines are for another file system."""
 _FOLDERS = {"unit": "{}", "pod": "*pod{}*"}
 """How a cgroup's folder is named. A pod's has its UID, and a suffix if systemd made it."""
 _ASKED_WITHIN_S = 30.0
@@ -24,7 +25,7 @@ def locate(name: str, root: Path = Path("/")) -> str:
     ``UsageError`` where none has that name.
     """
     kind, _, rest = name.partition(":")
-    if rest and kind in _CONTAINERS:
+    if rest and kind in ("podman", "docker"):
         return _of_container(kind, rest, root)
     if not rest or kind not in _FOLDERS:
         return name

@@ -11,6 +11,7 @@ import typer
 from waitbench.analysis.results import as_json as as_builtins
 from waitbench.commands import options
 from waitbench.features.look import observe, view
+from waitbench.features.look.cgroups import CONTAINERS
 from waitbench.features.look.windows import LONGEST_S, judge, read_limits
 from waitbench.model.errors import ExitCode, UsageError, masked
 from waitbench.reporting.console import make_console, print_prose, print_tables
@@ -101,7 +102,7 @@ def look(
     print_tables([*tables, *(table for it in reasons for table in it.tables)], console)
     if times > 1 or core_price:
         print_prose(view.sum_up(totals[-1].cores, times, core_price), console)
-    if not decision:
+    if not decision and not targets[0].startswith(CONTAINERS):
         console.print(_worker_file(min(known[0].roots)), end="", soft_wrap=True)
     return code
 
