@@ -41,18 +41,11 @@ def why_from_elsewhere(
             roots.add(root)
     if not roots:
         return None
-    root, here = min(roots), worker.site.here
-    given = {"command": worker.command, "environment": worker.environment.values()}
-    why = [
-        f"{key!r} names that folder"
-        for key, texts in given.items()
-        if any(root in text.replace("{here}", here) for text in texts)
-    ]
     name = modules[0].partition("/")[0]
     if any(Path(file).name == name for file in worker.files):
         return f"it loads {name} of 'files', not of its revision: rename that file"
     return (
-        f"it loads {name} from {root}, not from the environment of its revision, as "
-        f"{next(iter(why), 'Python searches that folder first')}: name the scripts that it needs "
-        "in 'files', which copies them elsewhere"
+        f"it loads {name} from {min(roots)}, not from the environment of its revision: name the "
+        "scripts that it needs in 'files', which copies them elsewhere, and that folder neither in "
+        "'command' nor in 'environment'"
     )
