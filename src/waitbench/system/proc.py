@@ -269,13 +269,11 @@ class Memory(NamedTuple):
     """The same without pages of files: independent of other programs."""
 
 
-def memory(pids: Collection[int]) -> Memory | None:
+def memory(pids: Iterable[int]) -> Memory | None:
     """The memory of running processes; ``None`` if none runs, or any of it may not be read."""
     proportional = allocated = 0
     is_known = False
     for pid in pids:
-        if any(_is_hidden(child) for child in _children(pid) if child not in pids):
-            return None
         try:
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
         except PermissionError:
@@ -288,26 +286,6 @@ def memory(pids: Collection[int]) -> Memory | None:
         proportional += used
         allocated += used - sizes.get("Pss_File", 0)
     return Memory(time.monotonic(), proportional, allocated) if is_known else None
-
-
-def _children(pid: int) -> list[int]:
-    """The children of a process, even if /proc hides them as another user's (hidepid)."""
-    children = list[int]()
-    for tid in thread_ids(pid):
-        with suppress(OSError):
-            text = Path(f"/proc/{pid}/task/{tid}/children").read_text()
-            children += map(int, text.split())
-    return children
-
-
-def _is_hidden(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return not stat(pid)
-    except ProcessLookupError:
-        pass
-    return False
 
 
 def _ticks_s(pid: int, *positions: int) -> float:
