@@ -98,17 +98,15 @@ def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
 def write_text(path: Path, text: str, *, named: bool = False) -> None:
     """Replaces a file atomically. Raises ``HarnessError``.
 
-    ``named``: by the user. Then a link is followed, and a device or a pipe is written in place.
+    If ``named`` by the user, it may be a link, a device or a pipe, and is written in place.
     """
     if not named:
         write_with(path, lambda partial: _write_durably(partial, text))
-    elif not _is_device(path):
-        write_text(Path(os.path.realpath(path)), text)
-    else:
-        try:
-            _write_durably(path, text)
-        except OSError as error:
-            raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
+        return
+    try:
+        _write_durably(path, text)
+    except OSError as error:
+        raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:
