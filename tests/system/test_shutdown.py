@@ -17,7 +17,6 @@ def strike():
         os.kill(supervisor.parents[0], signal.SIGTERM)
         time.sleep(0.02)
 
-{limits}
 supervisor.start()
 shutdown.handle_signals()
 try:
@@ -32,13 +31,10 @@ FOR_EVER = "threading.Event().wait()"
 HELD_UP = "threading.Lock().acquire(); time.sleep(600)"
 # Nothing interrupts this wait: no handler runs.
 DEAF = f"signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); {FOR_EVER}"
-NO_LIMITS = "supervisor._KILL_AFTER_S = supervisor._EXIT_AFTER_S = 600"
 
 
-def ended(
-    signals: int, waits: str, then: str, limits: str = ""
-) -> "subprocess.CompletedProcess[str]":
-    program = PROGRAM.format(waits=waits, then=then, limits=limits)
+def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[str]":
+    program = PROGRAM.format(waits=waits, then=then)
     return run(sys.executable, "-c", program, signals, timeout_s=60)
 
 
@@ -50,7 +46,7 @@ def test_a_signal_ends_the_main_thread_in_order(signals: int) -> None:
 
 def test_the_children_that_threads_wait_for_end_with_the_main_thread() -> None:
     sleeps = "shutdown.run_parallel(lambda _: subprocess.run(['sleep', '600']), (1, 2))"
-    done = ended(1, sleeps, "sys.exit(130)", NO_LIMITS)
+    done = ended(1, sleeps, "sys.exit(130)")
     assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
 
 

@@ -19,11 +19,10 @@ from types import TracebackType
 from typing import TypeVar
 
 from waitbench.model.errors import ExitCode, masked, sanitize
-from waitbench.system import proc, supervisor
+from waitbench.system import supervisor
 from waitbench.system.installation import program_name
 from waitbench.system.paths import Cache
 
-_KILLED_WITHIN_S = 1.0
 _REFUSALS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
     errno.EMFILE, errno.ENFILE, errno.EAGAIN,
@@ -99,16 +98,17 @@ def run_parallel(
     arguments: Sequence[_Argument],
     at_most: int | None = None,
 ) -> list[_Result]:
-    """Maps ``call`` over arguments in threads, started in order, ``at_most`` at a time."""
+    """Maps ``call`` over arguments in threads, started in order, ``at_most`` at a time.
+
+    Ctrl-C reaches the main thread only. The supervisor ends the processes the others wait for.
+    """
     if len(arguments) == 1:
         return [call(arguments[0])]
     with ThreadPoolExecutor(at_most or max(1, len(arguments))) as pool:
         try:
             return list(pool.map(call, arguments))
         except BaseException:
-            # Ctrl-C reaches the main thread only: end the processes the others wait for.
             pool.shutdown(wait=False, cancel_futures=True)
-            proc.kill(lambda: proc.descendants(os.getpid()), _KILLED_WITHIN_S)
             raise
 
 

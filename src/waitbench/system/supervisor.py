@@ -28,7 +28,7 @@ PREFIX = os.urandom(8).hex()
 parents: list[int] = []
 """The user's process and the supervisor, once this is the harness."""
 _PARENT_GONE = signal.SIGUSR1
-_KILL_AFTER_S = 1.0
+_KILL_AFTER_S = 0.5
 _EXIT_AFTER_S = 3.0
 _KILLED_WITHIN_S = 1.0
 _REPEAT_EVERY_S, _HOUR_S = 0.05, 3600.0
