@@ -126,16 +126,12 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
 
 def require_writable(path: Path) -> None:
     """Raises ``UsageError`` for a file that could not be written later."""
-    if _is_device(path):
-        return
-    target = Path(os.path.realpath(path))
-    if is_folder(target):
+    if is_folder(path):
         raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
-    if not is_folder(target.parent):
-        raise UsageError(f"{str(path)!r}: there is no folder {str(target.parent)!r}.")
-    # Replacing the file needs write access to the folder alone.
-    if not os.access(target.parent, os.W_OK):
-        raise UsageError(f"{str(path)!r} cannot be written: {str(target.parent)!r} is read-only.")
+    place = path if is_there(path) else Path(os.path.realpath(path)).parent
+    if not os.access(place, os.W_OK):
+        why = "is read-only" if is_there(place) else "does not exist"
+        raise UsageError(f"{str(path)!r} cannot be written: {str(place)!r} {why}.")
 
 
 def append_line(path: Path, line: str) -> None:
@@ -179,10 +175,6 @@ def remove(folder: Path) -> None:
     for path in reversed(folders):
         with suppress(OSError):
             os.rmdir(path)  # noqa: PTH106
-
-
-def _is_device(path: Path) -> bool:
-    return is_there(path) and not is_file(path) and not is_folder(path)
 
 
 def _write_durably(path: Path, text: str) -> None:
