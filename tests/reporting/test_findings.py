@@ -20,9 +20,9 @@ from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.console import print_report
 from waitbench.reporting.document import Contribution, Report, text_of
-from waitbench.reporting.findings import Findings, again, findings, next_step, summarize
+from waitbench.reporting.findings import Findings, findings, next_step, summarize
 
-ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
+ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2")
 
 
 def findings_of(*records: ScenarioResults, verdict: GateVerdict | None = None) -> Findings:
@@ -41,40 +41,39 @@ def test_a_command_is_one_line_however_long_so_that_it_can_be_copied() -> None:
     assert lines[-2:] == [f"Next     {command}", "Results  here"]
 
 
-def test_a_command_is_repeated_into_a_folder_of_its_own() -> None:
-    assert again(ARGV, "--rounds", "10") == "./compare.sh old new -p 2 --rounds 10"
-    assert again(("compare", "a b", "--rounds=3", "--gate"), "--gate") == (
-        "./compare.sh 'a b' --gate"
-    )
-
-
 ONCE = waits(0.1)[:1]
+EXPLAIN = "--explain: which thread wakes up"
+
+
+def _called(old: Runs, new: Runs, argv: tuple[str, ...]) -> ScenarioResults:
+    record = make_record({"old": old, "new": new})
+    record.context = structs.replace(record.context, argv=argv)
+    return record
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "verdict", "argv", "option"),
+    ("old", "new", "verdict", "argv", "step"),
     [
-        (waits(2), waits(0.1), None, ARGV, "--gate"),
-        (waits(2), waits(4.0), None, ARGV, "--explain"),
-        (waits(2)[:1], ONCE, None, ARGV, "--rounds 5"),
-        (waits(2), waits(4), failing(), ARGV, "--explain"),
-        (waits(2), waits(4), unclear(), ARGV, "--full"),
-        (waits(2), waits(4), None, ("workers", "rq.toml"), None),
-        (waits(2), [], None, ARGV, None),
+        (waits(2), waits(0.1), None, ARGV, "--gate: for CI: exit code 1 if it costs more"),
+        (waits(2), waits(4.0), None, ARGV, EXPLAIN),
+        (waits(2)[:1], ONCE, None, ARGV, "--rounds 5: more rounds tell smaller changes apart"),
+        (waits(2), waits(4), failing(), ARGV, EXPLAIN),
+        (waits(2), waits(4), unclear(), ARGV, "--full: longer runs tell smaller changes apart"),
+        (waits(2), waits(4), unclear(), (*ARGV, "--full"), ""),
+        (waits(2), waits(4), None, ("workers", "rq.toml"), ""),
+        (waits(2), [], None, ARGV, ""),
     ],
 )
 def test_what_is_best_done_next_depends_on_what_was_found(
-    old: Runs, new: Runs, verdict: GateVerdict | None, argv: Sequence[str], option: str | None
+    old: Runs, new: Runs, verdict: GateVerdict | None, argv: tuple[str, ...], step: str
 ) -> None:
-    compared = findings_of(make_record({"old": old, "new": new}), verdict=verdict)
-    links = next_step(compared, len(new), argv)
-    assert (links[-1][1].split(" -p 2 ")[1] if links else None) == option
+    assert next_step(findings_of(_called(old, new, argv), verdict=verdict)) == step
 
 
 def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
-    compared = findings_of(make_record({"old": waits(2)[:1], "new": ONCE}))
+    compared = findings_of(_called(waits(2)[:1], ONCE, ARGV))
     same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
-    assert next_step(replace(compared, notes=[*compared.notes, same]), 1, ARGV) == []
+    assert next_step(replace(compared, notes=[*compared.notes, same])) == ""
 
 
 def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:

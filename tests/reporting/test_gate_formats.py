@@ -63,7 +63,7 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         assert f" {outcome.value.upper()}: " in first
 
 
-def test_what_is_no_answer_is_folded_and_the_next_command_follows() -> None:
+def test_what_is_no_answer_is_folded_and_the_next_step_follows() -> None:
     base = rounds(1, 0.5)
     record = record_of(base, scaled(base, 2.0, 2.0))
     record.context = structs.replace(record.context, argv=("compare", "a", "b", "--gate"))
@@ -72,8 +72,7 @@ def test_what_is_no_answer_is_folded_and_the_next_command_follows() -> None:
     known = findings([statistics.compare(record)], verdict, contributions=explaining)
     more = Table("further", [(Heading("x"), ["1"])])
     answer, _, folded = rendered(known, [more]).partition("<details>")
-    command = "./compare.sh a b --gate --full"
-    assert answer.rstrip().endswith(f"```console\n{command}\n```")
+    assert answer.rstrip().endswith("\n* Next: --full: is longer")
     assert folded.count("</details>") == 1
     for text, where in (
         ("| ✗ system time", answer),
@@ -83,7 +82,7 @@ def test_what_is_no_answer_is_folded_and_the_next_command_follows() -> None:
         assert text in where
         assert (text in answer) is (where is answer)
     (failure,) = ElementTree.fromstring(junit(known, verdict)).iter("failure")
-    assert str(failure.text).splitlines() == [failure.get("message"), f"Next: {command}"]
+    assert str(failure.text).splitlines() == [failure.get("message"), "Next: --full: is longer"]
 
 
 def test_json_has_the_documented_keys_and_no_others() -> None:

@@ -4,10 +4,10 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
@@ -68,17 +68,6 @@ def _before(
     ] = False,
 ) -> None:
     pass
-
-
-def parses(argv: Sequence[str]) -> bool:
-    """Whether the parser accepts a command line, which nothing is run of."""
-    command, *arguments = argv or [""]
-    try:
-        app: Any = typer.main.get_command(make_app(command))
-        app.commands[command].make_context(command, arguments)
-    except (KeyError, TyperException):
-        return False
-    return True
 
 
 def main() -> int:

@@ -6,7 +6,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench import commands
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
@@ -82,8 +81,6 @@ def _print(contents: StoredComparison, output: Output) -> list[str]:
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     findings = findings_of(contents)
-    argv = contents.comparison.argv
-    # An earlier version had other options.
-    say(findings, output, argv if commands.parses(argv) else ())
+    say(findings, output)
     rendered = [render_report(summarize(findings))] if findings.comparisons else []
     return [*rendered, *map(render_table, tables(findings, output.price))]

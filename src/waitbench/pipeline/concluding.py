@@ -72,7 +72,7 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
     with ExitStack() as after:
         if plot:
             after.callback(_try_to_draw, known)
-        after.callback(say, known, output, contents.comparison.argv, has_charts=plot)
+        after.callback(say, known, output, has_charts=plot)
         if known.verdict is not None:
             publish(known, known.verdict, tables(known, output.price))
     if known.verdict is not None:
@@ -102,13 +102,8 @@ def as_json(known: Findings) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
-def say(
-    known: Findings, output: Output, argv: Sequence[str] = (), *, has_charts: bool = False
-) -> None:
-    """Prints all tables, then the answer; only the answer if quiet; or everything as JSON.
-
-    The next step is the command line ``argv`` with more options.
-    """
+def say(known: Findings, output: Output, *, has_charts: bool = False) -> None:
+    """Prints all tables, then the answer; only the answer if quiet; or everything as JSON."""
     if output.as_json:
         # Never coloured, whatever the terminal claims.
         print(json.dumps(as_json(known), indent=2))
@@ -124,20 +119,20 @@ def say(
         return
     if known.verdict is not None and output.verbosity:
         print_tables([details(known)], console)
-    links = _links(known, argv, has_charts)
+    links = _links(known, has_charts)
     shown = replace(summarize(known), links=links)
     if output.quiet:
         shown = replace(shown, tables=(), links=links[-1:])
     print_report(shown, console)
 
 
-def _links(known: Findings, argv: Sequence[str], has_charts: bool) -> tuple[tuple[str, str], ...]:
+def _links(known: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
     """The next step, the command for a page, and the folder."""
-    rounds = max(it.rounds for it in known.comparisons)
     path = _short_path(known.folder)
     charts = ", charts (*.png)" if has_charts or any(known.folder.glob("*.png")) else ""
+    step = next_step(known)
     return (
-        *next_step(known, rounds, argv),
+        *([("Next", step)] if step else []),
         ("Page", f"{called('report')} --html page.html {shlex.quote(path)}"),
         ("Results", f"{path}: *.json, runs.csv{charts}"),
     )

@@ -237,4 +237,4 @@ class Report:
     tables: Sequence[Table] = ()
     sections: Sequence[Section] = ()
     links: Sequence[tuple[str, str]] = ()
-    """A word, and a command to run next or a place where there is more."""
+    """A word, and an option or a command to use next, or a place where there is more."""

@@ -1,9 +1,7 @@
 """Comparisons and a verdict -> findings, and the tables and next step of a report."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +15,6 @@ from waitbench.reporting import forest, notes
 from waitbench.reporting.document import Contribution, Report, Table, grouped
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count, format_span
-from waitbench.system.installation import called
 
 _MOST_NAMED = 2
 """More candidates are counted in the title, not named."""
@@ -25,8 +22,6 @@ _MORE_ROUNDS = 2
 """The factor of rounds that are proposed where those made were too few."""
 _CERTAIN = (Verdict.SLOWER, Verdict.FASTER, Verdict.EXPLAINED)
 """Answers by which a candidate differs from the baseline."""
-_NOT_AGAIN = ("--results", "--rounds")
-"""Options with a value that the next command does not have, or has with another value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,39 +208,31 @@ def details(findings: Findings) -> Table:
     return gate_table(findings, judgements, f"the gate · {number}")
 
 
-def next_step(findings: Findings, rounds: int, argv: Sequence[str]) -> list[tuple[str, str]]:
-    """Why and how to go on after the comparison of this command line; empty if nothing helps."""
+def next_step(findings: Findings) -> str:
+    """An option of ``compare`` that helps to go on, and how; empty if none does."""
+    if not findings.comparisons:
+        return ""
     verdict = findings.verdict
     verdicts = {it.verdict for it in findings.results if it.judged and it.verdict}
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateStatus.INCONCLUSIVE, bool(verdict.failures)
-        more, purpose = ["--full"], "longer runs tell smaller changes apart"
+        option, purpose = "--full", "longer runs tell smaller changes apart"
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
-        more = ["--rounds", str(max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS))]
+        rounds = max(comparison.rounds for comparison in findings.comparisons)
+        option = f"--rounds {max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS)}"
         purpose = "more rounds tell smaller changes apart"
     explains = [it.explains for it in findings.contributions if it.explains]
     if not is_open and is_slower and explains:
         option, purpose = explains[0]
-        more = [option]
     elif not is_open:
-        more = ["--gate"] if verdicts and verdict is None else []
+        option = "--gate" if verdicts and verdict is None else ""
         purpose = "for CI: exit code 1 if it costs more"
     same = sum(note.kind == notes.SAME_BUILD for note in findings.notes)
     # More rounds find no difference between equal builds.
     is_futile = is_open and 0 < same == len(findings.labels) - 1
-    if list(argv[:1]) != ["compare"] or is_futile or not more or more in ([it] for it in argv):
-        return []
-    return [("Next", f"{purpose}:"), ("", again(argv, *more))]
-
-
-def again(argv: Sequence[str], *more: str) -> str:
-    """The same command, into a folder of its own, with more options."""
-    left_out = {*_NOT_AGAIN, "--resume", *(word for word in more if word.startswith("--"))}
-    words = [
-        word
-        for before, word in pairwise(argv)
-        if word.partition("=")[0] not in left_out and before not in _NOT_AGAIN
-    ]
-    return f"{called(argv[0])} {shlex.join((*words, *more))}"
+    argv = findings.comparisons[0].record.context.argv
+    if list(argv[:1]) != ["compare"] or is_futile or option in ("", *argv):
+        return ""
+    return f"{option}: {purpose}"

@@ -53,7 +53,8 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     is_passed_over = verdict.inconclusive_passes or verdict.failures
     tags = {"?": "skipped" if is_passed_over else "error", BROKEN: "error"}
     suite = ElementTree.Element("testsuite", name="waitbench")
-    after = "".join(f"\nNext: {command}" for command in _next(findings))
+    step = next_step(findings)
+    after = f"\nNext: {step}" if step else ""
     for place, name, note in _cases(findings):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
         tag = "failure" if note.kind == _FAILS else tags.get(note.level)
@@ -99,7 +100,8 @@ def rendered(findings: Findings, more: Sequence[Table] = ()) -> str:
     """Markdown: the answer for a reviewer; cautions, other questions and ``more`` are folded."""
     report = summarize(findings)
     first = [it for it in report.notes if it.kind in notes.HEADLINES or _is_about_answers(it)]
-    links = [("", command) for command in _next(findings)]
+    if step := next_step(findings):
+        first.append(Note(kind="next", level="", text=f"Next: {step}"))
     _, others = decisive(findings.judgements)
     further = format_count(len(others), "more question", "more questions")
     tables = [gate_table(findings, others, further)] if others else []
@@ -110,21 +112,13 @@ def rendered(findings: Findings, more: Sequence[Table] = ()) -> str:
         *map(markdown.render_table, (*tables, *more)),
         _EXPLANATION.format(alpha * 100),
     ]
-    answer = markdown.render_report(replace(report, notes=first, links=links))
+    answer = markdown.render_report(replace(report, notes=first))
     details = "\n".join(folded).strip()
     return f"{answer}\n<details>\n<summary>Details</summary>\n\n{details}\n\n</details>\n"
 
 
 def _is_about_answers(note: Note) -> bool:
     return note.level in (BROKEN, "?") or bool(note.criterion)
-
-
-def _next(findings: Findings) -> list[str]:
-    """The command that goes on, if any helps."""
-    if not findings.comparisons:
-        return []
-    argv = findings.comparisons[0].record.context.argv
-    return [command for _, command in next_step(findings, 0, argv)[1:]]
 
 
 FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
