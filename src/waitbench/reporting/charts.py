@@ -130,7 +130,7 @@ def draw_table(table: Table) -> Figure:
 
 def _name(headings: Sequence[Heading], row: Sequence[Cell]) -> str:
     names = [
-        cell if isinstance(cell, str) else cell.text
+        cell.text if isinstance(cell, TextCell) else text_of(cell)
         for heading, cell in zip(headings, row, strict=True)
         if heading.is_left and not heading.axis
     ]

@@ -102,14 +102,14 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 
 def print_cells(table: Table, console: Console) -> None:
     """Prints headings and rows: columns that give way go first, then names fold; no figure does."""
-    table = table.without([it for it in table.headings if it.axis and not it.axis.characters])
+    table = table.as_text
     headings, gaps = table.headings, _gaps(table.headings)
     widths = _widths(table, gaps)
     giving_way = [heading for heading in headings if heading.gives_way]
     if sum(widths) + sum(gaps) > console.width and giving_way:
         print_cells(table.without(giving_way), console)
         return
-    names = [place for place, it in enumerate(headings) if it.is_left and not it.axis]
+    names = [place for place, it in enumerate(headings) if it.is_left]
     while sum(widths) + sum(gaps) > console.width and any(widths[it] > _LEAST for it in names):
         widths[max(names, key=widths.__getitem__)] -= 1
     columns = [*zip(headings, widths, gaps, strict=True)]
@@ -120,7 +120,7 @@ def print_cells(table: Table, console: Console) -> None:
         line += group.rjust(end - len(line)) if group else ""
     if line:
         console.print(Text(line, style="bold"), crop=False)
-    _print_rows(columns, [[Text(_title(it), style="bold") for it in headings]], console)
+    _print_rows(columns, [[Text(it.text, style="bold") for it in headings]], console)
     for group, rows in table.grouped_rows.items():
         if group:
             # On a line of its own, as it would not fit beside the rest in 80 columns.
@@ -140,17 +140,13 @@ def _widths(table: Table, gaps: Sequence[int]) -> list[int]:
     widths = [
         max(cell_len(line) for text in texts for line in text.split("\n"))
         for heading, (_, cells) in zip(table.headings, table.columns, strict=True)
-        for texts in [(_title(heading), *(_text(cell).plain for cell in cells))]
+        for texts in [(heading.text, *(_text(cell).plain for cell in cells))]
     ]
     for group, members in groupby(range(len(widths)), lambda place: table.headings[place].group):
         places = [*members]
         width = sum(widths[place] + gaps[place] for place in places)
         widths[places[-1]] += max(0, cell_len(group) + _GAP - width)
     return widths
-
-
-def _title(heading: Heading) -> str:
-    return heading.axis.ruler if heading.axis else heading.text
 
 
 def _text(cell: Cell) -> Text:

@@ -57,7 +57,6 @@ class Dot:
     is_open: bool = False
     """Whether the dot is hollow, as nothing certain is known."""
     style: str = ""
-    text: str = ""
 
     @property
     def sort(self) -> float:
@@ -78,10 +77,10 @@ Cell = str | TextCell | Dot
 
 
 def text_of(cell: Cell) -> str:
-    """A cell's text, behind its mark."""
-    if isinstance(cell, TextCell) and cell.mark:
-        return f"{cell.mark} {cell.text}"
-    return cell if isinstance(cell, str) else cell.text
+    """A cell's text, behind its mark; a dot has none."""
+    if isinstance(cell, TextCell):
+        return f"{cell.mark} {cell.text}" if cell.mark else cell.text
+    return cell if isinstance(cell, str) else ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Heading:
     text: str
     is_left: bool = True
     axis: Axis | None = None
-    """The axis of a column of dots, drawn on a page, and on a console if it has a width."""
+    """The axis of a column of dots, which pages and charts draw."""
     gives_way: bool = False
     """Whether a console leaves out the column where names do not fit beside it."""
     group: str = ""
@@ -132,6 +131,11 @@ class Table:
         """The rows of each group; without groups, all below an empty name."""
         groups = iter(self.groups or [""] * len(self.rows))
         return grouped(self.rows, lambda _: next(groups))
+
+    @property
+    def as_text(self) -> "Table":
+        """The table without columns of dots."""
+        return self.without([heading for heading in self.headings if heading.axis])
 
     def without(self, left_out: Collection[Heading]) -> "Table":
         pairs = zip(self.headings, self.columns, strict=True)

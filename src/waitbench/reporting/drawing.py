@@ -60,18 +60,6 @@ class Axis:
     high: float
     ticks: tuple[tuple[float, str], ...]
     """Values and their labels."""
-    characters: int = 0
-    """Its width on a console; 0 if it is not drawn there."""
-
-    @property
-    def ruler(self) -> str:
-        """The ticks on a console, each at its place unless it would touch the previous one."""
-        ruler = ""
-        for value, text in self.ticks:
-            place = round(self.place(value) * self.characters)
-            if len(ruler) < place or not ruler:
-                ruler = ruler.ljust(place) + text
-        return ruler
 
     @classmethod
     def of_ratios(cls, reach: float, middle: str = "1") -> "Axis":

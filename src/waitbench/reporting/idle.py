@@ -22,7 +22,6 @@ from waitbench.reporting.formats import (
 _HOURS_A_MONTH = 365.25 * 24 / 12
 _LEAST, _USUAL = 1e-4, 0.1
 """Cores: the start of the axis, and its least end."""
-_CHARACTERS = 18
 _FIGURES = (
     ("wakes/s", "wakeups", ""),
     ("calls/s", "syscalls", ""),
@@ -89,7 +88,7 @@ def side_by_side(
     columns: list[Column] = [
         (Heading("worker"), names),
         column("% core", [it.value if it else None for it in cores], "core"),
-        dots(cores, gives_way=price is not None),
+        dots(cores),
     ]
     if price is not None:
         prices = [price.of_month(it.value) if it else None for it in cores]
@@ -107,26 +106,19 @@ def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
-def dots(
-    cores: Sequence[Estimate | None],
-    colours: Iterable[str] = repeat(""),
-    *,
-    gives_way: bool = False,
-) -> Column:
-    """Shares of a core on an axis from a hundredth of a per cent on, with a text for a console."""
+def dots(cores: Sequence[Estimate | None], colours: Iterable[str] = repeat("")) -> Column:
+    """Shares of a core on an axis from a hundredth of a per cent on."""
     most = max([_USUAL, *(it.value for it in cores if it)])
     decade = 10.0 ** math.floor(math.log10(most))
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
     decades = math.floor(math.log10(high / _LEAST) + 1e-9)
     ticks = [_LEAST * 10**number for number in range(decades + 1)]
     texts = tuple((tick, f"{tick * 100:g}".lstrip("0")) for tick in ticks)
-    axis = Axis(_LEAST, high, texts, _CHARACTERS)
-    cells: list[Cell] = []
-    for estimate, colour in zip(cores, colours, strict=False):
-        place = axis.place(estimate.value) if estimate else 0.0
-        text = "◂" if place < 0 else "·" * round(place * _CHARACTERS) + "●"
-        cells.append(Dot(estimate, None, colour, text=text) if estimate else "")
-    return Heading("% of a core, logarithmic", axis=axis, gives_way=gives_way), cells
+    cells: list[Cell] = [
+        Dot(estimate, None, colour) if estimate else ""
+        for estimate, colour in zip(cores, colours, strict=False)
+    ]
+    return Heading("% of a core, logarithmic", axis=Axis(_LEAST, high, texts)), cells
 
 
 def _write(value: float, unit: str) -> str:

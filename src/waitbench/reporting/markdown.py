@@ -44,7 +44,7 @@ def render_table(table: Table) -> str:
 
 
 def _table_lines(table: Table) -> list[str]:
-    table = table.without([heading for heading in table.headings if heading.axis])
+    table = table.as_text
     header = [_escape(f"{it.group} {it.text}".strip()) for it in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
