@@ -1,6 +1,7 @@
 """Bars: the four figures of every run, read from figures, for charts and for pages."""
 
 import pytest
+from matplotlib.patches import Rectangle
 from msgspec.structs import replace
 
 from tests.records import make_record, times
@@ -8,7 +9,7 @@ from tests.reporting.test_idle import served
 from waitbench.analysis import statistics
 from waitbench.model.record import ScenarioResults
 from waitbench.reporting import bars
-from waitbench.reporting.bars import families
+from waitbench.reporting.charts import draw_bars
 from waitbench.reporting.document import Bar, Bars
 
 HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
@@ -59,7 +60,7 @@ def test_what_was_not_measured_says_so() -> None:
     assert texts(shown, 1) == [["not measured"] * 2] * 4
     assert shown.columns[0].cells[0][1] == Bar("new", None, 0, 0, "not measured")
     assert headings(bars_of(make_record({"old": [], "new": []}))) == []
-    assert bars_of().names == []
+    assert bars_of().columns == []
 
 
 def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None:
@@ -73,18 +74,23 @@ def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None
     assert texts(shown) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
 
 
-@pytest.mark.parametrize(
-    ("scenarios", "expected"),
-    [
-        (
-            ["partitioned", "partitioned-long-input", "dynamic"],
-            [("partitioned", "all at once"), ("partitioned", "long-input"), ("", "dynamic")],
-        ),
-        (["rq-idle"], [("", "rq-idle")]),
-        ([], []),
-    ],
-)
-def test_scenarios_that_begin_alike_are_a_family(
-    scenarios: list[str], expected: list[tuple[str, str]]
-) -> None:
-    assert families(scenarios) == expected
+def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:
+    runs = {"old": [times(5, 4, 2), times(7, 4, 2)], "new": [times(3, 0.2, 0.1)] * 2}
+    name = "partitioned-heavy-map-with-an-extremely-long-name"
+    short = make_record({label: [times(1, 1, 1)] for label in runs}, scenario=name)
+    shown = bars_of(make_record(runs), short)
+    figure = draw_bars(shown)
+    figure.draw_without_rendering()
+    widths = [
+        bar.get_width()
+        for axes in figure.axes
+        for bar in axes.patches
+        if isinstance(bar, Rectangle)
+    ]
+    values = [6, 1, 3, 1, 4, 1, 0.2, 1, 2, 1, 0.1, 1, 6, 2, 0.3, 2]
+    assert widths == pytest.approx(values)
+    for axes in figure.axes:
+        assert axes.get_xlim()[0] == 0
+        for text in axes.texts:
+            extent = text.get_window_extent()
+            assert 0 <= extent.x0 < extent.x1 <= figure.bbox.x1, text.get_text()

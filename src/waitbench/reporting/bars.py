@@ -1,7 +1,5 @@
 """Comparisons -> bars from zero: the costs of each revision in each scenario."""
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 
 from waitbench.analysis.statistics import Comparison
@@ -40,7 +38,7 @@ def compose(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
         title="What a worker costs while it waits" if waits else "What a run costs",
         note=" · ".join((basis or "bar: mean", "thin line: all runs")),
         colours=colours_of(labels),
-        names=families([comparison.record.scenario for comparison in comparisons]),
+        scenarios=[comparison.record.scenario for comparison in comparisons],
         columns=columns,
     )
 
@@ -52,13 +50,3 @@ def _bar(comparison: Comparison, label: str, metric: Metric) -> Bar:
     runs = [run.metrics.get(metric.key) for run in comparison.record.of(label)]
     values = [value for value in runs if value is not None]
     return Bar(label, mean.value, min(values), max(values))
-
-
-def families(scenarios: Sequence[str]) -> list[tuple[str, str]]:
-    """The first word of each name, if others begin with it, and the rest of the name."""
-    parts = [re.split("[-@]", scenario, maxsplit=1) for scenario in scenarios]
-    sizes = Counter(first for first, *_ in parts)
-    return [
-        (first, "".join(rest) or "all at once") if sizes[first] > 1 else ("", scenario)
-        for scenario, (first, *rest) in zip(scenarios, parts, strict=True)
-    ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ matplotlib.use("Agg")
 matplotlib.rcParams.update(
     {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
 )
-_DARK, _GREY, _LIGHT = "#222222", "#555555", "#b0b0b0"
+_DARK, _GREY = "#222222", "#555555"
 
 # Of tables: inches and points. Where GitHub shows a chart 830 pixels wide, its smallest text is 10
 # pixels high.
@@ -36,17 +35,14 @@ _DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 
-# Of bars: inches, as the axes are.
-_BARS_WIDTH, _NAMES, _MARGIN = 9.5, 1.85, 0.12
-"""Widths of the picture and of scenario names, and the margin at the left."""
-_HEAD, _LINE = 0.75, 0.24
-"""Heights: above the legend, and from line to line."""
-_BAR, _THIN_BAR, _MANY = 0.17, 0.145, 4
-"""From bar to bar, from ``_MANY`` revisions on the thin one."""
-_BETWEEN = 0.13
-_CHARACTER, _LEGEND_SQUARE = 0.085, 0.3
-"""Widths in a legend: of a letter at most, and of a coloured square."""
-_LONGEST_BAR_NAME, _LONGEST_LABEL = 21, 32
+# Of bars: inches.
+_BARS_WIDTH, _BARS_FRAME, _LEGEND_LINE = 9.5, 1.1, 0.2
+_BAR, _LEAST_ROW = 0.16, 0.4
+"""The height of a bar, and the least of a scenario."""
+_BARS_HEIGHT = 0.76
+"""The share of a scenario's height that its bars take."""
+_IN_LEGEND_LINE = 3
+_LONGEST_NAME_OF_BARS, _LONGEST_LABEL = 34, 32
 
 
 def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
@@ -169,53 +165,37 @@ def _annotate(axes: Axes, edge: int, y: int, points: float, text: str, colour: s
 
 
 def draw_bars(shown: Bars) -> Figure:
-    """A cell for each cost in each scenario, below the name of its family, with all revisions."""
-    labels = [sanitize(shorten(label, _LONGEST_LABEL)) for label in shown.colours]
-    pitch = _BAR if len(labels) < _MANY else _THIN_BAR
-    legend_width = _LEGEND_SQUARE + _CHARACTER * max(map(len, labels))
-    in_line = max(1, int((_BARS_WIDTH - _MARGIN) / legend_width))
-    heading = _HEAD + _LINE * -(-len(labels) // in_line)
-    tops, families = list[float](), dict[str, float]()
-    bottom = heading + _LINE / 2
-    for family, _ in shown.names:
-        if family and family not in families:
-            # The first stands beside the headings.
-            bottom += _LINE if tops else 0.0
-            families[family] = bottom - _LINE / 2
-        tops.append(bottom)
-        bottom += pitch * len(labels) + _BETWEEN
-    figure = Figure(figsize=(_BARS_WIDTH, bottom))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, _BARS_WIDTH), ylim=(bottom, 0))
-    axes.set_axis_off()
-    _write(axes, _MARGIN, 0.22, shown.title, fontsize=13, weight="bold")
-    _write(axes, _MARGIN, 0.47, shown.note, color=_GREY)
-    for number, (label, colour) in enumerate(zip(labels, shown.colours.values(), strict=True)):
-        line, place = divmod(number, in_line)
-        x, y = _MARGIN + place * legend_width, _HEAD + line * _LINE
-        axes.barh(y, 0.13, 0.13, left=x, color=colour)
-        _write(axes, x + 0.2, y, label, fontsize=9)
-    for family, y in families.items():
-        _write(axes, _MARGIN, y, family, fontsize=9, weight="bold")
-    for (_, name), top in zip(shown.names, tops, strict=True):
-        y = top + pitch * len(labels) / 2
-        _write(axes, _NAMES - 0.08, y, shorten(name, _LONGEST_BAR_NAME), fontsize=9, ha="right")
-    width = (_BARS_WIDTH - _NAMES) / len(shown.columns)
-    for place, column in enumerate(shown.columns):
-        left, scale = _NAMES + place * width, column.scale * width
-        _write(axes, left, heading, column.heading, fontsize=9, weight="bold")
-        bottoms = [top + pitch * len(labels) for top in tops]
-        axes.vlines([left] * len(tops), tops, bottoms, _LIGHT, linewidth=0.8)
-        for cell, top in zip(column.cells, tops, strict=True):
-            for number, bar in enumerate(cell):
-                y = top + pitch * (number + 0.5)
-                length, colour = (bar.mean or 0.0) * scale, shown.colours[bar.label]
-                axes.barh(y, length, pitch * 0.86, left=left, color=colour)
-                least, most = left + bar.least * scale, left + bar.most * scale
-                axes.hlines(y, least, most, color=_DARK, linewidth=0.8)
-                _write(axes, most + 0.06, y, bar.text, color=_GREY if bar.mean is None else _DARK)
+    """A column for each cost: below each other the scenarios, with a bar of each revision."""
+    rows, thickness = range(len(shown.scenarios)), _BARS_HEIGHT / len(shown.colours)
+    height = len(rows) * max(_LEAST_ROW, _BAR * (len(shown.colours) + 1))
+    height += _BARS_FRAME + _LEGEND_LINE * len(shown.colours) / _IN_LEGEND_LINE
+    figure = Figure(figsize=(_BARS_WIDTH, height), layout="constrained")
+    all_axes = figure.subplots(1, len(shown.columns), sharey=True, squeeze=False)[0]
+    for axes, column in zip(all_axes, shown.columns, strict=True):
+        axes.set_title(column.heading, loc="left", fontsize=9, fontweight="bold")
+        axes.set(xlim=(0, 1 / column.scale), ylim=(len(rows) - 0.5, -0.5))
+        for number, (label, colour) in enumerate(shown.colours.items()):
+            # A legend leaves out names that begin with an underscore.
+            name = f"\u200b{sanitize(shorten(label, _LONGEST_LABEL))}"
+            bars_of_label = [cell[number] for cell in column.cells]
+            means = [bar.mean or 0.0 for bar in bars_of_label]
+            tops = [row - _BARS_HEIGHT / 2 + (number + 0.5) * thickness for row in rows]
+            axes.barh(tops, means, thickness * 0.86, color=colour, label=name)
+            for top, bar in zip(tops, bars_of_label, strict=True):
+                axes.hlines(top, bar.least, bar.most, color=_DARK, linewidth=0.8)
+                axes.annotate(
+                    bar.text, (bar.most, top), xytext=(4, 0), textcoords="offset points",
+                    va="center_baseline", fontsize=8, color=_GREY if bar.mean is None else _DARK,
+                )  # fmt: skip
+        axes.xaxis.set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+    names = [sanitize(shorten(name, _LONGEST_NAME_OF_BARS)) for name in shown.scenarios]
+    all_axes[0].set_yticks(rows, names, fontsize=9)
+    figure.suptitle(shown.title, fontsize=13, fontweight="bold", x=0.01, ha="left")
+    handles, labels = all_axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower left", ncols=_IN_LEGEND_LINE, fontsize=9,
+        frameon=False, title=sanitize(shown.note), title_fontsize=8, alignment="left",
+    )  # fmt: skip
     return figure
-
-
-def _write(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
-    style = {"fontsize": 8, "color": _DARK, "va": "center_baseline", **style}
-    axes.text(x, y, sanitize(text), **style)

@@ -175,8 +175,7 @@ class Bars:
     title: str
     note: str
     colours: Mapping[str, str]
-    names: Sequence[tuple[str, str]]
-    """The family of each scenario, and the rest of its name."""
+    scenarios: Sequence[str]
     columns: Sequence[BarColumn]
     """Empty where nothing was measured."""
 
