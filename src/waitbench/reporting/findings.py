@@ -1,7 +1,7 @@
 """Comparisons and a verdict -> findings, and the tables and next step of a report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -129,7 +129,7 @@ def summarize(findings: Findings) -> Report:
     decides, _ = decisive(findings.judgements)
     tables = [*forest.first_screen(findings.labels, findings.results, decides)]
     if findings.verdict is not None:
-        tables.insert(0, gate_table(findings, decides, in_parts=True))
+        tables.insert(0, gate_table(findings, decides))
     return Report(
         title=findings.title, facts=(findings.basis,), notes=findings.shown, tables=tables
     )
@@ -161,45 +161,24 @@ def of_commands(findings: Findings) -> list[Table]:
     ]
 
 
-def gate_table(
-    findings: Findings,
-    judgements: Sequence[MetricResult],
-    title: str = "",
-    *,
-    in_parts: bool = False,
-) -> Table:
-    """Answers of a gate, grouped by scenario, with the figures of both sides.
-
-    ``in_parts``: a question about several scenarios has the figures of each in rows below it.
-    """
-    has_several = len({judgement.revision for judgement in judgements}) > 1
-    rows: list[MetricResult] = []
-    groups: list[str] = []
-    for judgement in judgements:
-        parts = [
-            replace(result, ratio=None, verdict=None, why_not="", is_alone=True)
-            for result in findings.results
-            if in_parts and judgement.scenarios[1:] and judgement.ratio
-            if result.scenario in judgement.scenarios
-            and (result.revision, result.metric.name) == (judgement.revision, judgement.metric.name)
-        ]
-        place = judgement.scenario
-        groups += [f"{judgement.revision}: {place}" if has_several else place] * (1 + len(parts))
-        rows += [judgement, *parts]
-    sides = forest.sides(findings.labels, give_way=True) if any(it.after for it in rows) else ()
-    has_rises = any(judgement.limit is None for judgement in judgements)
+def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: str = "") -> Table:
+    """Answers of a gate, grouped by scenario, with the figures of both sides."""
+    has_several = len({it.revision for it in judgements}) > 1
+    has_figures = any(it.after for it in judgements)
+    has_rises = any(it.limit is None for it in judgements)
     return forest.tabulate(
         title,
-        rows,
-        (*sides, *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS)),
-        axis=forest.axis_of(rows),
-        names=(("cost", _name),),
-        groups=groups,
+        judgements,
+        (
+            *(forest.sides(findings.labels, give_way=True) if has_figures else ()),
+            *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS),
+        ),
+        axis=forest.axis_of(judgements),
+        names=(("cost", forest.cost_of),),
+        groups=[
+            f"{it.revision}: {it.scenario}" if has_several else it.scenario for it in judgements
+        ],
     )
-
-
-def _name(row: MetricResult) -> str:
-    return forest.cost_of(row) if row.criterion else f"    {row.scenario}"
 
 
 def details(findings: Findings) -> Table:

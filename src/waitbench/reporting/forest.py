@@ -235,9 +235,9 @@ def first_screen(
 ) -> Iterator[Table]:
     """The four figures of dataflows, then the cost of waiting; or the main costs of workers.
 
-    The table of a gate has those costs of workers that it ``decides`` by. With two revisions, both
-    figures of each cost stand side by side. With more, each cost has a table of its own with a
-    column for each revision.
+    The table of a gate has those costs of workers that it ``decides`` by in one scenario. With two
+    revisions, both figures of each cost stand side by side. With more, each cost has a table of its
+    own with a column for each revision.
     """
     shown = [it for it in results if not it.is_point]
     main = [it for it in shown if it.headline]
@@ -247,7 +247,7 @@ def first_screen(
         metrics = names if are_workers else ("cpu", "real")
         yield from _by_revision(labels, main if are_workers else shown, metrics)
     elif are_workers:
-        has = {(place, it.revision, it.metric) for it in decides for place in it.scenarios}
+        has = {(it.scenario, it.revision, it.metric) for it in decides}
         main = [it for it in main if (it.scenario, it.revision, it.metric) not in has]
         scenarios = [it.scenario for it in main]
         groups = scenarios if len(set(scenarios)) > 1 else ()

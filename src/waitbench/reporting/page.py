@@ -25,7 +25,7 @@ def compose(contents: StoredComparison, findings: Findings, price: Price | None 
     sections = [section for it in findings.contributions for section in it.sections]
     if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
-        first = gate_table(findings, decides, "What the gate asked", in_parts=True)
+        first = gate_table(findings, decides, "What the gate asked")
         if others:
             more = format_count(len(others), "more question", "more questions")
             table = gate_table(findings, others, more)
