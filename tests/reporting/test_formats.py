@@ -8,7 +8,6 @@ from waitbench.model.verdicts import Estimate
 from waitbench.reporting.formats import (
     format_change,
     format_digits,
-    format_many,
     format_quantity,
     format_range,
     format_share,
@@ -23,7 +22,7 @@ from waitbench.reporting.formats import (
         (0.0764, "13× less"), (1.5, "1.5× more"), (2.0, "2.0× more"), (0.2325, "4.3× less"),
         (1.3, "+30 %"), (1.04, "+4.0 %"), (0.95, "−5.0 %"), (0.7, "−30 %"), (0.66, "1.5× less"),
         (1.004, "+0.4 %"), (1.0001, "0 %"), (1.0, "0 %"), (131.0, "130× more"),
-        (8090.0, "8,100× more"), (80_900.0, "81k× more"), (0.0, "> 1M× less"),
+        (8090.0, "8,100× more"), (80_900.0, "81,000× more"), (0.0, "> 1M× less"),
     ],
 )  # fmt: skip
 def test_a_ratio_is_said_as_people_say_it(ratio: float, text: str) -> None:
@@ -90,11 +89,6 @@ def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) 
     assert "e" not in text
     if value >= 1e-6:
         assert float(text.replace(",", "")) == pytest.approx(value, rel=6e-3)
-    scale = {"k": 1e3, "M": 1e6, "G": 1e9}
-    many = format_many(value)
-    if value >= 10_000 and many[-1] in scale:
-        number = float(many[:-1].replace(",", "")) * scale[many[-1]]
-        assert number == pytest.approx(value, rel=0.051)
 
 
 @given(st.floats(1e-5, 1e5), st.floats(1, 9.9), st.floats(1, 9.9))
@@ -112,6 +106,4 @@ def test_what_is_said_of_a_ratio_agrees_with_it(value: float, below: float, abov
 
 
 def number_in(text: str) -> float:
-    number = text.removesuffix(" %")
-    number = number.replace(",", "")
-    return float(number[:-1]) * 1000 if number.endswith("k") else float(number)
+    return float(text.removesuffix(" %").replace(",", ""))

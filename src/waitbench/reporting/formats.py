@@ -109,15 +109,6 @@ def format_of_limit(limit: Limit, share: float) -> str:
     return f"{format_digits(share * limit.most / limit.size)}{unit}".rstrip()
 
 
-def format_many(value: float) -> str:
-    """Two digits of a number, with a letter for thousands from 10,000 on: "12k"."""
-    rounded = float(f"{value:.{_RATIO_DIGITS - 1}e}")
-    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if abs(rounded) >= least:
-            return f"{format_digits(rounded / unit)}{letter}"
-    return format_digits(rounded)
-
-
 def format_change(ratio: float, like: float | None = None) -> str:
     """A ratio in the unit of the ratio ``like``: "13× less", "1.5× more", below that "+4.2 %"."""
     if factor_of(ratio if like is None else like) < _SHARES_BELOW:
@@ -172,7 +163,9 @@ def _times(factor: float) -> str:
 
 
 def _two_digits(value: float) -> str:
-    return format_many(value) if value >= _WHOLE else f"{value:.1f}"
+    if value < _WHOLE:
+        return f"{value:.1f}"
+    return format_digits(float(f"{value:.{_RATIO_DIGITS - 1}e}"))
 
 
 def format_share(share: float) -> str:
