@@ -38,11 +38,11 @@ def test_without_a_command_all_are_listed_and_the_exit_code_is_2(said: Said) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["compar"], "There is no command 'compar' (did you mean 'compare'?)."),
-        (["foo"], "There is no command 'foo'. There are: compare, plot, report, "),
-        (["--versio"], "There is no option '--versio' (did you mean '--version'?)."),
-        (["plot", "--fromat", "svg"], "There is no option '--fromat' (did you mean '--format'?)."),
-        (["plot", "-x"], "There is no option '-x' (--help lists all)."),
+        (["compar"], "No such command 'compar'. Did you mean 'compare'?"),
+        (["foo"], "No such command 'foo'. Try --help."),
+        (["--versio"], "No such option: --versio (Possible options: --version)"),
+        (["plot", "--fromat", "svg"], "No such option: --fromat (Possible options: --format)"),
+        (["plot", "-x"], "No such option: -x Try --help."),
         (["compare", "a", "-s", "dynmic"], "no scenario (did you mean 'dynamic'?)."),
         (["compare", "a", "--set", "intervall=1"], "parameter (did you mean 'interval'?)."),
         (["compare", "a", "--topology", "clster"], "bytewax (did you mean 'cluster'?)."),

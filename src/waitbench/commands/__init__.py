@@ -108,7 +108,7 @@ def _run() -> tuple[int, str]:
     except HarnessError as error:
         code, message = error.exit_code, str(error)
     except TyperException as error:
-        code, message = ExitCode.USAGE, help.explain(error)
+        code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
     except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
         code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
     except (BrokenPipeError, SystemExit):  # typer makes the one of the other

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from waitbench.model.errors import ExitCode, UsageError, hint
+from waitbench.model.errors import ExitCode
 from waitbench.system import installation
 
 _GROUPS = {
@@ -22,18 +22,13 @@ _EXAMPLES = 3
 
 
 class CommandGroup(TyperGroup):
-    """The commands, which are listed if none is named, or an unknown one."""
+    """The commands, which are listed if none is named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args:
             print(ctx.get_help())
             raise typer.Exit(ExitCode.USAGE)
         return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not ctx.resilient_parsing:
-            raise UsageError(f"There is no command {args[0]!r}{hint(args[0], self.commands)}.")
-        return super().resolve_command(ctx, args)
 
 
 class Subcommand(TyperCommand):
@@ -99,12 +94,3 @@ def _brief(text: str, room: int) -> str:
     """The first paragraph, with the default where that fits, too."""
     first = text.partition("\n\n")[0]
     return first if len(first) <= room else first.partition("  [default")[0]
-
-
-def explain(error: Any) -> str:
-    """The message of an error of the parser, with the nearest option of ours."""
-    if not hasattr(error, "possibilities"):
-        return f"{error.format_message()} Try --help."
-    options = (name for param in error.ctx.command.get_params(error.ctx) for name in param.opts)
-    there = hint(error.option_name, options, " (--help lists all)")
-    return f"There is no option {error.option_name!r}{there}."

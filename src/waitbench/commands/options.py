@@ -222,7 +222,6 @@ def with_request_options(
     """
     makers: tuple[Callable[..., Any], ...] = (_request, *extensions)
     by_maker = [inspect.signature(maker).parameters for maker in makers]
-    options = {name: it for parameters in by_maker for name, it in parameters.items()}
 
     @wraps(command)
     def called(**values: Any) -> None:
@@ -233,13 +232,14 @@ def with_request_options(
         _make_cache(Cache().root)
         command(request=replace(request, extensions=tuple(parts)), **values)
 
-    parameters = inspect.signature(command).parameters
-    names = [name for it in parameters for name in (options if it == "request" else [it])]
+    signature = inspect.signature(command)
+    known = (signature.parameters, *by_maker)
+    merged = {name: it for parameters in known for name, it in parameters.items()}
+    del merged["request"]
     # typer reads these two.
-    of_all = {**parameters, **options}
-    called.__annotations__ = {name: of_all[name].annotation for name in names}
-    called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [of_all[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
+    called.__annotations__ = {name: it.annotation for name, it in merged.items()}
+    called.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[it.replace(kind=it.KEYWORD_ONLY) for it in merged.values()]
     )
     return called
 
