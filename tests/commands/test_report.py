@@ -22,3 +22,10 @@ def test_a_folder_of_several_comparisons_names_one_of_them(command: str, said: S
     code, out, err = said(command, SAMPLES / "history")
     assert (code, out) == (2, "")
     assert f"Name one of 5 in it, such as {SAMPLES / 'history' / '1'}." in err
+
+
+@pytest.mark.parametrize("price", ["0.04", "0/core-hour", "-1/core-hour", "1e9/core-hour", ""])
+def test_a_price_is_an_amount_for_a_core_hour(price: str, said: Said) -> None:
+    code, out, err = said("report", f"--price={price}", SAMPLES / "input")
+    assert (code, out) == (2, "")
+    assert "is not AMOUNT/core-hour, such as 0.04/core-hour" in err

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import Any
 
 from msgspec import Struct
 
@@ -148,22 +149,10 @@ _MIB = 2.0**20
 
 
 def _rises(
-    scope: Scope,
-    name: str,
-    margin: float,
-    allowance: float = 0.0,
-    *,
-    each: bool = False,
-    by_launcher: bool | None = None,
+    scope: Scope, name: str, margin: float, allowance: float = 0.0, **others: Any
 ) -> Criterion:
-    metric = BY_NAME[name]
     return Criterion(
-        metric=metric,
-        margin=margin,
-        allowance=allowance,
-        each=each,
-        scope=scope,
-        by_launcher=by_launcher,
+        scope=scope, metric=BY_NAME[name], margin=margin, allowance=allowance, **others
     )
 
 
