@@ -12,7 +12,7 @@ from tests.reporting.printing import lines_of
 from tests.store.keeping import finish
 from waitbench.features.why import samples as stored
 from waitbench.features.why.samples import Frame
-from waitbench.features.why.view import flames, folded, tables
+from waitbench.features.why.view import flames, tables
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.reporting.console import print_tables
@@ -60,13 +60,6 @@ def test_a_function_lies_within_its_caller_and_beside_its_like() -> None:
 def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
     ((_, boxes),) = flames([samples("v1", place("main", wakeups=2))])
     assert {box.tone for box in boxes} == {"same"}
-
-
-def test_folded_stacks_have_a_whole_number_and_no_separator_within_a_name() -> None:
-    once, twice = (place(Frame("f;g h"), wakeups=rate) for rate in (1.0, 0.25))
-    never = place(Frame("idle"), thread="other", wakeups=0.0001)
-    files = folded(samples("a", once, twice, never))
-    assert files == {"wakeups": "worker;MainThread;f,g h 1250\n", "cpu": ""}
 
 
 def test_tables_fit_80_columns() -> None:

@@ -1,6 +1,5 @@
 """``compare --why``: one more run of each revision, of which stacks are sampled."""
 
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -25,13 +24,9 @@ from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.output import RunProgress
 from waitbench.system import proc
-from waitbench.system.files import write_text
 from waitbench.system.processes import tail
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
-_FOLDED = ".folded"
-_LONGEST = 100
-"""Characters of a label in a file's name: the last of a path tell most."""
 _COUNTED_S = 3.0
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
@@ -69,12 +64,6 @@ class WhyExtension(Extension):
         for scenario in request.here if self.why else ():
             if revisions := _sampled(scenario, bench, progress):
                 samples.write(folder, scenario.name, revisions)
-            for revision in revisions:
-                label = re.sub(r"[^\w.+-]+", "-", revision.label)[-_LONGEST:]
-                for unit, text in view.folded(revision).items():
-                    path = folder / f"{scenario.name}.{label}.{unit}{_FOLDED}"
-                    if text:
-                        write_text(path, text)
 
     def contribution(self, folder: Path, records: Sequence[ScenarioResults]) -> Contribution:
         by_scenario = {it.scenario: samples.read(folder, it.scenario) for it in records}
@@ -99,7 +88,7 @@ class WhyExtension(Extension):
         )
 
     def files(self, folder: Path) -> Sequence[Path]:
-        return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{_FOLDED}")))
+        return sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Samples]:

@@ -1,11 +1,9 @@
 """Places where revisions wait and work -> a table of wake-ups and CPU, and flame graphs."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from waitbench.features.why.lines import Line, lines, places
 from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Samples
-from waitbench.model.errors import sanitize
 from waitbench.model.metrics import Cost
 from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
@@ -129,23 +127,6 @@ def _stacks(samples: Samples) -> Iterator[tuple[_Path, Cost]]:
         for place in places(thread):
             frames = (f"{it.name} ({it.file})" if it.file else it.name for it in place.stack)
             yield (thread.process, thread.name, *frames), place.cost
-
-
-def folded(samples: Samples) -> dict[str, str]:
-    """Files for flame graphs, by unit: a line for each stack, ``outer;…;inner`` and a number.
-
-    They take integers, so wake-ups are those of 1,000 s, and CPU is in µs/s.
-    """
-    wakeups, cpu = Counter[str](), Counter[str]()
-    for path, cost in _stacks(samples):
-        # The number follows the last space of a line.
-        stack = " ".join(sanitize(";".join(it.replace(";", ",") for it in path)).split())
-        wakeups[stack] += round(cost.wakeups_per_s * 1_000)
-        cpu[stack] += round(cost.cores * 1_000_000)
-    return {
-        unit: "".join(f"{stack} {number}\n" for stack, number in sorted((+amounts).items()))
-        for unit, amounts in (("wakeups", wakeups), ("cpu", cpu))
-    }
 
 
 def _pairs(revisions: Sequence[Samples]) -> list[Sequence[Samples]]:
