@@ -49,7 +49,9 @@ def releases(
         versions = [*uv.releases(engine, python, between, prereleases=early)][::-1]
     inside = (Source(good.source.origin, version) for version in versions)
     sources = (good.source, *inside, bad.source)
-    return SearchRange(points=tuple(Point(source=source) for source in sources))
+    return SearchRange(
+        points=tuple(Point(label=engine.tag_of(it.identity), source=it) for it in sources)
+    )
 
 
 def newest(engine: Engine, python: Interpreter, most: int) -> list[Source]:
@@ -95,7 +97,8 @@ def commits(
     later = (commit for commit in logged if commit.commit in descends)
     return SearchRange(
         points=tuple(
-            Point(source=Source(Origin.SOURCE, c.commit), commit=c) for c in (first, *later)
+            Point(label=c.commit[:SHOWN_DIGITS], source=Source(Origin.SOURCE, c.commit), commit=c)
+            for c in (first, *later)
         ),
         begins_at_fork=start != begin.tree,
     )

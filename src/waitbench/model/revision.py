@@ -160,6 +160,7 @@ class LoggedCommit:
 class Point:
     """A state of the package in a search."""
 
+    label: str
     source: Source
     commit: LoggedCommit | None = None
 

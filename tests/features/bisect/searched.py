@@ -20,7 +20,6 @@ def begun(points: int, *, faster: bool = False) -> Search:
     """A search over commits that are called c0, c1, …, before its first step."""
     return Search(
         points=tuple(map(_commit, range(points))),
-        labels=tuple(f"c{number}" for number in range(points)),
         margin=MARGIN,
         faster=faster,
     )
@@ -65,4 +64,4 @@ def _commit(number: int) -> Point:
         author="A. Author",
         date="2026-01-01T00:00:00+00:00",
     )
-    return Point(source=Source(Origin.SOURCE, identity), commit=logged)
+    return Point(label=f"c{number}", source=Source(Origin.SOURCE, identity), commit=logged)

@@ -61,7 +61,6 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     good, bad = labels(history, 2, 3)
     assert said["stages"][0]["suspects"] == [good, bad]
     assert f"{labels(history, 1)[0]} cannot be measured" in done.stdout
-    assert f"./compare.sh {good} {bad}" in said["repeat"][0]
     before = runs(folder)
     again = run_compare(*command, "--resume", command="bisect")
     assert json.loads((folder / "bisect.json").read_text()) == said

@@ -30,9 +30,8 @@ def commits(points: int, *rises: tuple[int, float], unbuildable: tuple[int, ...]
 def releases(points: int, *rises: tuple[int, float]) -> Search:
     """The same over releases v0.0, v0.1, …"""
     versions = [f"0.{number}" for number in range(points)]
-    sources = (Point(source=Source(Origin.WHEEL, version)) for version in versions)
-    labels = tuple(f"v{version}" for version in versions)
-    return replace(commits(points, *rises), points=tuple(sources), labels=labels)
+    sources = (Point(label=f"v{it}", source=Source(Origin.WHEEL, it)) for it in versions)
+    return replace(commits(points, *rises), points=tuple(sources))
 
 
 def searched(*searches: Search) -> Bisection:
@@ -42,12 +41,11 @@ def searched(*searches: Search) -> Bisection:
         faster=False,
         scenarios=("partitioned-long-input",),
         searches=[*searches],
-        options=("-p", "2"),
     )
 
 
 def merge_named() -> Search:
-    """A search whose culprit is a merge, in which a search inside it is proposed."""
+    """A search whose culprit is a merge, whose parents the report names."""
     ended = commits(4, (2, 0.25))
     point = ended.points[2]
     assert point.commit is not None
@@ -91,10 +89,3 @@ def test_a_search_in_each_form(case: str, monkeypatch: pytest.MonkeyPatch) -> No
     check(f"{name}-80.txt", "\n".join([*shown, ""]), EXPECTED)
     check(f"{name}.md", markdown.render_report(report), EXPECTED)
     check(f"{name}.json", json.dumps(as_json, indent=1) + "\n", EXPECTED)
-
-
-def test_the_command_that_measures_a_culprit_again_names_its_worker_file() -> None:
-    of_worker = replace(FOUND, options=("--worker", "mine.toml"))
-    assert view.to_repeat(of_worker)[-1] == (
-        "./compare.sh c4 c5 --fail-on idle:10% --worker mine.toml"
-    )

@@ -18,14 +18,11 @@ from waitbench.environments.revisions import without_label
 from waitbench.features.bisect import view
 from waitbench.features.bisect.search import ANALYSES, RELEASES, Search, StepRule, given_up
 from waitbench.features.bisect.view import Bisection
-from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import (
-    SHOWN_DIGITS,
     EnvironmentSpec,
-    Origin,
     OriginChoice,
-    Point,
     SearchRange,
 )
 from waitbench.model.worker import WorkerFile
@@ -114,12 +111,9 @@ def bisect(
     with claim as folder, shutdown.noted(saved_in(folder)):
         run = BisectRun(
             request=valid,
-            bisection=Bisection(
-                criterion=criterion,
-                faster=find == "faster",
-                scenarios=tuple(scenario.name for scenario in valid.scenarios),
-                options=_to_repeat(request),
-            ),
+            criterion=criterion,
+            faster=find == "faster",
+            scenarios=tuple(scenario.name for scenario in valid.scenarios),
             most_rounds=max(look for look in ANALYSES if look <= rounds),
             budget_s=budget,
             folder=folder,
@@ -139,20 +133,6 @@ def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criter
     if criterion.allowance or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
-
-
-def _to_repeat(request: Request) -> tuple[str, ...]:
-    """The options with which ``compare`` measures the same scenarios."""
-    typed = {
-        "--worker": None if request.worker is None else str(request.worker.path),
-        "-p": None if request.processes == 1 else str(request.processes),
-        "-w": None if request.workers == 1 else str(request.workers),
-        "--topology": request.topology,
-        "--python": request.python,
-        "--repo": None if request.repo is None else masked(request.repo),
-    }
-    words = [word for option, value in typed.items() if value for word in (option, value)]
-    return (*words, *(word for setting in request.settings for word in ("--set", setting)))
 
 
 KIND = "bisect"
@@ -176,11 +156,10 @@ def _first(request: ValidRequest) -> SearchRange:
 
 
 @dataclass(kw_only=True)
-class BisectRun:
+class BisectRun(Bisection):
     """A search among releases, then among the commits of one of them."""
 
     request: ValidRequest
-    bisection: Bisection
     most_rounds: int
     budget_s: float
     folder: Path
@@ -198,37 +177,29 @@ class BisectRun:
                 if len(commits.points) >= _FEWEST:
                     self._search(commits)
         except HarnessError as error:
-            searches = self.bisection.searches
-            if not (searches and searches[0].steps):
+            if not (self.searches and self.searches[0].steps):
                 raise
             # The result of the steps before is still worth a report.
-            self.bisection.remarks.append(str(error))
+            self.remarks.append(str(error))
             code = ExitCode.FAILED
         self._save()
-        report = view.summarize(self.bisection)
+        report = view.summarize(self)
         where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
-        links = (*report.links, ("Results", where))
-        print_report(replace(report, links=links), self.output.progress)
+        print_report(replace(report, links=(("Results", where),)), self.output.progress)
         publish_markdown(self.folder / f"{KIND}.md", markdown.render_report(report))
         return code
 
     def _search(self, points: SearchRange) -> Search:
         """Carries a search to its end, or to that of the budget."""
-        bisection = self.bisection
-        search = Search(
-            points=points.points,
-            labels=tuple(map(self._label, points.points)),
-            margin=bisection.criterion.margin,
-            faster=bisection.faster,
-        )
-        bisection.searches.append(search)
+        search = Search(points=points.points, margin=self.criterion.margin, faster=self.faster)
+        self.searches.append(search)
         self._save()
         if points.begins_at_fork:
-            bisection.remarks.append(
+            self.remarks.append(
                 f"{self.request.labels[0]} is on a branch of its own: the search begins where the "
-                f"branch left, at {search.labels[0]}."
+                f"branch left, at {search.points[0].label}."
             )
-        folder = self.folder / f"{len(bisection.searches)}-{search.grain}"
+        folder = self.folder / f"{len(self.searches)}-{search.grain}"
         folders.make_subfolder(folder)
         # One interpreter that fits both ends measures all points.
         ends, typed = (0, len(search.points) - 1), self.request.typed
@@ -239,16 +210,14 @@ class BisectRun:
                 rule = StepRule(
                     search=search,
                     points=step,
-                    criterion=bisection.criterion,
+                    criterion=self.criterion,
                     most_rounds=self.most_rounds,
                     budget_s=left_s,
                 )
-                search = bisection.searches[-1] = self._step(rule, python, folder)
+                search = self.searches[-1] = self._step(rule, python, folder)
                 self._save()
             if search is before:
-                bisection.remarks.append(
-                    "The budget is spent: --resume goes on, with a new --budget."
-                )
+                self.remarks.append("The budget is spent: --resume goes on, with a new --budget.")
                 break
         return search
 
@@ -275,7 +244,8 @@ class BisectRun:
         first, *lines = (line.strip() for line in missing[label].splitlines() if line.strip())
         why = " ".join((first, *lines[-1:]))
         log.say(view.missing(label, why), "yellow")
-        return search.without(search.labels.index(label), why)
+        labels = [point.label for point in search.points]
+        return search.without(labels.index(label), why)
 
     def _measure(
         self, rule: StepRule, python: str, folder: Path
@@ -305,20 +275,15 @@ class BisectRun:
         return resolver.choose(specs, origin, python) if specs else ()
 
     def _unresolved(self, search: Search, point: int) -> EnvironmentSpec:
-        label, source = search.labels[point], search.points[point].source
+        label, source = search.points[point].label, search.points[point].source
         engine = self.request.engine.name
         return EnvironmentSpec(
             label=label, text=label, engine=engine, origin=source.origin, source=source
         )
 
-    def _label(self, point: Point) -> str:
-        identity = point.source.identity
-        is_commit = point.source.origin is Origin.SOURCE
-        return identity[:SHOWN_DIGITS] if is_commit else self.request.engine.tag_of(identity)
-
     def _save(self) -> None:
         """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
-        formats.write(self.folder, KIND, view.as_json(self.bisection))
+        formats.write(self.folder, KIND, view.as_json(self))
 
 
 def _name_of(search: Search, points: Sequence[int]) -> str:

@@ -91,7 +91,6 @@ class Search:
     """A search over two or more points."""
 
     points: tuple[Point, ...]
-    labels: tuple[str, ...]
     margin: float
     """The largest irrelevant change, as a share: 0.1 for 10 %."""
     faster: bool = False
@@ -151,7 +150,7 @@ class Search:
         return replace(self, missing={**self.missing, point: why})
 
     def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.labels[point] for point in points)
+        return tuple(self.points[point].label for point in points)
 
     @property
     def _middle(self) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 """The search for a change -> a report, progress lines, JSON."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,7 +14,6 @@ from waitbench.reporting.document import Column, Heading, Report, Table
 from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
-from waitbench.system.installation import called
 
 _LEVELS = {End.CULPRIT: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
@@ -27,8 +25,6 @@ class Bisection:
     criterion: Criterion
     faster: bool
     scenarios: tuple[str, ...]
-    options: tuple[str, ...]
-    """Options of ``compare``, to measure the same again."""
     searches: list[Search] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
@@ -44,13 +40,12 @@ class Bisection:
 
 
 def summarize(bisection: Bisection) -> Report:
-    """The findings, the culprit, every step, and how to repeat the search."""
-    good, *_, bad = bisection.searches[0].labels
+    """The findings, the culprit, and every step."""
+    good, *_, bad = bisection.searches[0].points
     return Report(
-        title=f"{bisection.criterion.metric.title} between {good} and {bad}",
+        title=f"{bisection.criterion.metric.title} between {good.label} and {bad.label}",
         notes=tuple(_notes(bisection)),
         tables=(_steps(bisection),),
-        links=tuple(("Again", text) for text in to_repeat(bisection)),
     )
 
 
@@ -61,12 +56,14 @@ def _notes(bisection: Bisection) -> Iterator[Note]:
         if search is not main:
             yield _note("finding", finding(bisection, search))
         for point, why in sorted(search.missing.items()):
-            yield _note("missing", missing(search.labels[point], why))
+            yield _note("missing", missing(search.points[point].label, why))
     for remark in bisection.remarks:
         yield _note("remark", remark)
     for commit in (search.culprit for search in bisection.proven if search.culprit):
-        digits = commit.commit[:SHOWN_DIGITS]
-        yield _note("culprit", f"{digits} {commit.subject} ({commit.author}, {commit.date})")
+        digits, *parents = (it[:SHOWN_DIGITS] for it in (commit.commit, *commit.parents))
+        merge = f"; a merge: to search inside it, bisect {' '.join(parents)}" * bool(parents[1:])
+        text = f"{digits} {commit.subject} ({commit.author}, {commit.date}){merge}"
+        yield _note("culprit", text)
     if bisection.proven:
         chance = f"{ALPHA * 100:g} % at most, over all steps together"
         yield _note("error", f"the chance of a wrong answer is {chance}")
@@ -121,21 +118,6 @@ def finding(bisection: Bisection, search: Search) -> str:
     return f"OPEN: {cost} from {good} to {bad}: {why}"
 
 
-def to_repeat(bisection: Bisection) -> list[str]:
-    """The commands that compare each culprit with the point before it, and search a merge."""
-    # A user's file has one scenario, which has no name on the command line.
-    is_users = {"--worker", "--dataflow"}.intersection(bisection.options)
-    scenarios = () if is_users else [word for name in bisection.scenarios for word in ("-s", name)]
-    options = (*scenarios, "--fail-on", str(bisection.criterion), *bisection.options)
-    typed = [("compare", search.labelled(search.suspects), options) for search in bisection.proven]
-    merge = bisection.main.culprit
-    if merge is not None and len(merge.parents) > 1:
-        first, second, *_ = (parent[:SHOWN_DIGITS] for parent in merge.parents)
-        find = ("--find", "faster") if bisection.faster else ()
-        typed.append(("bisect", (first, second), (*find, *options)))
-    return [f"{called(name)} {shlex.join((*ends, *more))}" for name, ends, more in typed]
-
-
 def _ratios(changes: Iterable[Change]) -> str:
     return ", then ".join(
         f"{format_change(change.ratio.value)} ({format_range(change.ratio) or 'no bounds yet'})"
@@ -165,15 +147,14 @@ def ended(step: Step) -> str:
 def as_json(bisection: Bisection) -> dict[str, Any]:
     first = bisection.searches[0]
     return {
-        "good": first.labels[0],
-        "bad": first.labels[-1],
+        "good": first.points[0].label,
+        "bad": first.points[-1].label,
         "criterion": str(bisection.criterion),
         "find": "faster" if bisection.faster else "slower",
         "scenarios": list(bisection.scenarios),
         "end": bisection.main.end.value,
         "headline": finding(bisection, bisection.main),
         "remarks": bisection.remarks,
-        "repeat": to_repeat(bisection),
         "stages": [
             {
                 **asdict(search),
