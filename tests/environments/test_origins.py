@@ -1,6 +1,6 @@
 """One interpreter and one origin for a comparison."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,9 +52,6 @@ class Machine:
         fits = all(spec.python.minor_text in fitting for fitting in pythons)
         return "" if fits else f"there is no version of {wanted[-1]}"
 
-    def releases(self, _engine: Engine, _python: object, _within: str) -> Iterator[str]:
-        yield "0.21.0"
-
     def listed(self, _cache: Cache, version: str = "") -> list[Interpreter]:
         return [
             python
@@ -73,7 +70,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(uv, "_pythons", made.listed)
     monkeypatch.setattr(uv, "fetch_python", made.fetch)
     monkeypatch.setattr(uv, "why_unmet", made.obstacle)
-    monkeypatch.setattr(uv, "releases", made.releases)
     return made
 
 
@@ -168,11 +164,11 @@ def test_wheels_for_an_older_python_come_before_a_build_on_a_newer_one(
         }
 
 
-def test_a_release_that_does_not_exist_is_said_with_the_nearest_before_it(chosen: Choose) -> None:
+def test_a_release_that_does_not_exist_is_named(chosen: Choose) -> None:
     with pytest.raises(UsageError) as raised:
         chosen("v0.99.0", "v0.21.1", choice="wheel")
     assert str(raised.value).splitlines()[1:3] == [
-        "  v0.99.0 (wheel): none, as there is no version of 0.99.0; the newest before it is 0.21.0",
+        "  v0.99.0 (wheel): none, as there is no version of 0.99.0",
         "  v0.21.1 (wheel): 3.12, 3.11",
     ]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, product
+from itertools import product
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -158,23 +158,12 @@ class OriginResolver:
             fits = ", ".join(name for name, why in obstacles.items() if not why)
             if not fits:
                 fits = f"none, as {obstacles[pythons[0].minor_text]}"
-                before = self._newest_before(spec, pythons)
-                fits += f"; the newest before it is {before}" if before else ""
             lines.append(f"  {spec.label} ({spec.origin.value}): {fits}\n")
         names = ", ".join(python.minor_text for python in pythons)
         return (
             f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
             "Choose another --python or --origin, or leave a revision out."
         )
-
-    def _newest_before(self, spec: EnvironmentSpec, pythons: Sequence[Interpreter]) -> str:
-        """The newest release before a spec's with a wheel for any of the Pythons, or ``""``."""
-        if spec.origin is not Origin.WHEEL:
-            return ""
-        version = spec.source.identity
-        within = f"<={version},!={version}"
-        below = (uv.releases(self.engine, python, within) for python in pythons)
-        return next(chain.from_iterable(below), "")
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
