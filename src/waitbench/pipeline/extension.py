@@ -38,10 +38,6 @@ class Extension:
         """The option, if given, that asks for figures alone: of short scenarios, without limits."""
         return None
 
-    def applied_to(self, request: "Request") -> "Request":
-        """Changes a request before it is resolved. Raises ``UsageError``."""
-        return request
-
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
         """Selects the scenarios of a request, with ``select`` for this or other requests."""
         return select(request)

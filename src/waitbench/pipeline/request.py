@@ -105,8 +105,6 @@ def validate(request: Request, say: Log) -> ValidRequest:
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     request.gate.require_possible(len(request.revisions))
-    for extension in request.extensions:
-        request = extension.applied_to(request)
     variables.require_passed()
     engine = request.engine
     topology = topology_of(request)

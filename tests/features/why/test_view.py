@@ -91,7 +91,7 @@ def test_a_page_has_the_places_and_flames_of_a_scenario(tmp_path: Path) -> None:
 def test_samples_are_refused_where_threads_cannot_be_observed(
     said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("waitbench.pipeline.request._scenarios", None)  # it is not reached
+    monkeypatch.setattr("waitbench.pipeline.request._select", None)  # it is not reached
     monkeypatch.setattr("waitbench.system.proc.has_schedstat", lambda: False)
     code, _, err = said("compare", "v0.16.0", "--why")
     assert (code, "--why needs /proc/<pid>/schedstat" in err) == (2, True), err

@@ -19,7 +19,7 @@ from waitbench.features.why.samples import SUFFIX, Samples
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
-from waitbench.pipeline.extension import Extension
+from waitbench.pipeline.extension import Extension, Select
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.document import Contribution, Section
 from waitbench.reporting.output import RunProgress
@@ -53,10 +53,10 @@ class WhyExtension(Extension):
         "# who wakes up, and from where"
     )
 
-    def applied_to(self, request: Request) -> Request:
+    def scenarios(self, request: Request, select: Select) -> tuple[Scenario, ...]:
         if self.why and not proc.has_schedstat():
             raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
-        return request
+        return select(request)
 
     def after_runs(
         self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
