@@ -9,20 +9,15 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.analysis import statistics
-from waitbench.analysis.statistics import IdleCost
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.record import ScenarioResults
 from waitbench.model.worker import WorkerFile
+from waitbench.pipeline import paging
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.request import Request
-from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_tables
-from waitbench.reporting.document import Table
-from waitbench.reporting.findings import remarks
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.output import Output
 from waitbench.store import folders
@@ -88,50 +83,42 @@ def workers(
         resume=None,
         argv=tuple(map(masked, sys.argv[1:])),
     )
-    output, code = Output(quiet=quiet, progress_only=True), ExitCode.OK
-    rows: list[tuple[str, str, IdleCost | None]] = []
-    notes: list[str] = []
-
-    def table() -> Table:
-        return replace(idle.side_by_side(rows, rounds, core_price), notes=tuple(notes))
-
+    output = Output(quiet=quiet, progress_only=True)
+    errors, failures = list[str](), list[str]()
     with folders.claimed(results, (NAME,)) as folder:
         try:
             for worker in workers:
-                records = _measured(worker, replace(request, results=folder / worker.name), output)
-                if isinstance(records, HarnessError):
-                    code = ExitCode.FAILED
-                    rows += [(worker.name, version, None) for version in worker.revisions]
-                    notes.append(f"{worker.name}: {records.reason}")
-                    continue
-                if any(record.failures for record in records):
-                    code = ExitCode.FAILED
-                for comparison in map(statistics.compare, records):
-                    rows += idle.costs_of(comparison)
-                    notes += remarks(comparison)
+                try:
+                    with run(_request_of(worker, request, folder), output) as contents:
+                        for record in contents.records:
+                            failures += (f"{worker.name}: {it.message}" for it in record.failures)
+                except HarnessError as error:
+                    errors.append(f"{worker.name}: {error.reason}")
         except shutdown.Interrupted:
-            print_tables([table()], make_console(stderr=True))
+            print_tables(paging.side_by_side(folder, core_price), make_console(stderr=True))
             raise
-        print_tables([table()], make_console())
-        files.write_text(folder / f"{NAME}.md", render_table(table()))
+        tables = paging.side_by_side(folder, core_price)
+        if not tables:
+            raise HarnessError("\n".join((*errors, *failures)))
+        table = replace(tables[0], notes=(*tables[0].notes, *errors))
+        print_tables([table], make_console())
+        files.write_text(folder / f"{NAME}.md", render_table(table))
         # Imported late: matplotlib takes a second.
         from waitbench.reporting import charts
 
-        charts.save(charts.draw_table(table()), folder, NAME, "png")
-    raise typer.Exit(code)
+        charts.save(charts.draw_table(table), folder, NAME, "png")
+    raise typer.Exit(ExitCode.FAILED if errors or failures else ExitCode.OK)
 
 
-def _measured(
-    worker: WorkerFile, request: Request, output: Output
-) -> Sequence[ScenarioResults] | HarnessError:
-    """Measures all versions of a worker, without its phases, which are for comparisons."""
-    scenarios = (worker.name,) if worker.phases else ()
-    request = replace(request, revisions=worker.revisions, scenarios=scenarios, worker=worker)
-    try:
-        with run(request, output) as contents:
-            return contents.records
-    except HarnessError as error:
-        return error
+def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
+    """The request for all versions of a worker, without its phases, which are for comparisons."""
+    return replace(
+        request,
+        revisions=worker.revisions,
+        scenarios=(worker.name,) if worker.phases else (),
+        worker=worker,
+        results=folder / worker.name,
+    )
 
 
 def _read(paths: Sequence[Path]) -> list[WorkerFile]:
