@@ -79,17 +79,12 @@ def read(path: Path) -> WorkerFile:
         raise UsageError(f"{shown}: {error}.") from error
 
 
-def texts_of(worker: WorkerFile) -> Iterator[str]:
-    """Yields each text that may have placeholders."""
-    return (text for _, text, _ in _texts(worker))
-
-
 def needs_python(worker: WorkerFile) -> bool:
     """Whether it installs packages, or a command line names a Python."""
     is_installed = bool(
         worker.package or worker.extra_requirements or worker.python or worker.module
     )
-    return is_installed or any("python" in text for text in texts_of(worker))
+    return is_installed or any("python" in text for _, text, _ in _texts(worker))
 
 
 def has_changed(worker: WorkerFile) -> bool:

@@ -18,7 +18,6 @@ from typing import Any
 import distributed
 from msgspec import structs
 
-from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.environments.virtualenvs import EnvironmentBuilder
 from waitbench.features.cluster import merge, shards
@@ -112,13 +111,7 @@ def _command(
 
 def _files_of(worker: WorkerFile) -> dict[str, bytes]:
     """Returns a worker file and the files that it names. Raises ``UsageError``."""
-    from_here = {
-        name
-        for text in worker_file.texts_of(worker)
-        for name in re.findall(r"\{here\}/?([^\s/]*)", text)
-    }
-    needed = from_here | {*worker.files}
-    if worker.package is None or not needed <= worker.texts.keys():
+    if worker.package is None or not worker.texts.keys() >= {*worker.files}:
         raise UsageError(
             f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
             "text files of at most 1 MiB in its 'files', or measure it here."
