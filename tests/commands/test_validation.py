@@ -99,11 +99,10 @@ GOOD = b"flow = 1\ndef get_flow(n): ...\n"
     ("name", "content", "call", "says"),
     [
         ("none.txt", GOOD, ":flow", "there is no Python file"),
-        ("broken.py", b"def flow(:\n", ":flow", "does not parse: "),
-        ("good.py", GOOD, ":other", "does not define 'other'"),
+        ("broken.py", b"def flow(:\n", ":flow", "cannot be read: "),
         ("good.py", GOOD, ":get_flow(", "is not a name or a call"),
         ("good.py", GOOD, ":flow; import os", "is not a name or a call"),
-        ("latin.py", b"flow = '\xe9'\n", "", "does not parse: 'utf-8' codec can't decode"),
+        ("latin.py", b"flow = '\xe9'\n", "", "cannot be read: 'utf-8' codec can't decode"),
     ],
 )
 def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(

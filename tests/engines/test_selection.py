@@ -26,9 +26,9 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     [
         ("partitions", "--set 'partitions' is not NAME=VALUE, such as --set interval=0.1"),
         ("partitions=0", "--set partitions=0: must be above zero and below 10⁹."),
-        ("partitions=x", "--set partitions=x: not a int, such as 16."),
+        ("partitions=x", "--set partitions=x: a value is such as 16."),
         ("interval=nan", "--set interval=nan: must be above zero and below 10⁹."),
-        ("long_input=2", "--set long_input=2: not a bool, such as False."),
+        ("long_input=2", "--set long_input=2: a value is such as False."),
         ("seed=2 seed=3", "--set seed is given twice: name it once"),
         ("nothing=1", "--set nothing: no selected scenario has this parameter. There are: burst, "),
     ],

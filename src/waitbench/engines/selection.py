@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from msgspec import ValidationError, convert
+
 from waitbench.engines import SCENARIOS
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError, hint
@@ -69,13 +71,9 @@ def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
 
 def _parse(name: str, text: str, default: Value) -> Value:
     try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        value = type(default)(text)
-    except (ValueError, KeyError) as error:
-        raise UsageError(
-            f"--set {name}={text}: not a {type(default).__name__}, such as {default!r}."
-        ) from error
-    if isinstance(value, (int, float)) and not 0 < value < 1e9:
+        value: Value = convert(text, type(default), strict=False)
+    except ValidationError as error:
+        raise UsageError(f"--set {name}={text}: a value is such as {default!r}.") from error
+    if not isinstance(value, (bool, str)) and not 0 < value < 1e9:
         raise UsageError(f"--set {name}={text}: must be above zero and below 10⁹.")
     return value

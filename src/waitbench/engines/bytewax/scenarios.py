@@ -234,15 +234,10 @@ def user_dataflow(text: str) -> UserDataflow:
     try:
         code = path.read_text("utf-8")
         tree = ast.parse(code)
-    except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
-    except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{shown}: {path} does not parse: {error}.") from error
-    called = _CALL.fullmatch(call)
-    if called is None:
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UsageError(f"{shown}: {path} cannot be read: {error}.") from error
+    if not _CALL.fullmatch(call):
         raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
-    if not re.search(rf"\b{called[1]}\b|import \*", code):
-        raise UsageError(f"{shown}: {path} does not define {called[1]!r}.")
     try:
         convert(path.stem, FileName)
         if len(path.stem.encode()) > _MAX_NAME_BYTES:
