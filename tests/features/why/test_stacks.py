@@ -46,7 +46,7 @@ def test_mangled_functions_of_rusts_library_are_plumbing() -> None:
     frames = [
         Frame(f"_RNvNtNtCsjrHSEGnQ3l9_{name}") for name in ("3std6thread5sleep", "4mine4poll")
     ]
-    assert stacks._telling(iter(frames)) == (frames[1],)
+    assert stacks._informative(iter(frames)) == (frames[1],)
 
 
 def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:

@@ -47,7 +47,7 @@ def test_it_adds_a_run_a_revision_behind_all_that_are_measured_and_files_of_its_
     assert own
 
 
-def test_a_revision_that_could_not_be_looked_at_is_named_with_the_reason(
+def test_a_revision_that_could_not_be_sampled_is_named_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> None:
@@ -57,4 +57,4 @@ def test_a_revision_that_could_not_be_looked_at_is_named_with_the_reason(
     bench = SimpleNamespace(environments=["v3"], what_is_missing=lambda *_: None)
     log = RunProgress(make_console(), quiet=False)
     assert extension._sampled(scenario("idle"), cast(Bench, bench), log) == []
-    assert "v3: not looked at: it hung\n" in capsys.readouterr().out
+    assert "v3: not sampled: it hung\n" in capsys.readouterr().out

@@ -114,7 +114,7 @@ def bisect(
             criterion=criterion,
             faster=find == "faster",
             scenarios=tuple(scenario.name for scenario in valid.scenarios),
-            most_rounds=max(look for look in ANALYSES if look <= rounds),
+            most_rounds=max(number for number in ANALYSES if number <= rounds),
             budget_s=budget,
             folder=folder,
             output=output,

@@ -5,11 +5,11 @@ of points and measured steps, so judging the same rounds again resumes it.
 
 Each round of a step measures the good end, a middle and the bad end of the suspects, so that drift
 is the same for all. Each half is judged by the interval of the exact signed-rank test on pairs, at
-fixed looks, as in the gate (see rule.py). A half remains suspect if its change is certainly beyond
-the margin; so is that of the culprit, the last suspect.
+fixed numbers of rounds, as in the gate (see rule.py). The search goes on in a half whose change is
+certainly beyond the margin; so the change of the culprit, which is left at the end, is proven.
 
 A search takes at most ``most_steps`` steps, as each halves the points that can be measured. Each
-step has an equal part of the error for both halves at all looks. The total is half of
+step has an equal part of the error, for both halves at all analyses. The total is half of
 ``rule.ALPHA``, as releases and commits are two searches, so that both name a wrong revision with a
 chance of at most ``rule.ALPHA`` (Bonferroni).
 """
@@ -47,7 +47,7 @@ class Change:
     good: int
     bad: int
     ratio: Estimate
-    """Its bounds have the error of a look; too few rounds have no bounds."""
+    """Its bounds have the error of one analysis; too few rounds have no bounds."""
     verdict: Verdict
     """*Slower* or *faster* if certainly beyond the margin, in the direction of the search."""
 
@@ -58,7 +58,7 @@ class Step:
 
     rounds: int = 0
     changes: tuple[Change, ...] = ()
-    """To the middle, if there is one, and to the bad end. Empty before the first look."""
+    """To the middle, if there is one, and to the bad end. Empty before the first analysis."""
     is_disturbed: bool = False
     """Whether other programs disturbed most rounds, so that nothing is certain."""
 
@@ -216,8 +216,8 @@ def judge(
 ) -> Step:
     """Judges a step by its costs, indexed by round, scenario and point.
 
-    ``disturbed`` has a flag per round, or is empty. The first look with a certain result counts,
-    without later rounds.
+    ``disturbed`` has a flag per round, or is empty. The first analysis with a certain result
+    counts, without later rounds.
     """
     import numpy as np
 
@@ -225,12 +225,12 @@ def judge(
     logs = np.diff(np.log(costs), axis=-1)
     halves = list(pairwise(points))
     error = rule.ALPHA / 2 / search.most_steps / len(ANALYSES) / len(halves)
-    for look in (look for look in ANALYSES if look <= len(logs)):
+    for number in (number for number in ANALYSES if number <= len(logs)):
         changes = tuple(
-            _change(search, half, logs[:look, :, at], error) for at, half in enumerate(halves)
+            _change(search, half, logs[:number, :, at], error) for at, half in enumerate(halves)
         )
-        is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
-        step = Step(rounds=look, changes=changes, is_disturbed=is_disturbed)
+        is_disturbed = mostly_disturbed(sum(disturbed[:number]), number)
+        step = Step(rounds=number, changes=changes, is_disturbed=is_disturbed)
         if step.left is not None:
             break
     return step

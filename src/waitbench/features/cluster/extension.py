@@ -75,7 +75,7 @@ class ClusterExtension(Extension):
     def after_runs(
         self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
-        """Says where the other shards are missed."""
+        """Names the command that merges the shards."""
         if (share := request.share) is not None:
             verdict = "The tables and the verdict" if request.gate.is_on else "The tables"
             progress.say(

@@ -110,7 +110,7 @@ def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
     _processes.pop(key, None)
 
 
-class _Ending(distributed.WorkerPlugin):
+class _EndCancelled(distributed.WorkerPlugin):
     """Ends the process of a task that is cancelled."""
 
     def transition(self, key: Any, start: str, finish: str, **_: object) -> None:
@@ -127,9 +127,9 @@ class _Ending(distributed.WorkerPlugin):
 
 
 def _prepare(worker: Any) -> None:
-    """Has a worker heed cancelled tasks, and stops its timers. Runs in the worker's loop."""
+    """Adds the plugin to a worker, and stops its timers. Runs in the worker's loop."""
     if "waitbench" not in worker.plugins:
-        worker.plugins["waitbench"] = _Ending()
+        worker.plugins["waitbench"] = _EndCancelled()
         for callback in worker.periodic_callbacks.values():
             callback.stop()
         PeriodicCallback(worker.heartbeat, 30_000).start()

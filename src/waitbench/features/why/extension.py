@@ -101,7 +101,7 @@ def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Sa
         try:
             revisions.append(record(scenario, label, bench))
         except HarnessError as error:
-            progress.say(f"{label}: not looked at: {str(error).splitlines()[0]}")
+            progress.say(f"{label}: not sampled: {str(error).splitlines()[0]}")
     return revisions
 
 

@@ -34,7 +34,7 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
         if not reason.startswith(_NO_PYTHON):
             raise NotSeen(f"its functions cannot be read ({reason})") from error
         return _of_program(pid)
-    return {thread.tid: _telling(_merged(thread)) for thread in threads}
+    return {thread.tid: _informative(_merged(thread)) for thread in threads}
 
 
 def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
@@ -43,7 +43,7 @@ def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
     except (OSError, AttributeError) as error:  # pystack may be linked differently
         raise NotSeen(f"its functions cannot be read ({error})") from error
     return {
-        tid: _telling(frame for call in calls[::-1] for frame in _of_compiled(call))
+        tid: _informative(frame for call in calls[::-1] for frame in _compiled(call))
         for tid, calls in threads.items()
     }
 
@@ -69,7 +69,7 @@ def _merged(thread: "PyThread") -> Iterator[Frame]:
             # A function that is just being called has no Python frame yet.
             yield from groups.pop(0) if groups else ()
         elif kind == NativeFrame.FrameType.OTHER:
-            yield from _of_compiled(native)
+            yield from _compiled(native)
 
 
 _RUNTIME = re.compile(
@@ -79,7 +79,7 @@ _RUNTIME = re.compile(
 """Libraries whose functions add nothing to the system call and the Python frames."""
 
 
-def _of_compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
+def _compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
     if _RUNTIME.search(frame.library):
         return
     if frame.symbol.startswith("?"):  # the library has no symbols
@@ -102,7 +102,7 @@ _PLUMBING = re.compile(
 """Names of functions, most of them of Rust; those with ``_R`` are still mangled."""
 
 
-def _telling(frames: Iterator[Frame]) -> tuple[Frame, ...]:
+def _informative(frames: Iterator[Frame]) -> tuple[Frame, ...]:
     """Drops repetitions and, if anything is left then, plumbing."""
     distinct = [frame for frame, _ in groupby(frames)]
     return tuple(frame for frame in distinct if not _is_plumbing(frame)) or tuple(distinct)
