@@ -207,7 +207,7 @@ def next_step(findings: Findings) -> str:
         option, purpose = explains[0]
     elif not is_open:
         option = "--gate" if verdicts and verdict is None else ""
-        purpose = "for CI: exit code 1 if it costs more"
+        purpose = "exit code 1 if it costs more, for CI"
     same = sum(note.kind == notes.SAME_BUILD for note in findings.notes)
     # More rounds find no difference between equal builds.
     is_futile = is_open and 0 < same == len(findings.labels) - 1
