@@ -44,6 +44,7 @@ RuntimeError: (src/run.rs) error in step
         ),
         (CHAIN[: CHAIN.index("The above")], ": scorers.process.ModelError: model process 7 "
             "ended with exit code -9; its stderr is empty"),
+        (CHAIN + CHAIN.replace("(src/run.rs) error", "another"), ": RuntimeError: another in step"),
         (CHAIN + "Segmentation fault\n", ": Segmentation fault"),
     ],
 )  # fmt: skip
@@ -53,6 +54,7 @@ def test_the_last_words_of_a_run_are_its_whole_chain_of_exceptions(
     path = tmp_path / "stderr"
     path.write_text(stderr)
     assert _last_words(path).startswith(printed)
+    assert _last_words(path).count("RuntimeError") <= 1
     assert bool(printed) == bool(_last_words(path))
 
 

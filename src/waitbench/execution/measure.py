@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,13 @@ class InterruptedRuns(shutdown.Interrupted):
         self.results = results
 
 
-_CAUSE = re.compile(
-    r"^ .*\n(\S.*)(?:\n.*)*?\n\n(?:The above|During handling of the above) exception", re.MULTILINE
+_TRACEBACK = "Traceback (most recent call last):"
+_CHAINED = re.compile(
+    r"^(?:The above exception was the direct cause of|During handling of the above).*\n",
+    re.MULTILINE,
 )
-"""The exception behind a traceback that another exception follows."""
+_EXCEPTION = re.compile(r"^ .*\n(\S.*)$", re.MULTILINE)
+"""The line after a traceback is the exception."""
 _MAX_LOG_LINES, _MAX_EXCEPTION_CHARS = 200, 200
 _KILLED = "killed with all its processes"
 
@@ -300,8 +304,17 @@ def _text_of(path: Path) -> str:
 
 def _last_words(output: Path) -> str:
     """Returns the last line, and the exceptions that caused it, the nearest first."""
-    text = tail(output, _MAX_LOG_LINES)
-    lines = [it for it in text.splitlines() if it and "Ignoring non-zero exit code" not in it]
-    words = [*lines[-1:], *reversed(_CAUSE.findall(text))]
+    lines = tail(output, _MAX_LOG_LINES).splitlines(keepends=True)
+    text = "".join(
+        line for line in lines if line.strip() and "Ignoring non-zero exit code" not in line
+    )
+    parts = _CHAINED.split(text)[::-1]
+    words = parts[0].splitlines()[-1:]
+    for part, cause in pairwise(parts):
+        exceptions = _EXCEPTION.findall(cause)
+        # A second traceback in a part is the end of one chain and the beginning of another.
+        if not exceptions or part.count(_TRACEBACK) != 1:
+            break
+        words.append(exceptions[-1])
     causes = "; from ".join(text.strip()[:_MAX_EXCEPTION_CHARS] for text in words)
     return f": {causes}" if causes else ""
