@@ -207,6 +207,12 @@ def test_outliers_of_the_baseline_do_not_move_what_is_an_outlier() -> None:
     assert judge(pairs).verdict is Verdict.INCONCLUSIVE
 
 
+def test_outliers_of_the_baseline_add_nothing_to_a_candidate_within_a_large_margin() -> None:
+    pairs = rounds(math.log(15), count=18, scenarios=1)
+    pairs[6, 0, 0] *= 2.2
+    assert judge(pairs, margin=20.0).verdict is Verdict.WITHIN_MARGIN
+
+
 @given(some.integers(0, 2**32 - 1), some.floats(0.3, 0.7))
 def test_which_side_a_run_is_of_does_not_say_whether_it_is_an_outlier(
     seed: int, share: float

@@ -318,8 +318,10 @@ def judge_pairs(
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # Relative to the baseline's own cost: an allowance would hide rare late runs.
-    added = np.where(sides, candidate - baseline, 0.0).sum(axis=0) / baseline.sum(axis=0)
+    # Relative to the baseline's own cost: an allowance would hide rare late runs. Below a large
+    # margin a candidate may cost more than an outlier of the baseline, which adds nothing.
+    rises = np.minimum(candidate - baseline, np.where(sides < 0, 0.0, np.inf))
+    added = np.where(sides, rises, 0.0).sum(axis=0) / baseline.sum(axis=0)
     added *= alpha_outliers > 0
     is_rare = margin < rule.large_rise
     rise = rule.rise_of_outliers if is_rare else rule.rise_of_outliers_anywhere
