@@ -13,7 +13,7 @@ from waitbench.analysis.rounds import differing
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.session import Session
-from waitbench.model.metrics import MEMORY
+from waitbench.model.metrics import BY_NAME, MEMORY
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import say_so_far
@@ -113,8 +113,9 @@ def measure(
     }
     contents = begin(prepared, folder, settings, output.progress.print)
     criteria = rule.criteria if rule else ()
-    # CPU and counts vary too much for one round to tell; copies share pages for certain.
-    of_memory = [criterion for criterion in criteria if criterion.metric == MEMORY]
+    # CPU and counts vary too much for one round to tell. Copies share pages for certain, and may
+    # answer each other's messages.
+    of_copies = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         prepared.measurer(criteria),
@@ -125,7 +126,7 @@ def measure(
             concurrent_scenarios(
                 request.here, criteria, request.topology, is_whole=request.share is None
             ),
-            partial(differing, criteria=of_memory),
+            partial(differing, criteria=of_copies),
         ),
     )
     try:
