@@ -298,7 +298,7 @@ def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out() -> None:
     assert question(has, lacks).records == (has, lacks), "one revision has it, the other does not"
 
 
-def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest() -> None:
+def test_the_first_question_has_most_of_the_error_and_all_others_share_the_rest() -> None:
     """A rise that is just certain for the first question is not for the second of three."""
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     records = [
@@ -316,7 +316,8 @@ def test_the_first_question_has_half_of_the_error_and_all_others_share_the_rest(
     lows = [it.ratio.low for it in judge(*records, criteria=criteria) if it.ratio]
     expected = [
         math.exp(signed_rank_interval(np.array(logs), alpha, RULE.alpha_pass).low)
-        for alpha in (RULE.alpha_fail / 2, RULE.alpha_fail / 4, RULE.alpha_fail / 4)
+        for share in (RULE.first_question, *[(1 - RULE.first_question) / 2] * 2)
+        for alpha in [RULE.alpha_fail * share]
     ]
     assert lows == pytest.approx(expected)
     assert expected[0] > expected[1]

@@ -270,11 +270,18 @@ def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
     assert len(RULE.analyses) * RULE.alpha_pass == pytest.approx(RULE.alpha)
 
 
-@pytest.mark.parametrize("others", [13, 14])
-def test_twelve_pairs_that_agree_are_enough_for_each_of_fourteen_questions(others: int) -> None:
+def test_eight_pairs_that_agree_are_enough_for_the_first_question() -> None:
+    """Two scenarios have them at the first analysis."""
+    pairs = rounds(math.log(1.5), RULE.analyses[0], scenarios=2)
+    alpha = RULE.alpha_fail * RULE.first_question
+    assert judge(pairs, alpha=alpha).verdict is Verdict.SLOWER
+
+
+@pytest.mark.parametrize("others", [11, 12])
+def test_twelve_pairs_that_agree_are_enough_for_each_of_twelve_questions(others: int) -> None:
     alpha = RULE.alpha_fail * (1 - RULE.first_question) / others
     pairs = rounds(math.log(1.5), 12, scenarios=1)
-    assert (judge(pairs, alpha=alpha).verdict is Verdict.SLOWER) is (others == 13)
+    assert (judge(pairs, alpha=alpha).verdict is Verdict.SLOWER) is (others == 11)
 
 
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import Any
 
 from msgspec import Struct
 
@@ -149,11 +148,18 @@ _MIB = 2.0**20
 
 
 def _rises(
-    scope: Scope, name: str, margin: float, allowance: float = 0.0, **others: Any
+    scope: Scope,
+    name: str,
+    margin: float,
+    allowance: float = 0.0,
+    *,
+    each: bool = False,
+    by_launcher: bool | None = None,
 ) -> Criterion:
     return Criterion(
-        scope=scope, metric=BY_NAME[name], margin=margin, allowance=allowance, **others
-    )
+        metric=BY_NAME[name], margin=margin, allowance=allowance, each=each, scope=scope,
+        by_launcher=by_launcher,
+    )  # fmt: skip
 
 
 DEFAULTS = (
@@ -188,4 +194,4 @@ DEFAULTS = (
     _rises(Scope.WORKING, "system", 0.25, 0.025, by_launcher=True),
     _rises(Scope.BUSY, "real", 0.10, 0.05, by_launcher=False),
 )
-"""The gate's default questions, in order of importance: the first has half of the error."""
+"""The gate's default questions, in order of importance: the first has most of the error."""

@@ -211,14 +211,14 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
-        alpha = rule.alpha_fail * _part(criterion, criteria, rule)
+        alpha = rule.alpha_fail * _part(criterion, criteria, rule.first_question)
         # The signed-rank test and the sign test have half each, where that can suffice for a sign.
         if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
             alpha /= 2
         if criterion.limit is not None:
             result = judge_limit(pairs[:analysed], rule, alpha=alpha)
         else:
-            part = _part(criterion, costs, rule) if criterion in costs else 0.0
+            part = _part(criterion, costs, rule.first_of_outliers) if criterion in costs else 0.0
             result = judge_pairs(
                 pairs[:analysed],
                 rule,
@@ -269,14 +269,15 @@ def _is_unresponsive(question: Judgement) -> bool:
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
 
-def _part(criterion: Criterion, criteria: Sequence[Criterion], rule: Rule) -> float:
+def _part(criterion: Criterion, criteria: Sequence[Criterion], first_has: float) -> float:
     """The part of an error for a question, given the criteria of all questions.
 
-    The first criterion, by default idle CPU, has ``first_question``; the others have equal parts of
-    the rest. Candidates and scenarios with questions of their own divide the part of theirs.
+    The first criterion, by default idle CPU, has the part ``first_has``; the others have equal
+    parts of the rest. Candidates and scenarios with questions of their own divide the part of
+    theirs.
     """
     first, *others = dict.fromkeys(criteria)
-    part = rule.first_question if others else 1.0
+    part = first_has if others else 1.0
     if criterion != first:
         part = (1 - part) / len(others)
     return part / criteria.count(criterion)

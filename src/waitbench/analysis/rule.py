@@ -70,8 +70,12 @@ class Rule(Struct, frozen=True, kw_only=True):
     Also the chance, for each question by itself, that a real regression passes."""
     alpha_outliers: float = 0.016
     """The part of ``alpha`` for the test of outliers, spent at the last analysis."""
-    first_question: float = 0.5
-    """The share of the error that the first question has; all others divide the rest."""
+    first_question: float = 0.6
+    """The share of the error that the first question has; all others divide the rest.
+
+    So eight pairs that agree, of two scenarios, suffice for it after four rounds."""
+    first_of_outliers: float = 0.5
+    """The same of ``alpha_outliers``."""
     analyses: tuple[int, ...] = (4, 9, 12, 18, 30)
     """Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
     outlier: float = 2.0
