@@ -45,6 +45,8 @@ while True:
     while time.thread_time() < end: pass
 """
 SPINS = "while True: pass"
+AT_ONCE = 4
+"""Looks at the same time: more would make the programs wait for a CPU."""
 
 
 def correlated(memory: float, spread: float = 0.15) -> Callable[[Generator], Costs]:
@@ -175,12 +177,12 @@ def looked(*arguments: object) -> tuple[str, int]:
     return outcome, int(counted[1])
 
 
-def all_at_once(calls: Sequence[Sequence[object]]) -> list[tuple[str, int]]:
+def several_at_once(calls: Sequence[Sequence[object]]) -> list[tuple[str, int]]:
     def later(number: int) -> tuple[str, int]:
-        time.sleep(0.4 * number)  # the starts of commands are not to coincide
+        time.sleep(0.4 * (number % AT_ONCE))  # the starts of commands are not to coincide
         return looked(*calls[number])
 
-    with ThreadPoolExecutor(len(calls)) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         return [*pool.map(later, range(len(calls)))]
 
 
@@ -196,7 +198,7 @@ def run(looks: int) -> None:
         )
 
         def limited(share: float) -> list[tuple[str, int]]:
-            return all_at_once(
+            return several_at_once(
                 [
                     (pid, "--limit", f"idle:{100 * cpu / share:.4f}%", "--limit",
                      f"wakeups:{each_s / share:.4f}/s")
@@ -208,7 +210,7 @@ def run(looks: int) -> None:
         row("1.25 x of both limits", limited(1.25))
         with running([sys.executable, "-c", SPINS]):
             row("0.8 x, beside a busy core", limited(0.8))
-            row("equal ones, beside a busy core", all_at_once([*pairwise([*pids, pids[0]])]))
+            row("equal ones, beside a busy core", several_at_once([*pairwise([*pids, pids[0]])]))
 
 
 def main() -> None:
