@@ -25,7 +25,16 @@ from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT, FAILED, INTERFERED, SUPERSEDED, Lack, PlannedRun, Result
+from waitbench.model.run import (
+    CONCURRENT,
+    FAILED,
+    INTERFERED,
+    SUPERSEDED,
+    WARM_UP,
+    Lack,
+    PlannedRun,
+    Result,
+)
 from waitbench.model.scenario import Scenario
 from waitbench.system import shutdown
 
@@ -74,6 +83,19 @@ def using(a: float = IDLE, b: float = IDLE) -> Together:
 
 
 DATAFLOW = MadeUp(name="one")
+
+
+class Unlimited(MadeUpCommand, frozen=True, kw_only=True):
+    """A scenario of a worker file without a window."""
+
+    @property
+    def has_window(self) -> bool:
+        return "window" in self.parameters
+
+    def watched_for(self, seconds: float) -> Scenario:
+        return self.with_parameters({"window": seconds})
+
+
 WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 2.0})
 
 
@@ -185,6 +207,83 @@ def test_concurrent_runs_take_at_most_half_of_the_available_memory(
     made = giving(lambda _run: {"cpu_share_idle": IDLE, "memory_proportional": 100.0})
     measured(made, rounds=8)
     assert concurrent_rounds(made)[0] == [2, 3, 4]
+
+
+def of_phases(
+    made: Together, *phases: Scenario, wanted: int = 8, budget_s: float = 1e9, most: int = 9
+) -> dict[str, ScenarioResults]:
+    """Rounds of several scenarios of a worker file, for a guide that wants so many of each."""
+    names = [phase.name for phase in phases]
+    at_work, _, records = make_session(made, *names, concurrency=Concurrency(names))
+    for record in records.values():
+        specify(record, waits=True)
+    at_work.carry_out_while(
+        lambda name: len(records[name].of("a")) < wanted, [phases], ["a", "b"], most, budget_s
+    )
+    return records
+
+
+PHASES = [MadeUpCommand(name=name, parameters={"window": 2.0}) for name in ("one", "two", "three")]
+
+
+def test_concurrent_rounds_of_several_phases_share_a_batch() -> None:
+    """Of two phases: three times four rounds are more than the machine takes at once."""
+    made = using()
+    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
+    turns, batch = made.runs[1:6], made.runs[6:]
+    assert {(name, number) for name, number, _ in turns if number} == {("one", 1), ("two", 1)}
+    assert [len(runs) for runs in made.at_once] == [len(batch)] == [8]
+    assert {name for name, _, _ in batch} == {"one", "two"}
+    for record in records.values():
+        assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {2, 3}
+
+
+def test_a_batch_of_phases_is_no_larger_than_one_of_a_phase() -> None:
+    made = using()
+    of_phases(made, *PHASES, wanted=5, most=5)
+    assert {len(runs) for runs in made.at_once} == {2 * MadeUpCommand.most_concurrent_rounds}
+    assert len(made.at_once) == len(PHASES)
+
+
+def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.scenario.name == "two" and made.beside > 1:
+            return outcome(planned.label, planned.round, FAILED)
+        return using().behave(planned, 0)
+
+    made = Together(run)
+    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
+    for name, kept in (("one", {CONCURRENT}), ("two", set())):
+        marks = [set(it.marks) for it in records[name].measurements if it.round > 1]
+        assert marks == [kept] * 4
+    assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
+
+
+def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        found_s = {"one": 4.0, "two": 8.0}[planned.scenario.name]
+        window_s = planned.scenario.window_s or found_s
+        seen.setdefault(planned.scenario.name, []).append(window_s)
+        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
+
+    seen: dict[str, list[float]] = {}
+    made = Together(run)
+    of_phases(made, *(Unlimited(name=name) for name in ("one", "two")), wanted=3, most=3)
+    assert made.at_once[0] == [(WARM_UP, "a"), (WARM_UP, "a")]
+    assert {name: set(them[1:]) for name, them in seen.items()} == {"one": {4.0}, "two": {8.0}}
+
+
+def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.scenario.name == "two" and made.beside > 1:
+            return outcome(planned.label, planned.round, FAILED)
+        window_s = planned.scenario.window_s or 4.0
+        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
+
+    made = Together(run)
+    records = of_phases(made, *(Unlimited(name=name) for name in ("one", "two")), wanted=1)
+    assert made.runs.count(("two", WARM_UP, "a")) == 2
+    assert {it.metrics["time_window"] for it in records["two"].measurements} == {4.0}
 
 
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +432,7 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
             if planned[0].round < 6:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}
-            over = [measurement(run.label, run.round, metrics) for run in planned[:3]]
+            over = [(run, measurement(run.label, run.round, metrics)) for run in planned[:3]]
             raise InterruptedRuns(over)
 
     made = Ends(using().behave)

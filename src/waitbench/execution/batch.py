@@ -1,9 +1,9 @@
 """Batches: concurrent runs of worker files, each with a launcher of its own.
 
-Start-ups are sequential, then all share one window, then pokes and shutdowns are sequential: where
-time is judged, no run shares the CPUs with another that starts or works. A run whose poke or
-shutdown takes long without using CPU releases the turn. The launchers synchronise through marker
-files. Standard library only.
+When all launchers run, start-ups are sequential, then all share one window, then pokes and
+shutdowns are sequential: where time is judged, no run shares the CPUs with another that starts or
+works. A run whose poke or shutdown takes long without using CPU releases the turn. The launchers
+synchronise through marker files. Standard library only.
 """
 
 import fcntl
@@ -15,11 +15,17 @@ from typing import IO
 
 from waitbench.model.launch import BatchSlot
 
-SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = ("settled", "phased", "counted", "watched")
+LAUNCHED, SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = (
+    "launched",
+    "settled",
+    "phased",
+    "counted",
+    "watched",
+)
 """Barriers at which runs wait for each other."""
 _TURN = "turn"
 """Locked by the run that has the turn."""
-_POLL_INTERVAL_S = 0.005
+_POLL_INTERVAL_S = 0.02
 
 
 class BatchMember:

@@ -13,7 +13,6 @@ from waitbench.model.run import (
     INTERFERED,
     FailedRun,
     Measurement,
-    PlannedRun,
     Result,
     discard_as,
 )
@@ -69,16 +68,18 @@ def shutdown_turn_s(record: ScenarioResults) -> float:
 
 
 def judge(
-    record: ScenarioResults, runs: Sequence[PlannedRun], results: Sequence[Result]
+    record: ScenarioResults, scenario: Scenario, results: Sequence[Result], rounds: int
 ) -> list[Result]:
-    """Judges concurrent runs; runs of their scenario take turns once anything is set aside here.
+    """Judges concurrent runs of a scenario, whose runs take turns once anything is set aside here.
+
+    ``rounds`` is the number of rounds in the batch, with those of other scenarios.
 
     Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
     the batch, and CPU of other programs above the allowance is unset. A candidate can cause either
     and gains nothing: in turns it faces the same questions, and nothing concurrent had counted
     before the first batch.
     """
-    may_collide = runs[0].scenario.fewest_concurrent_rounds > 1
+    may_collide = scenario.fewest_concurrent_rounds > 1
     in_turns = [run for run in record.measurements if CONCURRENT not in run.marks]
     complete = {run.label for run in in_turns if not run.incomplete}
     failed = [
@@ -93,8 +94,8 @@ def judge(
     ]
     if failed and may_collide and len(in_turns) == len(record.measurements):
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
-    rounds = len({run.round for run in runs}) if may_collide else math.inf
-    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, rounds) for it in results]
+    counted = rounds if may_collide else math.inf
+    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, counted) for it in results]
 
 
 def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:

@@ -60,7 +60,7 @@ class _NoMeasurement(Exception):
 class InterruptedRuns(shutdown.Interrupted):
     """The harness was ended during concurrent runs; has the results of those that were over."""
 
-    def __init__(self, results: Sequence[Result]) -> None:
+    def __init__(self, results: Sequence[tuple[PlannedRun, Result]]) -> None:
         super().__init__()
         self.results = results
 
@@ -110,7 +110,7 @@ class Measurer:
             structs.replace(it, metrics={**it.metrics, **others})
             if isinstance(it, Measurement)
             else it
-            for it in results
+            for _, it in results
         ]
 
     def _prepare(self, stack: ExitStack, run: "_Run") -> None:
@@ -135,14 +135,14 @@ class Measurer:
         finally:
             BatchMember(run.slot).leave()
 
-    def _results(self, runs: Sequence["_Run"]) -> list[Result]:
-        results: list[Result] = []
+    def _results(self, runs: Sequence["_Run"]) -> list[tuple[PlannedRun, Result]]:
+        results = list[tuple[PlannedRun, Result]]()
         for run in runs:
             if run.ready and run.real_s and not run.failure:
                 with run.guarded():
-                    results.append(self._read(run, run.ready))
+                    results.append((run.planned, self._read(run, run.ready)))
             if run.failure:
-                results.append(run.failure)
+                results.append((run.planned, run.failure))
         return results
 
     def _read(self, run: "_Run", ready: ReadyRun) -> Measurement:

@@ -144,11 +144,14 @@ class Session:
         expected.
 
         Neighbours have different orders, so that some runs of the baseline follow another of its
-        own.
+        own. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
+        the part of the machine's capacity that they use.
         """
         begun, unsettled, number = time.monotonic(), dict(enumerate(group)), 0
+        self._find_windows([it for it in group if wants_more(it.name)], end)
         while unsettled:
             number += 1
+            batch, load = list[PlannedRun](), 0.0
             for place, named in list(unsettled.items()):
                 record = self.records[named.name]
                 self._set_aside(record, TURNS_TO_TELL)
@@ -166,13 +169,21 @@ class Session:
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]
-                    count = len(runs)
-                    lasts_s = (
-                        scenario.concurrent_s(count) if at_once else count * scenario.expected_s
-                    )
-                    if time.monotonic() - begun + lasts_s > budget_s:
+                    is_joined = at_once > 0 and scenario.is_staggered
+                    share = len(_rounds(runs)) / at_once if is_joined else math.inf
+                    if batch and load + share > 1:
+                        self._extend(batch, end)
+                        batch, load = [], 0.0
+                    lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
+                    is_over = time.monotonic() - begun + lasts_s > budget_s
+                    batch, load = batch + runs * (not is_over), load + share
+                    if batch and (is_over or not is_joined):
+                        self._extend(batch, end)
+                        batch, load = [], 0.0
+                    if is_over:
                         return
-                    self._extend(runs, end)
+            if batch:
+                self._extend(batch, end)
 
     def _left(
         self, record: ScenarioResults, labels: Sequence[str], most_rounds: int
@@ -213,6 +224,29 @@ class Session:
         has_run = any(it.of(label) for it in records)
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
+    def _find_windows(self, scenarios: Sequence[Scenario], end: float) -> None:
+        """Finds the windows of scenarios together, where their runs may be concurrent."""
+        lacking = [
+            it
+            for it in scenarios
+            if not it.has_window
+            and it.name in self.concurrency.scenarios
+            and not self.records[it.name].measurements
+        ]
+        if len(lacking) > 1:
+            self._find_window(lacking, end)
+
+    def _find_window(self, scenarios: Sequence[Scenario], end: float) -> None:
+        """Runs the baseline once in each scenario; runs that fail beside others tell nothing."""
+        baseline = self.records[scenarios[0].name].context.labels[0]
+        runs = [
+            PlannedRun(scenario=it, label=baseline, round=WARM_UP, position=0) for it in scenarios
+        ]
+        self.observer.extend(runs, max(0.0, end - time.monotonic()))
+        for planned, result in self._run(runs):
+            if isinstance(result, Measurement):
+                self._windows[planned.scenario.name] = result.metrics.get(WINDOW, 0.0)
+
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
         name, record = scenario.name, self.records[scenario.name]
@@ -222,11 +256,7 @@ class Session:
         if name not in self._windows and record.of(baseline):
             self._windows[name] = round(record.window_s(record.of(baseline)[0]) or 0.0, 1)
         if name not in self._windows:
-            planned = PlannedRun(scenario=scenario, label=baseline, round=WARM_UP, position=0)
-            self.observer.extend([planned], max(0.0, end - time.monotonic()))
-            for result in self._run([planned]):
-                metrics = result.metrics if isinstance(result, Measurement) else {}
-                self._windows[name] = metrics.get(WINDOW, 0.0)
+            self._find_window([scenario], end)
         window_s = self._windows.get(name)
         return scenario.watched_for(window_s) if window_s else scenario.lasting(0.0)
 
@@ -255,17 +285,21 @@ class Session:
         return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
-        """Makes one round of one scenario, or several at once."""
+        """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
         if not (is_possible and self._concurrent_rounds(scenario)):
             self._round_in_turns(runs)
             return
         # What disturbs concurrent runs disturbs them alike.
-        results = self._run(runs)
-        if any(isinstance(it, FailedRun) and it.reason == INTERFERED for it in results):
-            self.observer.extend(runs)
-            for round_runs in rounds:
+        interfered = {
+            planned.scenario.name
+            for planned, result in self._run(runs)
+            if isinstance(result, FailedRun) and result.reason == INTERFERED
+        }
+        for round_runs in rounds:
+            if round_runs[0].scenario.name in interfered:
+                self.observer.extend(round_runs)
                 self._round(round_runs)
 
     def _round_in_turns(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
@@ -275,7 +309,7 @@ class Session:
         left behind may have disturbed it, one with a failure, which a repeat would take back, nor
         one of a single revision, which is judged by limits.
         """
-        results = [result for run in runs for result in self._run([run])]
+        results = [result for run in runs for _, result in self._run([run])]
         measured = [result for result in results if isinstance(result, Measurement)]
         record = self.records[runs[0].scenario.name]
         label, *candidates = record.context.labels
@@ -299,34 +333,48 @@ class Session:
         self.observer.repeat(runs, other_cores([run.metrics for run in measured]))
         self._round_in_turns(runs, is_repeated=True)
 
-    def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
-        """Carries out concurrent runs of one scenario, but for those not worth another try.
+    def _run(self, runs: Sequence[PlannedRun]) -> Sequence[tuple[PlannedRun, Result]]:
+        """Carries out one run, or concurrent runs, but for those not worth another try.
 
         If interrupted, saves those that were over.
         """
-        record = self.records[runs[0].scenario.name]
-        tried = [run for run in runs if not self._is_given_up(record, run.label)]
+        tried = [run for run in runs if not self._is_given_up(self._record(run), run.label)]
         for planned in runs:
             (self.observer.begin if planned in tried else self.observer.skip)(planned)
         labels = frozenset(run.label for run in tried)
-        if record.context.labels[0] in labels:
+        if self._record(runs[0]).context.labels[0] in labels:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
         if len(tried) < 2:
-            results = self.measurer.measure(*tried)
+            results = list(zip(tried, self.measurer.measure(*tried), strict=True))
         else:
+            turn_s = max(concurrency.shutdown_turn_s(self._record(run)) for run in tried)
             try:
-                turn_s = concurrency.shutdown_turn_s(record)
-                results = self.measurer.measure(*tried, turn_s=turn_s)
+                measured = self.measurer.measure(*tried, turn_s=turn_s)
             except InterruptedRuns as ended:
-                for result in concurrency.judge(record, tried, ended.results):
-                    self._add(record, result)
+                for planned, result in self._judged(ended.results):
+                    self._add(self._record(planned), result)
                 raise
-            results = concurrency.judge(record, tried, results)
-        for planned, result in zip(tried, results, strict=True):
-            self._add(record, result)
+            results = self._judged(list(zip(tried, measured, strict=True)))
+        for planned, result in results:
+            self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results
+
+    def _judged(
+        self, results: Sequence[tuple[PlannedRun, Result]]
+    ) -> list[tuple[PlannedRun, Result]]:
+        """Judges concurrent runs, scenario by scenario."""
+        rounds, judged = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
+        for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
+            runs, measured = zip(*group, strict=True)
+            record, scenario = self._record(runs[0]), runs[0].scenario
+            verdicts = concurrency.judge(record, scenario, measured, rounds)
+            judged += zip(runs, verdicts, strict=True)
+        return judged
+
+    def _record(self, run: PlannedRun) -> ScenarioResults:
+        return self.records[run.scenario.name]
 
     def _add(self, record: ScenarioResults, result: Result) -> None:
         if isinstance(result, FailedRun) or result.round != WARM_UP:
@@ -344,6 +392,17 @@ def _until_stop(left: Sequence[int], at_once: int, stops: Sequence[int]) -> Sequ
     stop = next((it for it in stops if it >= left[0]), left[-1])
     ahead = [number for number in left if number <= stop]
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
+
+
+def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
+    """Estimates the time of runs: concurrent ones share a window, staggered ones nothing else."""
+    expected_s = [run.scenario.expected_s for run in runs]
+    if not is_concurrent:
+        return sum(expected_s)
+    if not runs[0].scenario.is_staggered:
+        return max(expected_s)
+    starts_s = sum(run.scenario.expected_s - run.scenario.window_s for run in runs)
+    return max(run.scenario.window_s for run in runs) + starts_s
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.execution import window
-from waitbench.execution.batch import COUNTED, PHASED, SETTLED, WATCHED, BatchMember
+from waitbench.execution.batch import (
+    COUNTED,
+    LAUNCHED,
+    PHASED,
+    SETTLED,
+    WATCHED,
+    BatchMember,
+)
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
@@ -82,6 +89,7 @@ class WorkerLaunch(ConditionLaunch):
         self._loaded = set[str]()
 
     def run(self) -> int:
+        self._wait_at(LAUNCHED)
         with self.batch.turn():
             self._make_folders()
             if self._ends_by_itself:

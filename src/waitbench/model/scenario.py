@@ -85,7 +85,9 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     is_builtin: ClassVar[bool] = True
     """Whether it is ours rather than a user's dataflow."""
     is_staggered: ClassVar[bool] = False
-    """Whether concurrent runs start and end in turn and share one window; else they run freely."""
+    """Whether concurrent runs start and end in turn and share one window; else they run freely.
+
+    Only the former may be of several scenarios."""
     fewest_concurrent_rounds: ClassVar[int] = 1
     """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
     most_concurrent_rounds: ClassVar[int] = 4
@@ -124,11 +126,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     def expected_s(self) -> float:
         """A rough estimate of the length of a run, for the time left and the time limit."""
         return 60.0
-
-    def concurrent_s(self, runs: int) -> float:
-        """Estimates the time of concurrent runs: staggered ones share their windows alone."""
-        starts = runs if self.is_staggered else 1
-        return self.window_s + starts * (self.expected_s - self.window_s)
 
     @property
     def time_limit_s(self) -> float:
