@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from threading import Barrier
@@ -172,7 +171,7 @@ class Service:
 class Meeting(Measurer):
     """Runs that end when both have begun; each uses 3 s beside its service."""
 
-    def _prepare(self, stack: ExitStack, run: Any) -> None:
+    def _prepare(self, run: Any) -> None:
         run.ready = SimpleNamespace(services=Service(), label=run.planned.label)
 
     def _time(self, ready: Any) -> float:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -91,13 +90,13 @@ class Measurer:
         whose results lack the CPU of other programs.
         """
         with ExitStack() as stack:
-            runs = [_Run(run) for run in planned]
+            runs = [_Run(run, stack.enter_context(ExitStack())) for run in planned]
             if planned[1:] and planned[0].scenario.is_staggered:
                 folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
                 for number, run in enumerate(runs):
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s)
                     BatchMember(run.slot).enter()
-            shutdown.run_parallel(partial(self._prepare, stack), runs)
+            shutdown.run_parallel(self._prepare, runs)
             before, used_s = CpuTimes.now(), time.process_time()
             try:
                 shutdown.run_parallel(self._carry_out, runs)
@@ -105,6 +104,7 @@ class Measurer:
                 raise InterruptedRuns(self._results(runs)) from ended
             after, used_s = CpuTimes.now(), time.process_time() - used_s
             results = self._results(runs)
+            shutdown.run_parallel(lambda run: run.resources.close(), runs)
         others = other_load(before, after, used_s + sum(run.used_s for run in runs))
         return [
             structs.replace(it, metrics={**it.metrics, **others})
@@ -113,7 +113,7 @@ class Measurer:
             for _, it in results
         ]
 
-    def _prepare(self, stack: ExitStack, run: "_Run") -> None:
+    def _prepare(self, run: "_Run") -> None:
         scenario, label = run.planned.scenario, run.planned.label
         if missing := self.bench.what_is_missing(scenario, label):
             run.fail(NOT_SUPPORTED, missing)
@@ -122,7 +122,7 @@ class Measurer:
             # Once is enough, but the warm-up is not recorded.
             identifies = run.planned.round <= WARM_UP + 1
             preparation = self.bench.prepare(scenario, label, run.slot, identifies=identifies)
-            run.ready = stack.enter_context(preparation)
+            run.ready = run.resources.enter_context(preparation)
 
     def _carry_out(self, run: "_Run") -> None:
         try:
@@ -226,6 +226,8 @@ class _Run:
     """A run in progress."""
 
     planned: PlannedRun
+    resources: ExitStack
+    """Its services and its folder."""
     slot: BatchSlot = field(default_factory=BatchSlot)
     started_at: str = field(
         default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="milliseconds")
