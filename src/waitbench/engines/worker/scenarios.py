@@ -32,7 +32,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     worker: WorkerFile
     is_staggered: ClassVar[bool] = True
     fewest_concurrent_rounds: ClassVar[int] = 2
-    most_concurrent_rounds: ClassVar[int] = 16
+    most_concurrent_rounds: ClassVar[int] = 24
     is_observed: bool = False
 
     @property
