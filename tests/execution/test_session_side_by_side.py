@@ -85,7 +85,7 @@ def using(a: float = IDLE, b: float = IDLE) -> Together:
 DATAFLOW = MadeUp(name="one")
 
 
-class Unlimited(MadeUpCommand, frozen=True, kw_only=True):
+class Endless(MadeUpCommand, frozen=True, kw_only=True):
     """A scenario of a worker file without a window."""
 
     @property
@@ -210,15 +210,19 @@ def test_concurrent_runs_take_at_most_half_of_the_available_memory(
 
 
 def of_phases(
-    made: Together, *phases: Scenario, wanted: int = 8, budget_s: float = 1e9, most: int = 9
+    made: Together,
+    *phases: Scenario,
+    wanted: int = 8,
+    most: int = 9,
+    differing: Callable[[ScenarioResults], str] = lambda _record: "",
 ) -> dict[str, ScenarioResults]:
     """Rounds of several scenarios of a worker file, for a guide that wants so many of each."""
     names = [phase.name for phase in phases]
-    at_work, _, records = make_session(made, *names, concurrency=Concurrency(names))
+    at_work, _, records = make_session(made, *names, concurrency=Concurrency(names, differing))
     for record in records.values():
         specify(record, waits=True)
     at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < wanted, [phases], ["a", "b"], most, budget_s
+        lambda name: len(records[name].of("a")) < wanted, [phases], ["a", "b"], most, 1e9
     )
     return records
 
@@ -259,18 +263,59 @@ def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() ->
     assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
 
 
-def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        found_s = {"one": 4.0, "two": 8.0}[planned.scenario.name]
-        window_s = planned.scenario.window_s or found_s
-        seen.setdefault(planned.scenario.name, []).append(window_s)
-        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
+def finding(found_s: Mapping[str, float], **metrics: float) -> Together:
+    """Runs that find a window, where they have none, with these metrics besides."""
 
-    seen: dict[str, list[float]] = {}
-    made = Together(run)
-    of_phases(made, *(Unlimited(name=name) for name in ("one", "two")), wanted=3, most=3)
+    def run(planned: PlannedRun) -> Mapping[str, float]:
+        return {
+            "time_window": planned.scenario.window_s or found_s[planned.scenario.name],
+            **metrics,
+        }
+
+    return giving(run)
+
+
+ENDLESS = [Endless(name=name) for name in ("one", "two")]
+
+
+def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> None:
+    made = finding({"one": 4.0, "two": 8.0})
+    records = of_phases(made, *ENDLESS, wanted=3, most=3)
     assert made.at_once[0] == [(WARM_UP, "a"), (WARM_UP, "a")]
-    assert {name: set(them[1:]) for name, them in seen.items()} == {"one": {4.0}, "two": {8.0}}
+    for name, expected_s in (("one", 4.0), ("two", 8.0)):
+        assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
+
+
+def test_of_a_worker_one_phase_takes_turns_where_first_runs_show_that_the_others_idle() -> None:
+    made = finding({"one": 4.0, "two": 8.0})
+    records = of_phases(made, *ENDLESS, wanted=3, most=3)
+    for name, expected in (("one", {1}), ("two", set())):
+        in_turns = {run.round for run in records[name].measurements if CONCURRENT not in run.marks}
+        assert in_turns == expected
+
+
+def test_where_a_phase_in_turns_differs_all_take_turns() -> None:
+    def differs(record: ScenarioResults) -> str:
+        kinds = {CONCURRENT in run.marks for run in record.measurements}
+        return "memory" if len(kinds) == 2 else ""
+
+    made = finding({"one": 4.0, "two": 8.0})
+
+    records = of_phases(made, *ENDLESS, wanted=4, most=9, differing=differs)
+    for record in records.values():
+        assert not any(CONCURRENT in run.marks for run in record.measurements)
+        assert len(record.of("a")) >= 4
+
+
+def test_a_phase_whose_first_run_works_takes_turns() -> None:
+    def run(planned: PlannedRun) -> Mapping[str, float]:
+        busy = {"cpu_share_idle": BUSY} if planned.scenario.name == "two" else {}
+        return {"time_window": planned.scenario.window_s or 4.0, **busy}
+
+    made = giving(run)
+    records = of_phases(made, *ENDLESS, wanted=3, most=3)
+    assert any(CONCURRENT in run.marks for run in records["one"].measurements)
+    assert not any(CONCURRENT in run.marks for run in records["two"].measurements)
 
 
 def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
@@ -281,7 +326,7 @@ def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
         return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
 
     made = Together(run)
-    records = of_phases(made, *(Unlimited(name=name) for name in ("one", "two")), wanted=1)
+    records = of_phases(made, *ENDLESS, wanted=1)
     assert made.runs.count(("two", WARM_UP, "a")) == 2
     assert {it.metrics["time_window"] for it in records["two"].measurements} == {4.0}
 

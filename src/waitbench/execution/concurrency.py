@@ -36,8 +36,12 @@ class Concurrency:
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """Names the cost by which rounds in turns differ from concurrent ones, if any."""
 
-    def concurrent_rounds(self, record: ScenarioResults, scenario: Scenario) -> int:
+    def concurrent_rounds(
+        self, record: ScenarioResults, scenario: Scenario, baseline: Sequence[Measurement]
+    ) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
+
+        ``baseline`` has the runs by which the baseline is known to idle.
 
         The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
         it; if the baseline is busy, no CPUs are left, and the kernel might share them equally. But
@@ -47,13 +51,12 @@ class Concurrency:
         """
         labels, cpus = record.context.labels, usable_cpus()
         is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
-        if not is_possible or _takes_turns(record) or self.differing(record):
+        if not is_possible or _takes_turns(record):
             return 0
-        runs = record.of(labels[0])
-        used = [_cores(run, scenario) for run in runs]
+        used = [_cores(run, scenario) for run in baseline]
         most = 1
         if used and not cpus <= 2 * min(used) < math.inf:
-            held = max(run.metrics.get(MEMORY.key, 0.0) for run in runs)
+            held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             rounds = (total / each / len(labels) for total, each in shared if each)
             most = int(min(scenario.most_concurrent_rounds, *rounds))
@@ -82,6 +85,8 @@ def judge(
     may_collide = scenario.fewest_concurrent_rounds > 1
     in_turns = [run for run in record.measurements if CONCURRENT not in run.marks]
     complete = {run.label for run in in_turns if not run.incomplete}
+    if not in_turns:
+        complete = set(record.context.labels)
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results

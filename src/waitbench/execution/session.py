@@ -33,6 +33,8 @@ from waitbench.system.machine import is_disturbed, other_cores
 TURNS_TO_TELL = 2
 """Rounds in turns that must differ from concurrent ones, to have all take turns, if as many rounds
 are made as are needed; of planned rounds one is enough."""
+MOST_FIRST_RUNS = 4
+"""Concurrent first runs: among more, a worker that spins could seem to idle."""
 BUSY_AFTER = 3
 """After so many disturbed rounds none is repeated any more."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -67,6 +69,8 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _windows: dict[str, float] = field(default_factory=dict, init=False)
     """Windows in s of scenarios whose worker files name none."""
+    _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
+    """The runs that found them."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the previous run, or of its concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -157,12 +161,14 @@ class Session:
                 self._set_aside(record, TURNS_TO_TELL)
                 left = self._left(record, labels, most_rounds)
                 # Another scenario's round may have settled a question about both together.
-                is_open = wants_more(named.name) or self.concurrency.differing(record)
+                is_open = wants_more(named.name) or self._differing(record)
                 if not (left and is_open and self._is_comparable(record)):
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
                     at_once = self._concurrent_rounds(scenario)
+                    if at_once and scenario.is_staggered and number == 1:
+                        continue  # it joins later rounds of the phase that takes turns now
                     runs = [
                         run
                         for ahead in _until_stop(sorted(left), max(1, at_once), stops)
@@ -233,8 +239,8 @@ class Session:
             and it.name in self.concurrency.scenarios
             and not self.records[it.name].measurements
         ]
-        if len(lacking) > 1:
-            self._find_window(lacking, end)
+        for first in range(0, len(lacking), MOST_FIRST_RUNS):
+            self._find_window(lacking[first : first + MOST_FIRST_RUNS], end)
 
     def _find_window(self, scenarios: Sequence[Scenario], end: float) -> None:
         """Runs the baseline once in each scenario; runs that fail beside others tell nothing."""
@@ -244,8 +250,12 @@ class Session:
         ]
         self.observer.extend(runs, max(0.0, end - time.monotonic()))
         for planned, result in self._run(runs):
+            name = planned.scenario.name
             if isinstance(result, Measurement):
-                self._windows[planned.scenario.name] = result.metrics.get(WINDOW, 0.0)
+                self._windows[name] = result.metrics.get(WINDOW, 0.0)
+                self._first_runs[name] = result
+            elif len(runs) == 1:
+                self._windows[name] = 0.0
 
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
@@ -268,8 +278,8 @@ class Session:
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
-        enough = len(record.rounds - rounds) >= fewest
-        cost = self.concurrency.differing(record) if enough else ""
+        enough = len(_rounds_in_turns(self._witness(record))) >= fewest
+        cost = self._differing(record) if enough else ""
         if not cost:
             return frozenset()
         for run in concurrent:
@@ -282,7 +292,25 @@ class Session:
         self._round(runs)
 
     def _concurrent_rounds(self, scenario: Scenario) -> int:
-        return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)
+        record, name = self.records[scenario.name], scenario.name
+        runs: Sequence[Measurement] = record.of(record.context.labels[0])
+        if not runs and name in self._first_runs and self._witness(record) is not record:
+            runs = [self._first_runs[name]]
+        is_possible = not self._differing(record)
+        return self.concurrency.concurrent_rounds(record, scenario, runs) if is_possible else 0
+
+    def _witness(self, record: ScenarioResults) -> ScenarioResults:
+        """Returns the record whose rounds in turns tell whether concurrent ones are right.
+
+        For a phase without such rounds, that is one of another phase of the same worker.
+        """
+        if record.scenario not in self._first_runs or _rounds_in_turns(record):
+            return record
+        others = (self.records[name] for name in self._first_runs)
+        return next((it for it in others if _rounds_in_turns(it)), record)
+
+    def _differing(self, record: ScenarioResults) -> str:
+        return self.concurrency.differing(self._witness(record))
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
@@ -403,6 +431,10 @@ def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
         return max(expected_s)
     starts_s = sum(run.scenario.expected_s - run.scenario.window_s for run in runs)
     return max(run.scenario.window_s for run in runs) + starts_s
+
+
+def _rounds_in_turns(record: ScenarioResults) -> set[int]:
+    return {run.round for run in record.measurements if CONCURRENT not in run.marks}
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:
