@@ -278,7 +278,7 @@ class Session:
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
-        enough = len(_rounds_in_turns(self._witness(record))) >= fewest
+        enough = len(_interleaved_rounds(self._witness(record))) >= fewest
         cost = self._differing(record) if enough else ""
         if not cost:
             return frozenset()
@@ -304,10 +304,10 @@ class Session:
 
         For a phase without such rounds, that is one of another phase of the same worker.
         """
-        if record.scenario not in self._first_runs or _rounds_in_turns(record):
+        if record.scenario not in self._first_runs or _interleaved_rounds(record):
             return record
         others = (self.records[name] for name in self._first_runs)
-        return next((it for it in others if _rounds_in_turns(it)), record)
+        return next((it for it in others if _interleaved_rounds(it)), record)
 
     def _differing(self, record: ScenarioResults) -> str:
         return self.concurrency.differing(self._witness(record))
@@ -433,7 +433,7 @@ def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
     return max(run.scenario.window_s for run in runs) + starts_s
 
 
-def _rounds_in_turns(record: ScenarioResults) -> set[int]:
+def _interleaved_rounds(record: ScenarioResults) -> set[int]:
     return {run.round for run in record.measurements if CONCURRENT not in run.marks}
 
 
