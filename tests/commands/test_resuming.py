@@ -104,7 +104,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: ScenarioResul
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
 
-HALF = Shard(scenarios=("one",), of=("one", "two"), index=1, number=2)
+HALF = Shard(scenarios=("one",), of=("one", "two"), index=1, count=2)
 GATE = Gate(criteria=parse(["cpu:5%"], METRICS), most_rounds=30)
 
 
@@ -122,7 +122,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> ComparisonHeader:
     [
         (asked("one"), "other scenarios, so"),
         (asked(items=6), "other parameters of one"),
-        (replace(asked("one"), share=HALF), "other shares of the scenarios"),
+        (replace(asked("one"), shard=HALF), "other shards"),
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
         (asked(instruments=["system_calls"]), "other instruments, so"),

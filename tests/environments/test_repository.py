@@ -101,9 +101,9 @@ def test_what_has_a_submodule_is_not_built_without_it(tmp_path: Path, cache: Cac
     commit = standin.git(folder, "rev-parse", "HEAD")
     (tmp_path / "out").mkdir()
     for location in (str(folder), folder.as_uri()):
-        sources = SourceTree(Repository(location, cache).folder(), commit)
+        source_tree = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
-            export(sources, tmp_path / "out")
+            export(source_tree, tmp_path / "out")
     # Of a checkout, where the submodule was not fetched and where it was.
     for made in (folder / "inner", folder / "inner" / ".git"):
         made.mkdir()
@@ -127,10 +127,10 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def exported(sources: SourceTree, target: Path) -> dict[str, str]:
+def exported(source_tree: SourceTree, target: Path) -> dict[str, str]:
     """The files of a tree, and what is in them."""
     target.mkdir()
-    export(sources, target)
+    export(source_tree, target)
     paths = (path for path in target.rglob("*") if path.is_file())
     return {str(path.relative_to(target)): path.read_text() for path in paths}
 
@@ -144,14 +144,14 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     git(folder, "add", "--force", "ignored")
     before = git(folder, "status", "--porcelain"), git(folder, "count-objects")
     tree = snapshot(folder, cache)
-    sources = SourceTree(checkouts(cache), tree)
+    source_tree = SourceTree(checkouts(cache), tree)
     assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
     (folder / "src" / "lib.rs").write_text("fn later() {}\n")
-    copied = exported(sources, tmp_path / "copy")
+    copied = exported(source_tree, tmp_path / "copy")
     assert {*copied} == {".gitignore", "ignored", "new.rs", "src/lib.rs"}
     assert copied["src/lib.rs"] == "fn changed() {}\n"
     assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn changed() {}\n"
-    assert read_file(sources, "new.rs") == "fn new() {}\n"
+    assert read_file(source_tree, "new.rs") == "fn new() {}\n"
     assert snapshot(folder, cache) != tree
 
 
@@ -159,8 +159,8 @@ def test_a_folder_of_a_repository_is_a_checkout_of_its_own_and_one_without_git_i
     folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
     tree = snapshot(folder / "src", cache)
-    sources = SourceTree(checkouts(cache), tree)
-    assert exported(sources, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
+    source_tree = SourceTree(checkouts(cache), tree)
+    assert exported(source_tree, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
     (folder / "elsewhere").write_text("")
     assert snapshot(folder / "src", cache) == tree
     with pytest.raises(UsageError, match="git cannot read the files of"):

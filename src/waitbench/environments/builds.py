@@ -78,7 +78,7 @@ def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
     with ExitStack() as stack:
         source = folder
         folder.mkdir(exist_ok=True)
-        if spec.sources is not None:
+        if spec.source_tree is not None:
             # At the same path for all: equal sources give equal programs.
             source = cache.folder(f"builds/{engine.name}") / "source"
             lock = cache.lock_file(f"build-{engine.name}")
@@ -86,7 +86,7 @@ def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
             stack.callback(partial(files.remove, source))
             files.remove(source)
             source.mkdir()
-            export(spec.sources, source)
+            export(spec.source_tree, source)
             values["source"] = str(source)
         words = filled(build.command, values)
         processes.run_logged(words, log, time_limit_s=build.within, cwd=source)

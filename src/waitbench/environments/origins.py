@@ -115,21 +115,21 @@ class OriginResolver:
 
     def _with_origin(self, spec: EnvironmentSpec, *, from_source: bool) -> EnvironmentSpec:
         source = spec.source
-        origin, commit, date, sources = source.origin, None, None, None
+        origin, commit, date, source_tree = source.origin, None, None, None
         if origin is Origin.CHECKOUT and source.path:
             commit = git(source.path, "rev-parse", "HEAD")
-            sources = SourceTree(checkouts(self.cache), source.identity)
+            source_tree = SourceTree(checkouts(self.cache), source.identity)
         elif origin is Origin.SOURCE or (from_source and origin is Origin.WHEEL):
-            sources = tree_of(spec, self.engine, self.repository)
-            origin, commit = Origin.SOURCE, sources.tree
-            date = git(sources.repository, "show", "--no-patch", "--format=%cI", commit)
+            source_tree = tree_of(spec, self.engine, self.repository)
+            origin, commit = Origin.SOURCE, source_tree.tree
+            date = git(source_tree.repository, "show", "--no-patch", "--format=%cI", commit)
         return replace(
             spec,
             origin=origin,
             commit=commit,
             commit_date=date,
             wheel=source.path if origin is Origin.FILE else None,
-            sources=sources,
+            source_tree=source_tree,
         )
 
     def _obstacle(self, spec: EnvironmentSpec, *, offline: bool = False) -> str:
@@ -139,11 +139,11 @@ class OriginResolver:
             return f"the worker takes Python {self.engine.pythons}"
         if spec.wheel is not None and not packages.fits(spec.wheel, python):
             return f"{spec.wheel.name} is not for it"
-        sources = spec.sources
+        source_tree = spec.source_tree
         if (
-            sources
+            source_tree
             and not self.engine.build
-            and not cargo.supports_python(python, partial(read_file, sources))
+            and not cargo.supports_python(python, partial(read_file, source_tree))
         ):
             return "its sources do not take it"
         return uv.why_unmet(self.engine, spec, offline=offline)
@@ -168,4 +168,4 @@ class OriginResolver:
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
     """Whether specs mix code of different compilers."""
-    return len({"here" if spec.sources else spec.origin.value for spec in specs}) > 1
+    return len({"here" if spec.source_tree else spec.origin.value for spec in specs}) > 1

@@ -115,24 +115,24 @@ class Repository:
             git(folder, *fetch, base)
 
 
-def read_file(sources: SourceTree, path: str) -> str | None:
-    done = _run(sources.repository, "show", f"{sources.tree}:{path}")
+def read_file(source_tree: SourceTree, path: str) -> str | None:
+    done = _run(source_tree.repository, "show", f"{source_tree.tree}:{path}")
     return done.stdout if done.returncode == 0 else None
 
 
-def export(sources: SourceTree, target: Path) -> None:
+def export(source_tree: SourceTree, target: Path) -> None:
     """Writes a tree into an empty folder, with the current time. Raises ``HarnessError``."""
     # git archive would omit files that .gitattributes excludes from archives.
-    what = f"{sources.tree} cannot be read from {sources.repository}"
+    what = f"{source_tree.tree} cannot be read from {source_tree.repository}"
     with temporary_folder() as temporary:
         # A separate index, and no hooks: the folder may be somebody's checkout.
         options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
         index = {"GIT_INDEX_FILE": str(temporary / "index")}
-        run = partial(require_git, what, sources.repository, *options, **index)
-        run("read-tree", sources.tree)
+        run = partial(require_git, what, source_tree.repository, *options, **index)
+        run("read-tree", source_tree.tree)
         submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
         if submodule:
-            raise HarnessError(f"Commit {sources.tree} {_without(submodule[1])}")
+            raise HarnessError(f"Commit {source_tree.tree} {_without(submodule[1])}")
         # A commit's time instead of the current one would hide changes from cargo.
         run("checkout-index", "--all")
 

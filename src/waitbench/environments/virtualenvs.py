@@ -68,7 +68,7 @@ class EnvironmentBuilder:
         return tuple(self._with_wheel(spec, toolchain) for spec in specs)
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
-        is_built = any(spec.sources and spec.wheel is None for spec in specs)
+        is_built = any(spec.source_tree and spec.wheel is None for spec in specs)
         # The same for all: compilers must not differ between revisions.
         return cargo.choose() if is_built and self.engine.uses_cargo else Toolchain(cargo.NONE, "")
 
@@ -78,9 +78,9 @@ class EnvironmentBuilder:
         Builds run one by one, always at the same path: dependencies compile once, and equal sources
         give equal binaries. engines/cargo.py ensures that different sources never do.
         """
-        if spec.wheel is not None or spec.sources is None or self.engine.build is not None:
+        if spec.wheel is not None or spec.source_tree is None or self.engine.build is not None:
             return spec
-        python, label, tree = spec.python, spec.label, spec.sources.tree
+        python, label, tree = spec.python, spec.label, spec.source_tree.tree
         key = f"{python.tag}-{_digest(python.executable, python.version, repr(toolchain))[:8]}"
         folder = self.cache.folder(f"builds/{key}")
         source, output, venv = (folder / name for name in ("source", "output", "venv"))
@@ -96,7 +96,7 @@ class EnvironmentBuilder:
             for old in (source, output, stored):
                 files.remove(old)
             source.mkdir()
-            export(spec.sources, source)
+            export(spec.source_tree, source)
             if self.engine.uses_cargo:
                 cargo.before(source, folder)
             # PyO3 recompiles when the path of its Python changes, so all revisions share it.
@@ -188,7 +188,7 @@ class EnvironmentBuilder:
             parts += uv.options(self.engine, spec)
         if self.engine.build is None:
             return f"{spec.python.tag}-{_digest(*parts)[:16]}"
-        identity = spec.sources.tree if spec.sources else spec.source.identity
+        identity = spec.source_tree.tree if spec.source_tree else spec.source.identity
         parts += [identity, *builds.determinants(self.engine)]
         return f"{self.engine.name}-{identity[:SHOWN_DIGITS]}-{_digest(*parts)[:16]}"
 

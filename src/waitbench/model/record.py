@@ -1,4 +1,4 @@
-"""Records: all runs of one scenario in one comparison, and the header of the comparison."""
+"""Comparisons: the header, and all runs of each scenario."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ from waitbench.model.scenario import LAUNCHER, Scenario, Topology
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """A scenario with the topology and parameters that it was measured with."""
+    """The identity of a scenario across comparisons: its name, topology and parameters."""
 
     scenario: str
     topology: str
@@ -35,40 +35,44 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
         return cls(scenario, topology, json.dumps(dict(parameters), sort_keys=True))
 
     @property
-    def as_mapping(self) -> Mapping[str, object]:
+    def decoded_parameters(self) -> Mapping[str, object]:
         return msgspec.json.decode(self.parameters, type=dict[str, object])
 
 
 GIVE_UP_AFTER = 2
-"""Failures without any success. A run that hung is given up at once: its time limit is long."""
+"""Failed runs after which a revision without any measurement gets no more runs."""
 GIVE_UP_LATER_AFTER = 5
-"""Failed rounds in a row after a success, which suggests that the failures are random."""
+"""The same, in a row, for a revision with measurements: its failures may be random."""
 
 FAILS_ALONE = 3
-"""Rounds in which only one revision failed, after which that revision is unreliable."""
+"""The number of rounds in which a revision alone fails before it counts as unreliable."""
 
-_OVER = {
+_FINAL = {
     NOT_BUILT: "was not built",
     NOT_SUPPORTED: "is not supported",
     TIMED_OUT: "hung",
     ENDED: "ended",
 }
+"""Reasons of a single failed run after which a revision gets no more runs: "it …"."""
 
 
-class Shard(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a comparison. A round is never split: it has whole scenarios."""
+class Shard(msgspec.Struct, frozen=True, kw_only=True, rename={"count": "number"}):
+    """The scenarios of a comparison that one machine measures: whole ones, so no round is split."""
 
     scenarios: tuple[str, ...]
     of: tuple[str, ...]
-    """All scenarios, in the comparison's order."""
+    """All scenarios of the comparison, in its order."""
     index: int = 1
-    number: int = 1
+    """From 1."""
+    count: int = 1
+    """The number of shards."""
 
 
 class ComparisonHeader(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"
-):
-    """The header of a comparison, ``comparison.json``. That of a record lists no scenarios."""
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison",
+    rename={"shard": "share"},
+):  # fmt: skip
+    """The content of ``comparison.json``. ``ScenarioResults`` have one without scenarios."""
 
     revisions: tuple[Revision, ...]
     """In the order given: the baseline first."""
@@ -82,8 +86,8 @@ class ComparisonHeader(
     settings: Mapping[str, object] = {}
     scenarios: tuple[Scenario, ...] = ()
     """All scenarios, including those measured elsewhere."""
-    share: Shard | None = None
-    """``None`` where all scenarios are measured here."""
+    shard: Shard | None = None
+    """``None`` if all scenarios are measured here."""
     finished: bool = False
 
     @property
@@ -96,14 +100,14 @@ class ComparisonHeader(
 
     @property
     def other_packages(self) -> tuple[str, ...]:
-        """Packages besides the engine whose versions differ, such as ``json 3.0.1, 3.0.2``."""
-        installed = [revision.build for revision in self.revisions if revision.build]
+        """Dependencies whose versions differ between revisions, such as ``json 3.0.1, 3.0.2``."""
+        builds = [revision.build for revision in self.revisions if revision.build]
         versions: dict[str, list[str]] = {}
-        for facts in installed:
-            for name, _, version in (text.partition("==") for text in facts.requirements):
+        for build in builds:
+            for name, _, version in (text.partition("==") for text in build.requirements):
                 versions.setdefault(name, []).append(version)
-        # The compared package itself has the versions of the revisions.
-        compared = [facts.package_version for facts in installed]
+        # The package of the revisions is meant to differ.
+        compared = [build.package_version for build in builds]
         return tuple(
             f"{name} {', '.join(dict.fromkeys(different))}"
             for name, different in sorted(versions.items())
@@ -111,23 +115,27 @@ class ComparisonHeader(
         )
 
     def in_common(self, others: Sequence[Revision]) -> dict[str, object]:
-        """Facts that all parts of a comparison share, by their names for people.
+        """The facts in which all shards must agree, by their names in messages.
 
-        The facts of a revision without an environment come from ``others``.
+        A revision that was not built here has the build of ``others``.
         """
-        facts = {it.label: it.build for it in (*others, *self.revisions) if it.build}
+        builds = {
+            revision.label: revision.build
+            for revision in (*others, *self.revisions)
+            if revision.build
+        }
         return {
             "topologies": self.topology,
             "revisions": self.labels,
-            "scenarios": [it.name for it in self.scenarios],
+            "scenarios": [scenario.name for scenario in self.scenarios],
             **{
-                f"parameters of {it.name}": (dict(it.parameters), it.topology)
-                for it in self.scenarios
+                f"parameters of {scenario.name}": (dict(scenario.parameters), scenario.topology)
+                for scenario in self.scenarios
             },
             **{
-                f"builds of {label}": (facts[label].package_sha256, facts[label].python)
+                f"builds of {label}": (builds[label].package_sha256, builds[label].python)
                 for label in self.labels
-                if label in facts
+                if label in builds
             },
         }
 
@@ -140,7 +148,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     measurements: list[Measurement] = []
     outcomes: list[FailedRun] = []
     outcomes_before: int = 0
-    """The number of outcomes from earlier, resumed sessions."""
+    """The number of failed runs of earlier sessions, if the comparison was resumed."""
 
     @property
     def scenario(self) -> str:
@@ -172,7 +180,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def mostly_waits(self) -> bool:
-        """Whether the CPU of the window is the cost of waiting."""
+        """Whether the CPU of the window is mostly the cost of waiting."""
         return self.spec.waits and not self.spec.works
 
     def add(self, result: Result) -> None:
@@ -185,44 +193,45 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
 
     def loaded(self, label: str) -> Mapping[str, str]:
-        """Digests of the files that a program had loaded, by path, if known."""
+        """Digests of the files that a program loaded, by path; empty if unknown."""
         return next((run.loaded for run in self.measurements if run.label == label), {})
 
     def identical_to(self, label: str) -> str | None:
-        """The first other revision that is known to have the same code.
+        """The first revision before ``label`` with the same code, as far as known.
 
-        The code of a package is all of its files. That of a program is all that it loads, and its
-        name: one script, or one file under two names, may run two programs.
+        Packages are compared by all of their files. Programs are compared by all files that they
+        load and by their own name, as some programs act by the name they are called by.
         """
         known: dict[object, str] = {}
         for revision in self.context.revisions:
-            facts = revision.build
-            identity: object = facts and facts.package_sha256
-            if facts and revision.origin is Origin.PROGRAM:
+            build = revision.build
+            identity: object = build and build.package_sha256
+            if build and revision.origin is Origin.PROGRAM:
                 loaded = frozenset(self.loaded(revision.label).values())
-                identity = loaded and (facts.program.rpartition("/")[2], loaded)
+                identity = loaded and (build.program.rpartition("/")[2], loaded)
             first = known.setdefault(identity, revision.label) if identity else revision.label
             if revision.label == label:
                 return None if first == label else first
         return None
 
     def window_s(self, run: Measurement) -> float | None:
+        """The length of a run's window; ``None`` if unknown."""
         if WINDOW in run.metrics:
             return run.metrics[WINDOW]
         idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
         if idle_s and cores:
             return idle_s / cores
-        # A run that used no CPU has no ratio of both; its services may have used some.
+        # A run that used no CPU was as long as planned.
         planned_s = self.spec.parameters.get("window")
         return planned_s if isinstance(planned_s, int | float) and planned_s > 0 else None
 
     def why_given_up(self, label: str) -> str | None:
-        """Why a revision gets no more runs; failures of earlier sessions do not count."""
+        """Why a revision gets no more runs; ``None`` if it does. Earlier sessions do not count."""
         last = max((run.round for run in self.of(label)), default=-1)
         outcomes = [o for o in self.outcomes[self.outcomes_before :] if o.label == label]
         for outcome in outcomes:
-            if outcome.reason in _OVER:
-                return f"{label} {_OVER[outcome.reason]}: {outcome.message}"
+            if outcome.reason in _FINAL:
+                return f"{label} {_FINAL[outcome.reason]}: {outcome.message}"
         failed = [o for o in outcomes if o.reason not in HARMLESS and o.round > last]
         if len(failed) < (GIVE_UP_AFTER if last < 0 else GIVE_UP_LATER_AFTER):
             return None
@@ -233,20 +242,20 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return frozenset(run.round for run in self.measurements)
 
     def is_whole(self, number: int) -> bool:
-        """Whether a round has every revision, except for those that can never be measured."""
+        """Whether a round has a measurement of every revision that can be measured."""
         done = {run.label for run in self.measurements if run.round == number}
         done |= {o.label for o in self.outcomes if o.reason in (NOT_BUILT, *UNABLE)}
         return done.issuperset(self.context.labels)
 
     @property
     def unable(self) -> frozenset[str]:
-        """The revisions without measurements that need none."""
+        """The revisions that are not measured because they cannot run this scenario."""
         measured = {run.label for run in self.measurements}
         return frozenset(o.label for o in self.outcomes if o.reason in UNABLE) - measured
 
     @property
     def failures(self) -> list[FailedRun]:
-        """The outcomes that make a comparison fail: those whose run was not repeated since."""
+        """The failed runs that make a comparison fail: no later attempt of theirs succeeded."""
         measured = {(run.label, run.round) for run in self.measurements}
         return [
             o
@@ -256,7 +265,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def unreliable(self) -> frozenset[str]:
-        """The revisions that failed alone in many rounds, even if those succeed when repeated."""
+        """The revisions that failed alone in many rounds, whether or not repeats succeeded."""
         failed: dict[int, set[str]] = {}
         for outcome in self.outcomes:
             if outcome.reason not in HARMLESS:
@@ -266,7 +275,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def awaits_repeats(self) -> frozenset[int]:
-        """The rounds with a failure of an earlier session that was not repeated in this one."""
+        """The rounds with a failure of an earlier session that this session has yet to repeat."""
         tried = {(o.label, o.round) for o in self.outcomes[self.outcomes_before :]}
         given_up = {label for label in self.context.labels if self.why_given_up(label) is not None}
         before = self.outcomes[: self.outcomes_before]
@@ -278,5 +287,5 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def disturbed_rounds(self) -> frozenset[int]:
-        """The rounds that count although other programs disturbed every attempt."""
+        """The rounds that count although other programs disturbed each of their attempts."""
         return frozenset(run.round for run in self.measurements if DISTURBED in run.marks)

@@ -1,4 +1,4 @@
-"""Revisions, their sources, builds and environments; and ranges of them to search."""
+"""Revisions, their sources, builds and environments; ranges of revisions for searches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Origin(str, Enum):
     SOURCE = "source"
     """A commit of the repository, or a release's, built here."""
     CHECKOUT = "checkout"
-    """A folder, built here as it is now: uncommitted changes included, ignored files not."""
+    """A folder, built here as it is now: with uncommitted changes, without ignored files."""
     BUILD = "build"
     """A release, built by the command of a worker file."""
     FILE = "file"
@@ -40,7 +40,7 @@ class Source:
     """The code of a revision."""
 
     origin: Origin
-    """The default: a release may be built here instead."""
+    """The origin of what the user named. A comparison may build a release here instead."""
     identity: str
     """A version, a commit's full id, git's id of a checkout's files, a SHA-256, or a variant."""
     path: Path | None = None
@@ -51,19 +51,20 @@ class BuildInfo(Struct, frozen=True, kw_only=True):
 
     python: str
     package_version: str = ""
-    """As the package says: builds between two releases carry the version of the earlier one."""
+    """The package's own statement: commits after a release often still have its version."""
     extensions: Mapping[str, str] = {}
     """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
     package_sha256: str = ""
     requirements: tuple[str, ...] = ()
     compiler: str | None = None
     capabilities: frozenset[str] = frozenset()
-    """Keys of ``model.scenario.CAPABILITIES``, and others that only the engine understands."""
+    """Keys of ``model.scenario.CAPABILITIES``, and others for the engine's own use."""
     program: str = ""
+    """The value of ``{revision}``."""
 
 
 class Revision(Struct, frozen=True, kw_only=True, rename={"build": "environment"}):
-    """A state of an engine's code that the user named; as stored in result files."""
+    """A state of an engine's code that the user named, as result files have it."""
 
     label: str
     text: str
@@ -73,7 +74,7 @@ class Revision(Struct, frozen=True, kw_only=True, rename={"build": "environment"
     commit: str | None = None
     commit_date: str | None = None
     build: BuildInfo | None = None
-    """``None`` before it is built, and where that failed."""
+    """``None`` if it is not built yet, or the build failed."""
 
 
 @dataclass(frozen=True)
@@ -104,38 +105,41 @@ class Toolchain:
     compiler: str
     flags: str
     name: str | None = None
-    """The value that selects it where several are installed."""
+    """The name by which rustup selects it; ``None`` without rustup."""
 
 
 @dataclass(frozen=True)
 class SourceTree:
-    """A tree of files in a git repository."""
+    """The files of a commit, or of a checkout that was stored, in a git repository."""
 
     repository: Path
     tree: str
+    """The id of the commit, or git's id of the files."""
 
 
 class EnvironmentSpec(Revision, frozen=True, kw_only=True):
-    """A revision with everything that determines its environment."""
+    """A revision with all facts that determine its environment."""
 
     source: Source
     python: Interpreter = Interpreter("", "")
-    """Its executable is empty until one is chosen and, if necessary, downloaded."""
+    """Without an executable until it is chosen and, if necessary, downloaded."""
     wheel: Path | None = None
-    sources: SourceTree | None = None
+    """A wheel file of the user, or the wheel built from ``source_tree``."""
+    source_tree: SourceTree | None = None
+    """The files to build; ``None`` if nothing is built."""
     compiler: str | None = None
-    """The compiler of a wheel that was built elsewhere for this comparison."""
+    """The compiler of the wheel that was built from ``source_tree``."""
     only_wheels: bool = True
-    """Whether the package and all requirements have wheels for the Python."""
+    """Whether the package and all its requirements are installed from wheels alone."""
 
     def recorded(self, build: BuildInfo | None) -> Revision:
-        """Returns it without the fields that result files do not have."""
+        """Returns the part of it that result files have."""
         return convert(replace(self, build=build), Revision, from_attributes=True)
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtualenv."""
+    """The folder of an installed or built revision, usually a virtualenv."""
 
     folder: Path
     build: BuildInfo
@@ -147,7 +151,7 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedCommit:
-    """A commit of the repository's log, with texts that are safe to show."""
+    """A commit of the repository's log. Its texts are safe for terminals."""
 
     commit: str
     parents: tuple[str, ...]
@@ -167,8 +171,9 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRange:
-    """The points from the good end to the bad one; one where no change between them matters."""
+    """The points of a search, from the good end to the bad one."""
 
     points: tuple[Point, ...]
+    """A single one if no commit between the ends changes the package."""
     begins_at_fork: bool = False
-    """Whether it begins where the branches part, as the good end is on another branch."""
+    """Whether the good end is on another branch, so that the search begins at their fork."""

@@ -124,7 +124,7 @@ def measure(
         partial(comparisons.append, folder),
         Concurrency(
             concurrent_scenarios(
-                request.here, criteria, request.topology, is_whole=request.share is None
+                request.here, criteria, request.topology, is_whole=request.shard is None
             ),
             partial(differing, criteria=of_copies),
         ),

@@ -46,7 +46,7 @@ def findings_of(contents: StoredComparison) -> Findings:
     scenarios = len(comparison.scenarios) or len(records)
     return findings(
         [statistics.compare(record, scenarios=scenarios) for record in records],
-        gate.conclude(records) if gate.is_on and comparison.share is None else None,
+        gate.conclude(records) if gate.is_on and comparison.shard is None else None,
         contents.folder,
         [kind().contribution(contents.folder, records) for kind in extensions()],
     )

@@ -42,7 +42,7 @@ class Extension:
         """Selects the scenarios of a request, with ``select`` for this or other requests."""
         return select(request)
 
-    def share(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
+    def shard_of(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
         """Selects the scenarios to measure here, if not all. Raises ``UsageError``."""
         return None
 

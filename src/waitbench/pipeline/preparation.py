@@ -113,7 +113,7 @@ class Prepared:
                 convert(scenario, Scenario, from_attributes=True)
                 for scenario in self.request.scenarios
             ),
-            share=self.request.share,
+            shard=self.request.shard,
         )
 
 
@@ -205,7 +205,7 @@ def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[st
     """The facts that all runs must have in common to answer the same questions, by name."""
     gate = gate_of(comparison)
     return {
-        "shares of the scenarios": comparison.share,
+        "shards": comparison.shard,
         **comparison.in_common(other.revisions),
         "criteria": gate.criteria,
         "left_out": gate.left_out,

@@ -73,7 +73,7 @@ class ValidRequest:
     typed: Request
     engine: Engine
     scenarios: tuple[Scenario, ...]
-    share: Shard | None
+    shard: Shard | None
     """The scenarios that are measured here, if not all."""
     topology: Topology
     gate: Gate
@@ -89,9 +89,9 @@ class ValidRequest:
 
     @property
     def here(self) -> tuple[Scenario, ...]:
-        if self.share is None:
+        if self.shard is None:
             return self.scenarios
-        return tuple(it for it in self.scenarios if it.name in self.share.scenarios)
+        return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
 
     @property
     def elsewhere(self) -> tuple[Scenario, ...]:
@@ -109,8 +109,8 @@ def validate(request: Request, say: Log) -> ValidRequest:
     engine = request.engine
     topology = topology_of(request)
     scenarios = _scenarios(request)
-    shares = (extension.share(request, scenarios) for extension in request.extensions)
-    share = next(filter(None, shares), None)
+    shards = (extension.shard_of(request, scenarios) for extension in request.extensions)
+    shard = next(filter(None, shards), None)
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
@@ -123,7 +123,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
         typed=request,
         engine=engine,
         scenarios=scenarios,
-        share=share,
+        shard=shard,
         topology=topology,
         gate=request.gate.supported_by(instruments, scenarios),
         repository=repository,

@@ -93,11 +93,11 @@ def resume(folder: Path) -> StoredComparison | None:
                 f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
             )
         return None
-    context = structs.replace(comparison, settings={}, scenarios=(), share=None, finished=False)
+    context = structs.replace(comparison, settings={}, scenarios=(), shard=None, finished=False)
     records = {
         scenario.name: ScenarioResults(spec=scenario, context=context)
         for scenario in comparison.scenarios
-        if comparison.share is None or scenario.name in comparison.share.scenarios
+        if comparison.shard is None or scenario.name in comparison.shard.scenarios
     }
     is_cut_off = has_runs and _read_runs(runs, records)
     return StoredComparison(

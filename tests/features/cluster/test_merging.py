@@ -29,10 +29,10 @@ def part(whole: Path, number: int) -> list[Path]:
     names = [scenario.name for scenario in contents.comparison.scenarios]
     folders = []
     for index in range(1, number + 1):
-        share = deal(index, number, dict.fromkeys(names, 1.0))
+        shard = deal(index, number, dict.fromkeys(names, 1.0))
         argv = (*contents.comparison.argv, "--shard", f"{index}/{number}")
-        comparison = structs.replace(contents.comparison, argv=argv, share=share)
-        records = [one for one in contents.records if one.scenario in share.scenarios]
+        comparison = structs.replace(contents.comparison, argv=argv, shard=shard)
+        records = [one for one in contents.records if one.scenario in shard.scenarios]
         folder = whole.with_name(f"{whole.name}-{index}-of-{number}")
         folder.mkdir()
         comparisons.begin(folder, comparison, records)

@@ -53,7 +53,7 @@ class ClusterExtension(Extension):
         "./compare.sh main my-branch --gate --shard 1/3   # ./waitbench merge makes the verdict"
     )
 
-    def share(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
+    def shard_of(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
         index, number = shards.parse(self.shard)
         if number == 1:
             return None
@@ -76,10 +76,10 @@ class ClusterExtension(Extension):
         self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
         """Names the command that merges the shards."""
-        if (share := request.share) is not None:
+        if (shard := request.shard) is not None:
             verdict = "The tables and the verdict" if request.gate.is_on else "The tables"
             progress.say(
-                f"Shard {share.index} of {share.number}: {len(share.scenarios)} of {len(share.of)} "
+                f"Shard {shard.index} of {shard.count}: {len(shard.scenarios)} of {len(shard.of)} "
                 f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
                 "the folders of the others."
             )

@@ -105,7 +105,7 @@ def merged(
         started_at=min(context.started_at for context in contexts),
         argv=tuple(_SHARD.sub("", "\0".join(first.argv)).split("\0")),
         scenarios=tuple(record.spec for record in records),
-        share=None,
+        shard=None,
         finished=False,
     )
     return whole, [structs.replace(record, context=whole) for record in records]

@@ -20,30 +20,30 @@ def parse(text: str) -> tuple[int, int]:
     return index, number
 
 
-def deal(index: int, number: int, expected_s: Mapping[str, float]) -> Shard:
+def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
     """Deals scenarios, given the lengths of their runs by name.
 
     In descending order of length, each goes to the shard with the least load (R. Graham, "Bounds on
     multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969), so that all machines agree.
     Raises ``UsageError`` if there are fewer scenarios than shards.
     """
-    if number > len(expected_s):
+    if count > len(expected_s):
         fewer = "1 scenario" if len(expected_s) == 1 else f"{len(expected_s)} scenarios"
         raise UsageError(
-            f"--shard {index}/{number}: there are only {fewer}, and a shard has at least one."
+            f"--shard {index}/{count}: there are only {fewer}, and a shard has at least one."
         )
-    shards: list[set[str]] = [set() for _ in range(number)]
-    load_s = [0.0] * number
+    shards: list[set[str]] = [set() for _ in range(count)]
+    load_s = [0.0] * count
     # Sorting keeps the comparison's order among equal lengths.
     for name in sorted(expected_s, key=lambda name: -expected_s[name]):
-        least = min(range(number), key=lambda at: (load_s[at], len(shards[at]), at))
+        least = min(range(count), key=lambda at: (load_s[at], len(shards[at]), at))
         shards[least].add(name)
         load_s[least] += expected_s[name]
     names = tuple(name for name in expected_s if name in shards[index - 1])
-    return Shard(scenarios=names, of=tuple(expected_s), index=index, number=number)
+    return Shard(scenarios=names, of=tuple(expected_s), index=index, count=count)
 
 
 def shard_of(comparison: ComparisonHeader) -> Shard:
     """The shard that a header is of: the only one, if all scenarios are measured here."""
     names = tuple(scenario.name for scenario in comparison.scenarios)
-    return comparison.share or Shard(scenarios=names, of=names)
+    return comparison.shard or Shard(scenarios=names, of=names)

@@ -79,7 +79,7 @@ def _place(trend: Trend) -> tuple[str, str]:
 
 
 def _parameters(trend: Trend) -> dict[str, Any]:
-    return {**trend.series.as_mapping, "on": trend.machine}
+    return {**trend.series.decoded_parameters, "on": trend.machine}
 
 
 def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
         {
             "scenario": trend.series.scenario,
             "topology": trend.series.topology,
-            "parameters": trend.series.as_mapping,
+            "parameters": trend.series.decoded_parameters,
             "machine": trend.machine,
             "metric": trend.metric.name,
             "anchor": trend.anchor,
