@@ -13,7 +13,7 @@ class Words(tuple[str, ...]):
 
 
 class Watched(Protocol):
-    """The copies of a worker, or a service, as conditions observe them: ``ConditionLaunch``."""
+    """The target of conditions: all copies of a worker, or a service. See ``ConditionLaunch``."""
 
     @property
     def has_output(self) -> bool: ...
@@ -25,7 +25,7 @@ class Watched(Protocol):
 
 
 class Condition:
-    """A condition that has to hold in time. Its bases are the places where its key may stand."""
+    """A condition with a time limit. Its base classes say in which tables its key may stand."""
 
     key: ClassVar[str]
     accepts: ClassVar[Any] = str
@@ -35,38 +35,38 @@ class Condition:
     interval_s: ClassVar[float] = 0.02
     """The time between two tests."""
     is_momentary: ClassVar[bool] = False
-    """Whether it may hold by chance: a worker has settled if it does several times running."""
+    """Whether it may hold for a moment only; ``settled`` needs it several times in a row."""
     is_event: ClassVar[bool] = False
-    """Whether it comes once, and holds from then on."""
+    """Whether it holds for good once it held, so that ``settled`` cannot wait for it again."""
     seconds: float | None = None
-    """The time to wait before it is tested."""
+    """The time to wait before it is tested first."""
 
     def __init__(self, value: Any, within: float = 30.0) -> None:
-        """Raises ``ValueError`` for a value that makes no sense."""
+        """Takes the value of its key, and the time limit. Raises ``ValueError`` if invalid."""
         self.value, self.within = value, within
 
     def _asdict(self) -> dict[str, Any]:
         return {"value": self.value, "within": self.within}
 
     def holds(self, watched: Watched, copies: int) -> bool:
-        """Tests it for so many copies."""
+        """Tests whether it holds for this number of copies."""
         return True
 
     def hint(self, watched: Watched) -> str:
-        """Explains why it may not have held in time, to end a sentence."""
+        """Ends a sentence on a missed time limit with a possible reason."""
         return ""
 
 
 class Readiness(Condition):
-    """A condition of being ready, or settled."""
+    """A condition for ``ready`` and ``settled``."""
 
 
 class Answer(Condition):
-    """A condition of a message being handled."""
+    """A condition for ``done``: a poke has been handled."""
 
 
 class LogLine(Readiness, Answer):
-    """A line of the output matches."""
+    """A line of the output matches a regular expression."""
 
     key, has_placeholders, is_event = "log", False, True
 

@@ -9,7 +9,7 @@ _SECRET = re.compile(
     r"(?<=://)[^/\s]+(?=@)|(?<=[?&])([\w-]*(?:token|key|secret|password|signature|sig)=)[^&#\s'\"]+",
     re.I,
 )
-"""The credentials of a URL: before its host, and secret values in its query."""
+"""Credentials in a URL: user and password before the host, and secret values in the query."""
 
 
 class ExitCode(IntEnum):
@@ -28,14 +28,14 @@ def masked(text: str) -> str:
 
 
 def sanitize(text: str) -> str:
-    """Replaces characters that could command a terminal or reorder text by ``�``."""
+    """Replaces control characters, which a terminal would obey, by ``�``."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in text)
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Continues a sentence on an unknown name: the known one like it, or ``otherwise``, or all."""
+    """Ends a sentence on an unknown name: by a similar known name, else ``otherwise``, else all."""
     names = list(dict.fromkeys(known))
     if near := get_close_matches(name, names, 1):
         return f" (did you mean {near[0]!r}?)"
@@ -43,7 +43,7 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 class HarnessError(Exception):
-    """An error whose message is a sentence for the user, with a remedy and masked credentials."""
+    """An error with a sentence for the user, without credentials. The command exits with 3."""
 
     exit_code = ExitCode.FAILED
 
@@ -52,11 +52,11 @@ class HarnessError(Exception):
 
     @property
     def reason(self) -> str:
-        """The first line, which is a whole sentence."""
+        """The first line of the message: a whole sentence."""
         return str(self).splitlines()[0]
 
 
 class UsageError(HarnessError):
-    """The request cannot be understood; nothing has been created."""
+    """An error in the request, found before anything was created. The command exits with 2."""
 
     exit_code = ExitCode.USAGE

@@ -1,7 +1,7 @@
 """The configuration that the harness writes for launchers, as JSON.
 
-Launchers import this, and no dataclasses: a launcher's start is in the real time of a run. Each
-part is tagged with its class.
+Launchers import this module. Its classes are named tuples, since importing dataclasses would
+lengthen every run. In the JSON, each of them is an object tagged with its class.
 """
 
 import json
@@ -14,10 +14,10 @@ from waitbench.model.conditions import Answer, Condition, Readiness
 from waitbench.model.placeholders import PLACEHOLDER, Site
 
 INDEX, ADDRESSES = "{index}", "{addresses}"
-"""A process's number in its cluster, and the addresses of all its processes."""
+"""Placeholders: the number of a process in its cluster, and the addresses of all processes."""
 
 _CLASS = "="
-"""The key of a part's class: no variable and no placeholder has this name."""
+"""The key of the tag. No environment variable and no placeholder can have this name."""
 
 
 class Action(NamedTuple):
@@ -25,21 +25,21 @@ class Action(NamedTuple):
 
     phase: str
     kind: str
-    """Of ``ACTIONS`` in model/worker.py."""
+    """One of ``ACTIONS`` in model/worker.py."""
     service: str
-    """The service to be stopped or started."""
+    """The service to stop or start."""
     command: Sequence[str]
-    """The command to be run."""
+    """The command to run."""
     message: str
-    """Sent before a reset."""
+    """The text that is sent before a reset."""
     settled: Readiness
-    """When the next action, or the window, begins."""
+    """The condition on which the next action, or the window, begins."""
     may_end: bool
     must_end: bool
 
 
 class DataflowConfig(NamedTuple):
-    """A dataflow: one command line for all of its processes."""
+    """A dataflow: a command line that all of its processes share."""
 
     arguments: Sequence[str]
     processes: int
@@ -56,21 +56,21 @@ class WorkerConfig(NamedTuple):
     stop_within_s: float
     poke: Sequence[str]
     done: Answer | None
-    """When a poke is handled."""
+    """The condition on which a poke counts as handled."""
     rate: float
-    """Messages a second in the window; 0: one after it."""
+    """Messages a second in the window; 0: a single message after it."""
     values: Mapping[str, str]
     """Values of parameters."""
     site: Site
-    """Its place, without what is a copy's own."""
+    """Without folder, port and metrics, which differ for each copy."""
     files: Sequence[str]
     actions: Sequence[Action]
     goes_to_background: bool
-    """Whether the command ends at once: the processes that it leaves are the worker."""
+    """Whether the command ends at once, and the processes that it started are the worker."""
     has_stdin: bool
     """Whether its standard input is a pipe that stays open."""
     window_s: float | None
-    """0: the run finds its window; ``None``: it lasts until the worker ends."""
+    """0: the run measures a suitable length; ``None``: until the worker ends."""
     copies: int
 
 
@@ -87,22 +87,22 @@ class ServiceConfig(NamedTuple):
 
 
 class RunningService(NamedTuple):
-    """A service that is up, as its launcher reports it."""
+    """A running service, as its launcher reports it."""
 
     config: ServiceConfig
     pid: int
     address: str
-    """The socket at which its launcher takes orders: execution/service_launch.py."""
+    """The socket on which its launcher receives orders: execution/service_launch.py."""
 
 
 class BatchSlot(NamedTuple):
-    """A run's slot in its batch; without a folder, the run is by itself."""
+    """The place of a run in a batch of concurrent runs; an empty folder means no batch."""
 
     folder: str = ""
     number: int = 0
     size: int = 1
     shutdown_turn_s: float = math.inf
-    """Time for which a run keeps the turn while it ends."""
+    """The longest time for which the other runs wait while this one ends."""
 
 
 ALONE = BatchSlot()
@@ -116,7 +116,7 @@ class LaunchConfig(NamedTuple):
     services: Mapping[str, RunningService] = {}
     slot: BatchSlot = ALONE
     modules: Sequence[str] | None = None
-    """Files to be looked for in what the run loads: see ``execution.identity``."""
+    """Files to look for among those that the run loads: see ``execution.identity``."""
     pokes: bool = True
     """Whether a worker is poked after its window."""
 
@@ -126,7 +126,7 @@ def encode(config: object) -> str:
 
 
 def decode(text: str) -> Any:
-    """Returns the part that ``encode`` was given, with lists for tuples."""
+    """Returns the argument of ``encode``, with its tuples as lists."""
     return json.loads(text, object_hook=_untagged)
 
 
@@ -146,7 +146,7 @@ def _untagged(values: dict[str, Any]) -> Any:
 
 
 def filled(part: Any, values: Mapping[str, str]) -> Any:
-    """Fills in the placeholders that have values, in all texts of a part, with lists for tuples."""
+    """Fills in placeholders that have values, in all texts of a part. Tuples become lists."""
     if isinstance(part, str):
         return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part)
     if isinstance(part, Mapping):
@@ -155,4 +155,4 @@ def filled(part: Any, values: Mapping[str, str]) -> Any:
         if isinstance(part, Condition) and not part.has_placeholders:
             return part
         return type(part)(**filled(part._asdict(), values))
-    return [filled(it, values) for it in part] if isinstance(part, list | tuple) else part
+    return [filled(item, values) for item in part] if isinstance(part, list | tuple) else part

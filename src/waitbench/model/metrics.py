@@ -13,13 +13,13 @@ Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Quantity = Count | Finite
 """A finite number read from a file; integers stay integers."""
 BEYOND = float(_MOST)
-"""The value of a run that reached its time limit: only its rank matters, the greatest."""
+"""The value of a run that reached its time limit: the greatest of all, as only ranks count."""
 
 FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
-"""A file's stem, without control characters, that cannot leave its folder."""
+"""A part of a file's name: no separators, no control characters."""
 
 OWN = "own_"
-"""Prefix of the keys of metrics that worker files declare."""
+"""Begins the keys of metrics that worker files declare."""
 
 
 class Metric(Struct, frozen=True, omit_defaults=True):
@@ -27,11 +27,11 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     name: str
     key: str
-    """In result files; hyperfine's own where it has one."""
+    """The name in result files; hyperfine's own where it has the metric."""
     unit: str
     title: str
     explains: str | None = None
-    """The parent metric: a rise is a regression only where that cost did not certainly fall."""
+    """The cost of which it is a component. If that cost fell, its rise is not a regression."""
 
     @property
     def is_of_window(self) -> bool:
@@ -47,16 +47,16 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_of_command(self) -> bool:
-        """Whether it is the result of a command: written by it, or of one that ends by itself."""
+        """Whether it measures the command's work: the command wrote it, or ends by itself."""
         return self.is_declared or self.name in ("window", "cpu-window")
 
     @property
     def resolution(self) -> float:
-        """The smallest value that a ratio is taken of; lower values count as this one.
+        """The smallest value that ratios are taken of; lower values count as this one.
 
-        CPU time can be 0, and means nothing below 1 ms. Its split into user and system time is
-        sampled at ticks of 4 ms in most kernels. A single wake-up means nothing either: components
-        of a cost count from 5 a run, other counts from 1, memory growth from some pages a minute.
+        CPU time below 1 ms is noise. Most kernels sample its split into user and system time at
+        ticks of 4 ms. Components of a cost, such as wake-ups, count from 5 a run, other counts from
+        1, and memory growth from some pages a minute.
         """
         if self.key == MEMORY_GROWTH:
             return 2.0**16
@@ -81,20 +81,20 @@ IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
 OTHER_ALLOWED_S = 0.25
-"""CPU of other programs that the gate tolerates in a run, regardless of the baseline's."""
+"""CPU of other programs in a run that the gate always allows, whatever the baseline's was."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
-"""Keys of the metrics that not every machine can count; see ``Instruments``."""
+"""Keys of the metrics that take optional counters: see ``Instruments``."""
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
-"""Names of the metrics that are shown per second of the window. Idle CPU has ``share`` for that."""
+"""Names of the metrics that are shown per second of the window. (``share`` is idle CPU so.)"""
 GROWING = frozenset(
     {
         "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",
         "switches", "preemptions", "restarts", "foreign-cpu", "steal",
     }
 )  # fmt: skip
-"""Names of the metrics that are larger in a longer window."""
+"""Names of the metrics that grow with the length of the window."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
@@ -110,7 +110,7 @@ METRICS = (
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     Metric("cpu-running", "time_cpu_running", "second", "CPU after start-up"),
-    # What the workers did.
+    # Times and counts of the workers.
     Metric("share", "cpu_share_idle", "core", "idle CPU per second"),
     Metric("startup", "time_startup", "second", "start-up"),
     Metric("shutdown", "time_shutdown", "second", "shutdown"),
@@ -120,11 +120,11 @@ METRICS = (
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),
-    # How late items were, from due to sink.
+    # Lateness of items: from the time they are due to their arrival in the sink.
     Metric("latency", "item_latency_p99", "second", "lateness p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
-    # What else the machine did meanwhile.
+    # Load of the machine by others.
     Metric("foreign-cpu", OTHER_CPU, "second", "CPU of other programs"),
     Metric("steal", STEAL, "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
@@ -148,11 +148,11 @@ SERVICES = (
     Metric("service-bytes", SERVICE_BYTES, "byte", "bytes to and from the services"),
 )
 
-# Metrics of worker files alone: of those that wait, and of those that end by themselves.
+# Metrics of worker files only: of workers that wait, and of commands that end by themselves.
 WAITING = (
     STOP,
     MEMORY,
-    # Without pages of files.
+    # Of memory without pages of files.
     Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute"),
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     *SERVICES,
@@ -164,26 +164,27 @@ UNTIL_EXIT = (
 )
 
 BY_NAME = {metric.name: metric for metric in (*METRICS, *WAITING, *UNTIL_EXIT)}
-"""All but those that worker files declare."""
+"""All metrics but those that worker files declare."""
 METRIC_ORDER = (
     "real", "user", "system", "cpu", "idle", "wakeups", "syscalls", "latency", "startup", "rss",
     "memory", "window", "cpu-window", "restarts", "service-cpu", "service-requests",
 )  # fmt: skip
-"""The order of the metrics that a reader can act on; all others follow."""
+"""The metrics that a reader can act on, in their order in outputs; all others follow."""
 
 WAKEUP_COST_S = 5e-5
+"""An estimate of the CPU time of a wake-up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The cost of a place, a thread or a process."""
+    """The cost of waiting at a line of code, or in a thread or a process."""
 
     wakeups_per_s: float = 0.0
     cores: float = 0.0
 
     @property
     def price(self) -> float:
-        """CPU seconds per second, by which costs are ordered."""
+        """CPU seconds per second; orders costs of which only CPU or only wake-ups are known."""
         return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
 
     @staticmethod
@@ -197,11 +198,12 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Instruments:
-    """The optional counters of this machine's kernel."""
+    """The optional counters that this machine's kernel allows."""
 
     tracepoint: int | None = None
-    """The kernel's number for the counter of system calls; ``None`` where it is not available."""
+    """The kernel's number of the counter of system calls; ``None`` if it is not available."""
     reason: str = ""
+    """Why it is not available."""
     remedy: str = ""
 
     @property

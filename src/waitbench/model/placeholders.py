@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
 
 
 class Site(NamedTuple):
-    """The place where a copy of a worker, or a service, runs."""
+    """The place of a copy of a worker, or of a service: values of placeholders."""
 
     here: str = ""
     """The folder of the worker file."""
@@ -25,6 +25,7 @@ class Site(NamedTuple):
     revision: str = ""
     """A release, commit, variant or program."""
     folder: str = ""
+    """The working folder."""
     port: int = 0
     metrics: str = ""
     """The file that a copy writes its metrics to."""
@@ -42,6 +43,7 @@ PLACEHOLDERS: dict[str, Callable[["WorkerTable"], object]] = {
     "revision": lambda table: table.package is None,
     "metrics": lambda table: table.metrics,
 }
-"""By name, whether a file may have it."""
+"""The placeholders by name, each with a test of whether a worker file may use it."""
 NOT_IN_SERVICES = {"revision", "metrics"}
 IN_BUILD = {"here", "python", "prefix", "revision", "source"}
+"""The placeholders of ``build.command``."""

@@ -1,4 +1,4 @@
-"""Runs: their plans, and their results, which are measurements or reasons for having none."""
+"""Runs: planned ones, and their results, which are measurements or failed runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from waitbench.model.scenario import Scenario
 WARM_UP = 0
 
 MEASURED = "ok"
-"""The outcome of a measurement in result files."""
+"""The outcome of a measurement in result files. Other outcomes are reasons of failed runs."""
 
-# The reasons of outcomes.
+# Reasons of failed runs.
 FAILED = "failed"
 TIMED_OUT = "timed-out"
 LOST_ITEMS = "lost-items"
@@ -21,28 +21,28 @@ NOT_BUILT = "not-built"
 NOT_SUPPORTED = "not-supported"
 """The revision lacks a capability that the scenario needs."""
 ENDED = "ended"
-"""The worker has ended in a phase in which it may."""
+"""The worker ended in a phase in which it may."""
 UNABLE = frozenset({NOT_SUPPORTED, ENDED})
-"""There is nothing to compare, and that is no failure."""
+"""Reasons why a revision cannot be measured in a scenario, without being at fault."""
 DISTURBED = "disturbed"
-"""Other programs used the machine; also a mark of runs that count all the same."""
+"""Other programs used the machine. Also a mark of measurements that count nevertheless."""
 SUPERSEDED = "repeated"
-"""A resumed session repeats the run together with its round."""
+"""A resumed session repeats the whole round of the run."""
 INTERFERED = "crowded"
-"""Concurrent runs were in each other's way."""
+"""Concurrent runs disturbed each other."""
 HARMLESS = UNABLE | {DISTURBED, SUPERSEDED, INTERFERED}
-"""Outcomes that do not make a comparison fail."""
+"""Reasons that do not make a comparison fail."""
 
-# The marks of measurements.
+# Marks of measurements.
 RESTARTED = "restarted"
-"""Processes of the worker began while it was to wait."""
+"""Processes of the worker began in the window, in which it waits."""
 BY_PROC = "by-proc"
-"""Its figures were read from /proc while it lived, instead of being counted by the kernel."""
+"""The figures were read from /proc in the window, instead of being counted by the kernel."""
 CONCURRENT = "side-by-side"
 INCOMPLETE = "incomplete"
-"""It did not answer, or end, as it should: see ``Measurement``."""
+"""The poke went unanswered, or the shutdown failed: ``Measurement.incomplete`` has details."""
 SENT_AT_END = "sent-at-end"
-"""Its poke reported ``sent`` as it ended, so lateness counts from the start of the poke."""
+"""The poke reported ``sent`` only at its end, so lateness counts from its start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +57,11 @@ class PlannedRun:
 
 
 class Lack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The lack of one metric in a run that counts."""
+    """The lack of a metric in a measurement."""
 
     why: str
     more_than: Quantity | None = None
-    """The time limit that the (right-censored) value exceeds; ``None``: nothing is known."""
+    """A time limit that the value exceeds; ``None``: the value is unknown."""
 
 
 class Measurement(
@@ -77,11 +77,11 @@ class Measurement(
     metrics: Mapping[str, Quantity]
     marks: tuple[str, ...] = ()
     incomplete: Mapping[str, Lack] = {}
-    """Lacking metrics by key: the poke went unanswered, or the shutdown failed."""
+    """The metrics that it lacks, by key: the poke went unanswered, or the shutdown failed."""
     loaded: Mapping[str, str] = {}
     """SHA-256 of each file that a program had loaded, by path; in its first run only."""
     left: str = ""
-    """Command lines of the processes that its commands left behind, and that were ended, too."""
+    """Command lines of processes that its poke or other commands left running; they were killed."""
 
     @property
     def is_unanswered(self) -> bool:
@@ -90,7 +90,7 @@ class Measurement(
         )
 
     def cost(self, metric: Metric) -> float | None:
-        """The value of a metric if known; ``BEYOND`` if its time limit passed first."""
+        """The value of a metric, if known; ``BEYOND`` if it exceeds a time limit."""
         lack = self.incomplete.get(metric.key)
         is_beyond = lack is not None and lack.more_than is not None
         return BEYOND if is_beyond else self.metrics.get(metric.key)
@@ -114,7 +114,7 @@ Result = Measurement | FailedRun
 
 
 def discard_as(result: Result, reason: str, message: str) -> FailedRun:
-    """Turns a result into an outcome, as its run is repeated."""
+    """Turns a result into a failed run with another reason, as the run is repeated."""
     return FailedRun(
         label=result.label,
         round=result.round,

@@ -1,4 +1,4 @@
-"""Scenarios: a worker with fixed parameters, and expectations of its runs."""
+"""Scenarios: workers with fixed parameters, and expectations of their runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ CAPABILITIES = {
     NEXT_AWAKE: "say when a source is to be asked next",
     ALARM: "wake a step at a time that it asks for",
 }
-"""Features of some revisions, each with the end of a sentence: "it cannot …"."""
+"""Features that some revisions lack, each with the end of the sentence "it cannot …"."""
 
 LAUNCHER = "launcher"
 
@@ -27,10 +27,10 @@ _TOPOLOGY = re.compile(r"(.+?)(?:, (\d{1,6}) process(?:es)?)?(?: × (\d{1,6}) wo
 
 
 class Topology(str):
-    """The number of processes of a run, and how they are started; as text in result files."""
+    """The processes of a run: how they are started, and how many. Result files have it as text."""
 
     kind: str
-    """One of the engine's, such as ``single``, ``cluster`` (as in production) or ``launcher``."""
+    """One of the engine's topologies, such as ``single``, ``cluster`` or ``launcher``."""
     processes: int
     workers: int
 
@@ -51,7 +51,7 @@ class Topology(str):
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
-    """The place of a scenario among those that differ in one parameter alone."""
+    """A scenario's place on the curve of ``--scan``, whose scenarios differ in one parameter."""
 
     scenario: FileName
     parameter: FileName
@@ -63,34 +63,36 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
 
 
 class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
-    """A worker with fixed parameters: the fields are stored in result files.
+    """A worker with fixed parameters. The fields are stored in result files.
 
-    Engines derive from it, and add how it runs. The defaults suit a worker about which nothing is
-    known.
+    The defaults suit a worker of which nothing is known; subclasses of engines override them.
     """
 
     name: FileName
     parameters: Parameters = {}
     waits: bool = False
+    """Whether it waits within its window."""
     works: bool = False
-    """Whether the CPU of its work dwarfs that of any waiting."""
+    """Whether its work takes far more CPU than any waiting."""
     large_changes_only: bool = False
-    """Whether few rounds suffice, as they are long or noisy, and defects multiply the cost."""
+    """Whether it gets few rounds, which show large changes only, because runs are long or noisy."""
     topology: Topology | None = None
     scan: CurvePoint | None = None
     machine: Mapping[str, object] | None = None
-    """Overrides the machine of the comparison."""
+    """The machine that measured it, if not that of the comparison."""
     metrics: tuple[Metric, ...] = METRICS
 
     is_builtin: ClassVar[bool] = True
     """Whether it is ours rather than a user's dataflow."""
     is_staggered: ClassVar[bool] = False
-    """Whether concurrent runs start and end in turn and share one window; else they run freely.
+    """Whether concurrent runs start and end one by one, with a common window between.
 
-    Only the former may be of several scenarios."""
+    Only these may be runs of several scenarios.
+    """
     fewest_concurrent_rounds: ClassVar[int] = 1
-    """More than 1 where runs may collide, as on a fixed port: one round may not show it."""
+    """The least number of rounds at a time. Two show whether runs collide, as on a fixed port."""
     most_concurrent_rounds: ClassVar[int] = 4
+    """The greatest number of rounds at a time."""
 
     @property
     def by_default(self) -> bool:
@@ -98,11 +100,12 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def is_observed(self) -> bool:
-        """Whether its runs may report metrics, by the probe in dataflows/support."""
+        """Whether its runs may report metrics by the probe in dataflows/support."""
         return True
 
     @property
     def settable(self) -> tuple[str, ...]:
+        """The parameters that ``--set`` accepts."""
         return ()
 
     def with_parameters(self, parameters: Parameters) -> "Scenario":
@@ -110,21 +113,22 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def idles(self) -> bool:
-        """Whether its workers idle for most of a run, so that revisions may run concurrently."""
+        """Whether its workers are idle for most of a run, so that runs may be concurrent."""
         return False
 
     @property
     def needs(self) -> frozenset[str]:
+        """The capabilities that a revision needs."""
         return frozenset()
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Remedies by the keys of the metrics that its runs lack."""
+        """The keys of metrics that its runs lack, each with a remedy."""
         return {}
 
     @property
     def expected_s(self) -> float:
-        """A rough estimate of the length of a run, for the time left and the time limit."""
+        """A rough estimate of the length of a run."""
         return 60.0
 
     @property
@@ -136,31 +140,32 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def window_s(self) -> float:
-        """The length of a window that its parameters set, or 0."""
+        """The length of the window if a parameter sets it, else 0."""
         return 0.0
 
     @property
     def has_window(self) -> bool:
-        """Whether the length of its window is known; otherwise a run measures it."""
+        """Whether the length of its window is known; else a run measures a suitable one."""
         return True
 
     def shortened(self) -> "Scenario":
-        """The variant for the gate, unless full length is requested."""
+        """The shorter variant that the gate uses by default."""
         return self
 
     def warmed_up(self) -> "Scenario":
         """The variant for a warm-up: no longer than the gate's."""
-        return min(self, self.shortened(), key=lambda it: it.expected_s)
+        return min(self, self.shortened(), key=lambda scenario: scenario.expected_s)
 
     def lasting(self, seconds: float) -> "Scenario":
-        """The variant that waits for at least so many seconds, if its window can be set."""
+        """The variant with a window of at least this length; unchanged if it cannot be set."""
         return self
 
     def watched_for(self, seconds: float) -> "Scenario":
-        """The variant that waits for exactly so many seconds, if its end can be set."""
+        """The variant with a window of exactly this length; unchanged if it cannot be set."""
         return self
 
     def expected_items(self, topology: Topology) -> int | None:
+        """The number of items that each run must give out; ``None`` if unknown."""
         return None
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 MARGIN = 0.05
-"""Smaller changes do not count. The gate has margins of its own."""
+"""Smaller changes of a ratio do not count. The gate has margins of its own."""
 NEGLIGIBLE = 0.10
-"""Nothing changed if the interval of a ratio contains 1 and lies within this share of it."""
+"""The same for a ratio whose confidence interval contains 1."""
 
 
 class Verdict(str, Enum):
@@ -14,18 +14,18 @@ class Verdict(str, Enum):
 
     FASTER = "faster"
     SLOWER = "slower"
-    """A certain rise beyond the margin and the allowance, or certainly more outliers."""
+    """A significant rise beyond the margin and the allowance, or significantly more outliers."""
     WITHIN_MARGIN = "within margin"
-    """No rise, or a rise that is certainly less than the margin and the allowance."""
+    """No rise, or one that is significantly less than the margin and the allowance."""
     EXPLAINED = "explained"
-    """A rise of a component while the total cost certainly fell by a tenth."""
+    """A rise of a component of a cost, such as wake-ups, while the cost itself fell by a tenth."""
     INCONCLUSIVE = "inconclusive"
     NOT_MEASURED = "not measured"
     """No data: runs failed, or lack the metric."""
 
 
 class GateStatus(str, Enum):
-    """The gate's outcome: the first of these that applies."""
+    """The result of the gate: of several, the first in this order."""
 
     FAIL = "fail"
     NOT_MEASURED = "not measured"
@@ -35,14 +35,14 @@ class GateStatus(str, Enum):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its confidence interval; too few runs have no bounds."""
+    """A value with its confidence interval, whose bounds are ``None`` for too few runs."""
 
     value: float
     low: float | None
     high: float | None
     count: int
     is_bound: bool = False
-    """Whether the ratio is a lower bound of the change: one side was below the resolution."""
+    """Whether the change may be greater than this ratio: one side was below the resolution."""
 
     @property
     def verdict(self) -> Verdict:

@@ -1,7 +1,7 @@
 """Worker files: TOML that describes a worker as a command.
 
-docs/worker-files.md is the reference, workers/ has examples. engines/worker/file.py checks all that
-types do not.
+docs/worker-files.md is the reference, workers/ has examples. engines/worker/file.py checks the
+rules that types cannot express.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ ParameterName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Variant = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
 Unit = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,20}$")]
 Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")]
-"""The statistic of a run's numbers; percentiles are ``p1`` to ``p99``."""
+"""A statistic of the numbers of a run; percentiles are ``p1`` to ``p99``."""
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 VariableName = Annotated[str, Meta(pattern=r"^[^=\x00]+$")]
 Values = dict[ParameterName, int | float | Text]
 ACTIONS = ("poke", "stop", "start", "run", "close", "reset")
-"""Keys of a phase."""
+"""The keys of a phase that name its action."""
 UNTIL_EXIT = "until-exit"
-"""The window of a command that ends by itself: from ready to its end."""
+"""The value of ``window`` for a command that ends by itself: from its readiness to its exit."""
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,16 +45,16 @@ class ServiceFile(_Table, frozen=True, kw_only=True):
 
 
 class Poke(_Table, frozen=True, kw_only=True):
-    """A message after the silence."""
+    """A command that sends the worker a message, by default once, after the window."""
 
     command: Words
     done: Answer = PokeEnded(value=True)
     rate: Annotated[float, Meta(gt=0, le=100)] | None = None
-    """Messages a second in the window of one more scenario."""
+    """Messages a second in the window of an additional scenario, ``NAME-at-rate``."""
 
 
 class Phase(_Table, frozen=True, kw_only=True):
-    """Exactly one action before the window of the scenario of the same name."""
+    """A scenario of the same name: its window begins after exactly one action."""
 
     name: Name
     poke: Literal[True] | None = None
@@ -63,13 +63,13 @@ class Phase(_Table, frozen=True, kw_only=True):
     run: Words = Words()
     close: Literal["stdin"] | None = None
     reset: Text | None = None
-    """A client sends this to ``{port}``, and resets its connection."""
+    """A text that a client sends to ``{port}`` before it resets its connection."""
     may_end: bool = False
-    """Whether the worker may end: then there is nothing to compare, and no failure."""
+    """Whether the worker may end in this phase: its runs are then neither compared nor failed."""
     must_end: bool = False
-    """Whether the worker must end within the window, which begins with the action."""
+    """Whether the worker must end within the window, which then begins with the action."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
-    """The length of the phase, instead of waiting until the worker has settled again."""
+    """The time from the action to the window; ``None``: until the worker has settled again."""
 
     def __post_init__(self) -> None:
         if len(self._actions) != 1:
@@ -85,16 +85,17 @@ class Phase(_Table, frozen=True, kw_only=True):
 
 
 class Build(_Table, frozen=True, kw_only=True):
-    """How a revision of any language becomes a folder, ``{prefix}``."""
+    """A command that builds a revision, in any language, into the folder ``{prefix}``."""
 
     command: Words
     versions: Words = Words()
     """A command that prints the releases, oldest first."""
     within: Seconds = 3600.0
+    """The time limit."""
 
     @property
     def takes_source(self) -> bool:
-        """Whether revisions are commits: else they are releases."""
+        """Whether revisions are commits and tags; else they are releases."""
         return any("{source}" in word for word in self.command)
 
 
@@ -102,9 +103,9 @@ class MetricFile(_Table, frozen=True, kw_only=True):
     """Numbers that the command writes to ``{metrics}``."""
 
     unit: Unit = "count"
-    """``s`` and ``B`` are shown as times and sizes, others unchanged."""
+    """``s`` and ``B`` are shown as times and sizes, other units unchanged."""
     show: tuple[Show, ...] = ()
-    """A metric ``NAME-SHOW`` each; without any, a run writes a single number for NAME."""
+    """Each makes a metric ``NAME-SHOW``. Empty: a run writes a single number, the metric NAME."""
 
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
@@ -115,7 +116,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
 
     command: Words
     package: str | None = None
-    """The package whose releases are revisions; else these are built, variants or programs."""
+    """The Python package whose releases and commits are revisions."""
     build: Build | None = None
     module: str = ""
     repository: str | None = None
@@ -129,12 +130,13 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     ready: Readiness | None = None
     settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
-    """Longer than any period of an idle worker; ``execution.window`` chooses one if ``None``."""
+    """Longer than any period of the idle worker; ``None``: ``execution.window`` measures it."""
     background: bool = False
-    """Whether the command ends once it has started its processes: these are the worker then."""
+    """Whether the command ends once it has started the processes that are the worker."""
     stdin: Literal["open"] | None = None
-    """A pipe that stays open, instead of none."""
+    """``open``: a pipe that stays open; ``None``: no standard input."""
     side_by_side: bool = True
+    """Whether runs of several revisions may be concurrent."""
     install: str = ""
     parameters: Values = {}
     scenarios: dict[Name, Values] = {}
@@ -145,7 +147,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     services: dict[Name, ServiceFile] = {}
     poke: Poke | None = None
     phases: tuple[Phase, ...] = ()
-    """In order: the runs of each go through all phases before it."""
+    """In order: a run for the window of a phase goes through all phases before it, too."""
 
 
 class WorkerFile(WorkerTable, frozen=True, kw_only=True):
@@ -154,11 +156,14 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     name: str
     ready: Readiness
     settled: Readiness
-    """When the window may begin, after it is ready."""
+    """The condition, tested once it is ready, on which the window may begin."""
     extras: tuple[str, ...] = ()
+    """Extras of ``package``, such as ``standard`` in ``uvicorn[standard]``."""
     path: Path
     sha256: str
+    """The digest of the file and of its ``files``."""
     texts: dict[str, str] = {}
+    """The file and its small ``files`` by name, for results and for other machines."""
 
     @property
     def revisions(self) -> tuple[str, ...]:
@@ -169,13 +174,13 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
         return self.window_s == UNTIL_EXIT
 
     def phases_until(self, name: object) -> tuple[Phase, ...]:
-        """The phases before the window of the named one; none for other scenarios."""
+        """The named phase and all before it; none for a scenario that is not a phase."""
         names = [phase.name for phase in self.phases]
         return self.phases[: names.index(name) + 1] if name in names else ()
 
 
 def stopped_after(phases: Iterable[Phase]) -> frozenset[str]:
-    """The services that have ended after some phases."""
+    """Names the services that are stopped once these phases are over."""
     stopped = set[str]()
     for phase in phases:
         stopped |= {phase.stop} if phase.stop else set()
