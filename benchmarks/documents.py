@@ -54,8 +54,8 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3": (
         "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3 --rounds 2"
     ),
-    "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow": (
-        "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --rounds 2"
+    "./compare.sh --worker mine.toml 0.20.1 0.21.1": (
+        "./compare.sh --worker mine.toml 0.20.1 0.21.1 --rounds 2"
     ),
     "./waitbench report --html history.html results": (
         "./waitbench report --html history.html docs/samples"

@@ -10,7 +10,7 @@ from tests.conftest import Said
 from waitbench import engines
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_NAME, Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.system.paths import ROOT
 
 Refused = Callable[..., str]
@@ -92,26 +92,6 @@ def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
     assert list(tmp_path.iterdir()) == []
 
 
-GOOD = b"flow = 1\ndef get_flow(n): ...\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "call", "says"),
-    [
-        ("none.txt", GOOD, ":flow", "there is no Python file"),
-        ("broken.py", b"def flow(:\n", ":flow", "cannot be read: "),
-        ("good.py", GOOD, ":get_flow(", "is not a name or a call"),
-        ("good.py", GOOD, ":flow; import os", "is not a name or a call"),
-        ("latin.py", b"flow = '\xe9'\n", "", "cannot be read: 'utf-8' codec can't decode"),
-    ],
-)
-def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
-    name: str, content: bytes, call: str, says: str, refused: Refused, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    assert says in refused("v0.16.0", "--dataflow", f"{tmp_path / name}{call}")
-
-
 def test_system_calls_that_cannot_be_counted_are_not_promised(
     refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,21 +105,11 @@ def test_system_calls_that_cannot_be_counted_are_not_promised(
 def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured(
     criterion: str, refused: Refused, tmp_path: Path
 ) -> None:
-    (tmp_path / "mine.py").write_text("flow = 1\n")
-    own = ["--dataflow", tmp_path / "mine.py"]
-    said = refused("v0.16.0", "v0.16.1", *own, "--fail-on", criterion)
+    path = tmp_path / "mine.toml"
+    path.write_text("command = '{revision}'\nwindow = 'until-exit'\n")
+    said = refused("--worker", path, "true", "--fail-on", criterion)
     name = criterion.partition(":")[0]
     assert f"{name}: no run of mine measures it. There are: real, user" in said
-
-
-def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text("from support import probe\nflow = 1\n")
-    assert BY_NAME["idle"] in engines.user_dataflow(f"{file}").metrics
-    file.write_text("flow = 1\n")
-    assert BY_NAME["idle"] not in engines.user_dataflow(f"{file}").metrics
 
 
 def test_a_cache_with_a_folder_that_the_user_may_not_write_to_is_refused_with_the_remedy(

@@ -1,11 +1,9 @@
 """Names, settings and files of the user -> scenarios."""
 
-from pathlib import Path
-
 import pytest
 
-from waitbench.engines import SCENARIOS, selection, user_dataflow
-from waitbench.engines.bytewax.scenarios import BuiltinDataflow
+from waitbench.engines import SCENARIOS, selection
+from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
@@ -15,7 +13,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     partitioned = [s for s in chosen if s.name.startswith("partitioned")]
     assert [s.parameters["partitions"] for s in partitioned] == [4] * 12
-    assert isinstance(partitioned[0], BuiltinDataflow)
+    assert isinstance(partitioned[0], Dataflow)
     assert "partitions=4" in partitioned[0].import_string
     (other,) = (s for s in chosen if s not in partitioned)
     assert "partitions" not in other.parameters
@@ -77,63 +75,6 @@ def test_expected_items_follow_the_topology() -> None:
         settings = [f"silent={silent}", "partitions=5"]
         (chosen,) = selection.select(["partitioned-ended"], settings)
         assert chosen.expected_items(Topology("single")) == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "code"),
-    [
-        ("", "flow = 1"),
-        (":other", "other: int = 1"),
-        (":get_flow(1)", "def get_flow(n):\n    return n"),
-        (":imported", "from elsewhere import imported"),
-        (":anything", "from elsewhere import *"),
-    ],
-)
-def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(code)
-    scenario = user_dataflow(f"{path}{call}")
-    assert (scenario.name, scenario.is_builtin) == ("mine", False)
-    assert scenario.import_string == f"{path}:{call.removeprefix(':') or 'flow'}"
-    assert scenario.expected_items(Topology("single")) is None
-
-
-def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def flow(n): ...\n")
-    first, other = (user_dataflow(f"{path}:flow({n})") for n in (1, 100_000))
-    assert dict(first.parameters) != dict(other.parameters)
-    path.write_text("def flow(n): return n\n")
-    assert dict(user_dataflow(f"{path}:flow(1)").parameters) != dict(first.parameters)
-
-
-def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Path) -> None:
-    path = tmp_path / "partitioned.py"
-    path.write_text("flow = 1\n")
-    assert user_dataflow(f"{path}").name == "partitioned-of-yours"
-    path.write_text("from support import probe\nflow = 1\n")
-    with pytest.raises(UsageError, match="also the name of a file of waitbench's"):
-        user_dataflow(f"{path}")
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import waitbench_probe",
-        "import os, waitbench_probe as probe",
-        "from waitbench_probe import first_poll",
-        "try:\n    import waitbench_probe\nexcept ImportError:\n    pass",
-        "import support.probe",
-    ],
-)
-def test_a_dataflow_that_imports_our_probe_finds_it_and_is_observed(
-    code: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(f"{code}\nflow = 1\n")
-    assert user_dataflow(f"{path}").is_observed
-    path.write_text('flow = """\nimport waitbench_probe\n"""')
-    assert not user_dataflow(f"{path}").is_observed
 
 
 def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() -> None:

@@ -1,7 +1,6 @@
 """Real releases under real hyperfine: the workloads on every generation of the API."""
 
 import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.system.machine import find_instruments
-from waitbench.system.paths import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -49,58 +47,6 @@ def test_the_workloads_run_on_every_generation_of_the_api(
             assert "wakeups" in summary, "of its window"
             counts_calls = find_instruments().tracepoint is not None
             assert ("system_calls" in summary) is counts_calls
-
-
-OWN_DATAFLOW = """
-import bytewax.operators as op
-from bytewax.connectors.stdio import StdOutSink
-from bytewax.dataflow import Dataflow
-from bytewax.testing import TestingSource
-
-def get_flow(n):
-    flow = Dataflow("own")
-    items = op.input("in", flow, TestingSource(range(n)))
-    op.output("out", op.map("text", items, str), StdOutSink())
-    return flow
-
-nothing = 1
-raises = lambda: None
-if __name__ != "__main__" and "raise" in __file__:
-    raise ValueError("on purpose")
-"""
-
-
-def test_an_own_dataflow_is_measured_unchanged_or_said_why_not(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    own, raising = tmp_path / "own.py", tmp_path / "raise_on_import.py"
-    for path in (own, raising):
-        path.write_text(OWN_DATAFLOW)
-    done = run_compare("v0.21.1", "--dataflow", f"{own}:get_flow(5)", *QUICKLY)
-    assert done.returncode == 0, done.stdout + done.stderr
-    data = json.loads((tmp_path / "results" / "own.json").read_text())
-    assert data["results"][0]["summary"]["time_cpu"]["mean"] > 0
-    for name, text, says in (
-        ("nothing", f"{own}:nothing", "valid Bytewax dataflow"),
-        ("raising", f"{raising}:get_flow(5)", "ValueError: on purpose"),
-    ):
-        options = [*QUICKLY, "--results", tmp_path / name]
-        done = run_compare("v0.21.1", "--dataflow", text, *options)
-        assert done.returncode == 3
-        assert says in done.stdout, done.stdout
-
-
-def test_the_dataflow_of_the_document_has_its_waiting_judged_apart(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    text = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "mine.py").write_text(example)
-    done = run_compare("v0.21.1", "--dataflow", f"{tmp_path}/mine.py:flow", *QUICKLY)
-    assert done.returncode == 0, done.stdout + done.stderr
-    data = json.loads((tmp_path / "results" / "mine.json").read_text())
-    summary = data["results"][0]["summary"]
-    assert 0 < summary["time_cpu_idle"]["mean"] < summary["time_cpu"]["mean"]
 
 
 def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error(

@@ -29,7 +29,6 @@ Examples:
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2
-  ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
   ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
@@ -62,10 +61,6 @@ def compare(
             "open at the end.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
-    ] = None,
-    dataflow: Annotated[
-        Optional[str],
-        typer.Option(metavar="FILE.py:CALL", help="Measure your own bytewax dataflow."),
     ] = None,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
@@ -122,7 +117,6 @@ def compare(
     request = replace(
         request,
         revisions=tuple(revisions or ()),
-        dataflow=dataflow,
         origin=origin,
         gate=chosen_gate,
         rounds=ROUNDS if rounds is None else rounds,

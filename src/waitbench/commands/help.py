@@ -10,7 +10,7 @@ from waitbench.model.errors import ExitCode
 from waitbench.system import installation
 
 _GROUPS = {
-    "What to compare": "revisions worker dataflow scenario settings python repo origin",
+    "What to compare": "revisions worker scenario settings python repo origin",
     "How to measure": "rounds processes workers topology full time_limit",
     "Gate": "gate fail_on limit inconclusive accepted budget",
     "Output": "results resume plot quiet verbose as_json",

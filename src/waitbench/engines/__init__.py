@@ -2,8 +2,8 @@
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine
-from waitbench.engines.bytewax.scenarios import SCENARIOS, user_dataflow
+from waitbench.engines.bytewax.scenarios import SCENARIOS
 
-__all__ = ["DEFAULT", "SCENARIOS", "user_dataflow"]
+__all__ = ["DEFAULT", "SCENARIOS"]
 
 DEFAULT: Engine = bytewax.ENGINE

@@ -131,14 +131,6 @@ METRICS = (
     Metric("items", "items_out", "count", "items out"),
 )
 
-SEEN_FROM_OUTSIDE = tuple(
-    metric
-    for metric in METRICS
-    if metric.name in ("real", "user", "system", "cpu", "rss", "switches", "preemptions")
-    or metric.key.startswith("machine_")
-)
-"""The metrics of workers that do not report any, such as a user's own dataflow."""
-
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 STOP = Metric("stop", "time_stop", "second", "time to end")
 SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"

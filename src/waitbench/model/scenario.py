@@ -83,7 +83,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     metrics: tuple[Metric, ...] = METRICS
 
     is_builtin: ClassVar[bool] = True
-    """Whether it is ours rather than a user's dataflow."""
+    """Whether its runs need no file of the current folder."""
     is_staggered: ClassVar[bool] = False
     """Whether concurrent runs start and end one by one, with a common window between.
 

@@ -37,7 +37,6 @@ class Request:
     topology: str | None = None
     processes: int = 1
     workers: int = 1
-    dataflow: str | None = None
     worker: WorkerFile | None = None
     origin: OriginChoice = "auto"
     python: str | None = None
@@ -184,18 +183,6 @@ def _scenarios(request: Request) -> tuple[Scenario, ...]:
 
 
 def _select(request: Request) -> tuple[Scenario, ...]:
-    dataflow: tuple[Scenario, ...] = ()
-    if request.dataflow is not None:
-        if request.worker is not None:
-            raise UsageError("--dataflow does not go with --worker: the file says what is run.")
-        if request.settings and not request.scenarios:
-            raise UsageError(
-                "--set changes this project's scenarios; parameters of your own dataflow go into "
-                "its call."
-            )
-        dataflow = (engines.user_dataflow(request.dataflow),)
-        if not request.scenarios:
-            return dataflow
     chosen = selection.select(
         request.scenarios,
         request.settings,
@@ -207,4 +194,4 @@ def _select(request: Request) -> tuple[Scenario, ...]:
         # By default, leave out scenarios that the engine cannot start.
         kinds = (None, *request.engine.topologies)
         chosen = tuple(it for it in chosen if (it.topology and it.topology.kind) in kinds)
-    return (*chosen, *dataflow)
+    return chosen

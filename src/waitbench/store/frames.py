@@ -46,7 +46,7 @@ def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
 def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
     runs = frame(records)
     for record in records:
-        # The name of a user's dataflow may be reserved.
+        # A worker file's name may be reserved.
         suffix = "-scenario" if record.scenario in _RESERVED else ""
         path = folder / f"{record.scenario}{suffix}.json"
         files.write_text(path, json.dumps(for_hyperfine(record, runs), indent=1))

@@ -43,9 +43,7 @@ def test_a_workload_takes_the_parameters_of_its_scenarios_and_no_others(module: 
     ours = [scenario for scenario in DATAFLOWS if scenario.module == module]
     tree = ast.parse(module.read_text("utf-8"))
     (function,) = (
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name == ours[0].call
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "get_flow"
     )
     arguments = {argument.arg for argument in function.args.args}
     assert {name for scenario in ours for name in scenario.parameters} == arguments

@@ -91,13 +91,6 @@ def test_processes_are_refused_by_an_engine_without_clusters(
         scenarios("processes=1:4")
 
 
-def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
-    chosen = scenarios("n=1:4", dataflow=f"{tmp_path}/mine.py:get_flow({{n}})")
-    assert [it.parameters["call"] for it in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
-    assert [it.name for it in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
-
-
 def test_silences_are_windows_of_the_phases_that_have_lateness(tmp_path: Path) -> None:
     worker = read(
         tmp_path,

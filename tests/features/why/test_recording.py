@@ -67,11 +67,9 @@ class OneRun:
         )  # fmt: skip
 
 
-def record(folder: Path, program: str, *, says_when: bool = True) -> Samples:
+def record(folder: Path, program: str) -> Samples:
     folder.mkdir(exist_ok=True)
-    scenario = SimpleNamespace(
-        window_s=1.0 if says_when else 0.0, is_builtin=says_when, expected_s=60.0
-    )
+    scenario = SimpleNamespace(window_s=1.0, expected_s=60.0)
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
     return record_run(cast(Scenario, scenario), "a", cast(Bench, bench))
@@ -109,15 +107,6 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
     assert before.wakeups_per_s == 0 < after.wakeups_per_s
     left = psutil.Process().children(recursive=True)
     assert not any("needle" in str(it.as_dict(["cmdline"])) for it in left if it.is_running())
-
-
-@pytest.mark.integration
-def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: Path) -> None:
-    # It does not say when it waits, so it is counted from 1.5 s on, in four parts.
-    ends = "threading.Timer(4, os._exit, [0]).start()"
-    why_recorded = record(tmp_path, f"{IDLE}\n{ends}\nhaystack()", says_when=False)
-    (first, *_) = lines([why_recorded])
-    assert functions(first)[-1] == "haystack"
 
 
 @pytest.mark.integration

@@ -1,22 +1,15 @@
-"""Scenarios of bytewax: two dataflows with their parameters, and a user's, ``FILE.py:CALL``."""
+"""Scenarios of bytewax: two dataflows with their parameters."""
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from typing import ClassVar
 
-from msgspec import ValidationError, convert, field
+from msgspec import field
 from msgspec.structs import force_setattr
 
-from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, FileName
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Parameters, Scenario, Topology, Value
-from waitbench.system import files
 from waitbench.system.paths import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
@@ -30,29 +23,12 @@ _QUICK: Parameters = {
     "idle": 1.0,
 }
 """Parameters in gates: about 1 s of waiting per run."""
-_MAX_NAME_BYTES = 200
-"""The longest name of a scenario, after which files are named, with up to 50 bytes more."""
-_GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
-_CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
-_OURS = {"support", "waitbench_probe"}
-"""Modules of dataflows/ that a user's dataflow may import."""
 
 
 class Dataflow(Scenario, frozen=True, kw_only=True):
-    """A dataflow: a file, and the function of it that makes the flow."""
+    """A dataflow of dataflows/, with parameters."""
 
     module: Path
-    call: str = "get_flow"
-
-    @property
-    def import_string(self) -> str:
-        """The engine's argument, such as ``…/flow.py:get_flow(1)``."""
-        return f"{self.module}:{self.call}"
-
-
-class BuiltinDataflow(Dataflow, frozen=True, kw_only=True):
-    """A dataflow of ours, with parameters."""
-
     purpose: str
     by_default: bool = False
     counted_by: str
@@ -71,8 +47,9 @@ class BuiltinDataflow(Dataflow, frozen=True, kw_only=True):
 
     @property
     def import_string(self) -> str:
+        """The engine's argument, such as ``…/flow.py:get_flow(seed=1)``."""
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{super().import_string}({arguments})"
+        return f"{self.module}:get_flow({arguments})"
 
     @property
     def idles(self) -> bool:
@@ -121,13 +98,6 @@ class BuiltinDataflow(Dataflow, frozen=True, kw_only=True):
 
     def _number(self, name: str) -> float:
         return float(self.parameters[name])
-
-
-class UserDataflow(Dataflow, frozen=True, kw_only=True):
-    """A dataflow of which only its name is known."""
-
-    is_builtin: ClassVar[bool] = False
-    is_observed: bool
 
 
 _SOURCES: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
@@ -190,8 +160,8 @@ _QUICK_KINDS: Mapping[str, Parameters] = {
 }
 """Parameters in gates that differ from ``_QUICK``, by suffix; those absent do not count."""
 
-SCENARIOS: tuple[BuiltinDataflow, ...] = tuple(
-    BuiltinDataflow(
+SCENARIOS: tuple[Dataflow, ...] = tuple(
+    Dataflow(
         name=dataflow + kind,
         purpose=f"{sources}; {purpose}",
         module=DATAFLOWS / f"{dataflow}.py",
@@ -205,7 +175,7 @@ SCENARIOS: tuple[BuiltinDataflow, ...] = tuple(
     # Only partitions end one by one.
     if "silent" not in parameters or "partitions" in further
 ) + tuple(
-    BuiltinDataflow(
+    Dataflow(
         name=f"partitioned{kind}",
         purpose=purpose,
         module=DATAFLOWS / "partitioned.py",
@@ -220,62 +190,3 @@ SCENARIOS: tuple[BuiltinDataflow, ...] = tuple(
     )
     for kind, topology, parameters, purpose in _LARGE_CHANGES
 )  # fmt: skip
-
-
-def user_dataflow(text: str) -> UserDataflow:
-    """Validates a file without running it; the call is ``flow`` by default. Raises
-    ``UsageError``."""
-    shown = f"--dataflow {text!r}"
-    given = _GIVEN.fullmatch(text)
-    path = Path(given["path"] if given else text)
-    call = (given and given["call"]) or "flow"
-    if given is None or not files.is_file(path):
-        raise UsageError(f"{shown}: there is no Python file {str(path)!r}.")
-    try:
-        code = path.read_text("utf-8")
-        tree = ast.parse(code)
-    except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"{shown}: {path} cannot be read: {error}.") from error
-    if not _CALL.fullmatch(call):
-        raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
-    try:
-        convert(path.stem, FileName)
-        if len(path.stem.encode()) > _MAX_NAME_BYTES:
-            raise ValidationError(f"it has more than {_MAX_NAME_BYTES} bytes")
-    except ValidationError as error:
-        raise UsageError(
-            f"{shown}: results are named after {path.stem!r}. Rename the file: {error}."
-        ) from error
-    is_observed = not _OURS.isdisjoint(_imported_modules(tree))
-    if is_observed and (DATAFLOWS / path.name).exists():
-        raise UsageError(
-            f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
-            "import in its place. Rename yours."
-        )
-    # python -m finds modules of the current folder first.
-    for name in ("bytewax", *(sorted(_OURS) if is_observed else ())):
-        if any(map(files.is_there, (name, f"{name}.py"))):
-            raise UsageError(
-                f"{shown}: the current folder has a {name} of its own, which Python would import "
-                "in place of the revision's. Call this from another folder."
-            )
-    digest = hashlib.sha256(code.encode()).hexdigest()
-    is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
-    return UserDataflow(
-        name=f"{path.stem}-of-yours" if is_taken else path.stem,
-        module=path.resolve(),
-        call=call,
-        parameters={"file": str(path.resolve()), "sha256": digest, "call": call},
-        is_observed=is_observed,
-        # Whether it works or waits is unknown: the user waits for its end.
-        works=True,
-        metrics=METRICS if is_observed else SEEN_FROM_OUTSIDE,
-    )
-
-
-def _imported_modules(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield (node.module or "").partition(".")[0]

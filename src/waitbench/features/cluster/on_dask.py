@@ -52,8 +52,7 @@ def run(
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
     Raises ``HarnessError``.
     """
-    wrong = "--dataflow" if request.dataflow else "--shard" if "--shard" in options else None
-    if wrong := request.survey or wrong:
+    if wrong := request.survey or ("--shard" if "--shard" in options else None):
         raise UsageError(f"--on does not go with {wrong}.")
     # Of another one dask leaves a client half made.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):

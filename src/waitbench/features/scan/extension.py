@@ -41,8 +41,7 @@ class ScanExtension(Extension):
             help="Measure at several values of a parameter.\n\n"
             "LOW doubled up to HIGH, or a list A,B,C. The parameter is a number that --set takes; "
             "processes; workers; a placeholder of a worker file, with a default in its "
-            "[parameters], or of the call of --dataflow; or silence, the seconds before a worker "
-            "file's poke.",
+            "[parameters]; or silence, the seconds before a worker file's poke.",
         ),
     ] = None
 
@@ -117,13 +116,13 @@ class Scan:
                 topology=topology or scenario.topology,
             )
             for scenario in select(at_value)
-            if not scenario.is_builtin or self._is_parameter_of(scenario)
+            if self._is_parameter_of(scenario)
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
         # Windows are not found for each value of a worker's parameter.
         changes: dict[str, Any] = {"quick": request.quick and request.worker is None}
-        if not (request.scenarios or request.worker or request.dataflow):
+        if not (request.scenarios or request.worker):
             changes["scenarios"] = ("partitioned-idle",)
         if self.parameter in TOPOLOGY:
             changes[self.parameter] = value
@@ -132,16 +131,7 @@ class Scan:
             raise UsageError(
                 "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
             )
-        if request.dataflow is not None:
-            place = f"{{{self.parameter}}}"
-            if place not in request.dataflow:
-                raise UsageError(
-                    f"--scan {self.parameter}: write {place} where it belongs into --dataflow, "
-                    f"such as flow.py:get_flow({place})."
-                )
-            changes["dataflow"] = request.dataflow.replace(place, str(value))
-        if request.scenarios or request.dataflow is None:
-            changes["settings"] = (*request.settings, f"{self._setting}={value}")
+        changes["settings"] = (*request.settings, f"{self._setting}={value}")
         return replace(request, **changes)
 
     @property

@@ -31,7 +31,7 @@ _COUNTED_S = 3.0
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
 """To settle, and for samples that take long."""
-_BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
+_BEGINS_WITHIN_S = 60.0
 """When waiting begins: assumed, if the worker does not say it; else a time limit."""
 
 
@@ -110,7 +110,6 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
     # A worker file's window is long enough to know the worker.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
-    begins_within_s = _BEGINS_WITHIN_S if longer.is_builtin else _BEGINS_AFTER_S
     over = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
@@ -119,7 +118,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         def sample(group: int) -> StackSampler:
             """Samples the run from when it waits, then ends it."""
             sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
-            end = time.monotonic() + begins_within_s
+            end = time.monotonic() + _BEGINS_WITHIN_S
             try:
                 while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
                     pass
