@@ -20,14 +20,6 @@ class Serving(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class ServingJson(Serving):
-    """Its pages are JSON, which has the times of files."""
-
-    def guess_type(self, path: object) -> str:
-        is_page = str(path).endswith("index.html")
-        return "application/vnd.pypi.simple.v1+json" if is_page else "application/zip"
-
-
 def served(handler: object, monkeypatch: pytest.MonkeyPatch) -> http.server.ThreadingHTTPServer:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)  # type: ignore[arg-type]
     threading.Thread(target=server.serve_forever, daemon=True).start()

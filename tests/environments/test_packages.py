@@ -1,7 +1,5 @@
 """Packages as they are named and as they are made, installed for real."""
 
-import functools
-import json
 import os
 import platform
 import sys
@@ -9,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments.serving import ServingJson, served
 from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import WorkerFileEngine
 from waitbench.engines.worker import file as worker_file
@@ -133,34 +130,6 @@ def test_variants_have_an_environment_where_something_in_the_file_needs_a_python
         ("1", is_made), ("2", is_made),
     ]  # fmt: skip
     assert len({env.build.package_sha256 for env in environments}) == 2
-
-
-@pytest.mark.parametrize(("day", "version"), [("2025-06-30", "1.0"), ("2026-06-30", "2.0")])
-def test_what_nobody_pins_is_of_the_day_that_the_file_names(
-    day: str, version: str, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pages = tmp_path / "pages" / "simple"
-    for name, versions in (("needed", ("1.0", "2.0")), ("beside", ("3.0",))):
-        files = [
-            {
-                "filename": wheel(pages / name, name, {}, version).name,
-                "url": f"{name}-{version}-py3-none-any.whl",
-                "hashes": {},
-                "upload-time": f"{2024 + int(version[0])}-01-01T00:00:00Z",
-            }
-            for version in versions
-        ]
-        page = {"meta": {"api-version": "1.1"}, "name": name, "files": files}
-        (pages / name / "index.html").write_text(json.dumps(page))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    path = wheel(tmp_path, "tool", {"tool/__init__.py": ""}, more="Requires-Dist: needed\n")
-    handler = functools.partial(ServingJson, directory=str(tmp_path / "pages"))
-    with served(handler, monkeypatch) as server:
-        more = f"exclude-newer = {day}\nwith = ['beside==3.0']\n"
-        alone = facts("tool", path, cache, more)
-        server.shutdown()
-    assert alone.requirements == ("beside==3.0", f"needed=={version}", "tool==1.0")
 
 
 PROGRAM = "tool-1.0.data/scripts/tool"

@@ -71,8 +71,6 @@ class Engine(ABC):
     """Whether wheels are built of source archives that have none on the index."""
     requirements: tuple[str, ...] = ()
     """Pinned packages that it needs but does not require."""
-    exclude_newer: str = ""
-    """The last day whose releases of dependencies are installed; empty for no such day."""
     has_environment: bool = True
     is_program: bool = False
     variants: tuple[str, ...] = ()

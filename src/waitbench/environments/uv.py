@@ -86,21 +86,13 @@ def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list
 
 
 def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
-    """Options for an environment: packages that must be wheels, and the newest upload date.
-
-    The date does not apply to packages that are pinned to a version.
-    """
-    pins = list(map(_name, engine.requirements))
+    """Options for an environment: the packages that must be wheels."""
     wheels = [] if engine.takes_archives else [engine.package]
     if spec.only_wheels:
-        # The dependencies of a source build are not known before it.
-        wheels += [_ALL] if spec.origin in (Origin.WHEEL, Origin.VARIANT) else pins
-    words = [word for name in wheels for word in ("--only-binary", name)]
-    if engine.exclude_newer:
-        words += ["--exclude-newer", engine.exclude_newer]
-        for name in filter(None, [engine.package, *pins]):
-            words += ["--exclude-newer-package", f"{name}=false"]
-    return words
+        # The dependencies of a build are unknown before it.
+        is_built = spec.origin not in (Origin.WHEEL, Origin.VARIANT)
+        wheels += map(_name, engine.requirements) if is_built else [_ALL]
+    return [word for name in wheels for word in ("--only-binary", name)]
 
 
 def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:

@@ -5,13 +5,13 @@ rules that types cannot express.
 """
 
 from collections.abc import Iterable
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from waitbench.model.conditions import Answer, PokeEnded, Port, Readiness, Words
+from waitbench.model.metrics import Quantity
 
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -22,7 +22,7 @@ Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")
 """A statistic of the numbers of a run; percentiles are ``p1`` to ``p99``."""
 Text = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 VariableName = Annotated[str, Meta(pattern=r"^[^=\x00]+$")]
-Values = dict[ParameterName, int | float | Text]
+Values = dict[ParameterName, Quantity | Text]
 ACTIONS = ("poke", "stop", "start", "run", "close", "reset")
 """The keys of a phase that name its action."""
 UNTIL_EXIT = "until-exit"
@@ -109,7 +109,7 @@ class MetricFile(_Table, frozen=True, kw_only=True):
 
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
-    "extra_requirements": "with", "exclude_newer": "exclude-newer", "window_s": "window",
+    "extra_requirements": "with", "window_s": "window",
     "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip
     """The content of a worker file."""
@@ -123,7 +123,6 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     variants: tuple[Variant, ...] = ()
     versions: tuple[str, ...] = ()
     extra_requirements: tuple[str, ...] = ()
-    exclude_newer: date | None = None
     python: str = ""
     files: tuple[str, ...] = ()
     environment: dict[VariableName, Text] = {}

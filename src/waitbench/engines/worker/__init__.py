@@ -35,7 +35,6 @@ class WorkerFileEngine(Engine):
         self.module = worker.module
         self.repository = worker.repository
         self.requirements = worker.extra_requirements
-        self.exclude_newer = str(worker.exclude_newer or "")
         self.variants = worker.variants
         self.build = _located_build(worker)
         if self.build is not None and self.build.takes_source:
