@@ -29,7 +29,7 @@ def test_fingerprints_of_the_crate_are_removed_and_those_of_its_dependencies_sta
     cross = tmp_path / "target" / "x86_64" / "release" / ".fingerprint" / "stream-2"
     for folder in (directory, gone, cross):
         folder.mkdir(parents=True)
-    cargo.before(source, tmp_path)
+    cargo.remove_fingerprints(source, tmp_path)
     assert (directory.exists(), gone.exists(), cross.exists()) == (True, False, False)
 
 
@@ -43,7 +43,7 @@ def test_a_build_that_compiled_nothing_of_the_crate_is_refused(tmp_path: Path) -
     # Sources without a crate have nothing to recompile.
     (tmp_path / "none").mkdir()
     log.write_text("")
-    cargo.before(tmp_path / "none", tmp_path)
+    cargo.remove_fingerprints(tmp_path / "none", tmp_path)
     cargo.require_compiled(tmp_path / "none", log)
 
 
@@ -70,23 +70,29 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], str]:
 def test_all_are_built_by_the_default_one_or_by_that_of_the_user(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (cargo.choose().name, cargo.choose().compiler) == ("stable-x86_64", RUST.compiler)
+    assert (cargo.choose_toolchain().name, cargo.choose_toolchain().compiler) == (
+        "stable-x86_64",
+        RUST.compiler,
+    )
     monkeypatch.setenv(cargo.VARIABLE, "1.74.1")
-    assert cargo.choose().name == "1.74.1"
-    assert cargo.choose().compiler.startswith("rustc 1.74.1")
+    assert cargo.choose_toolchain().name == "1.74.1"
+    assert cargo.choose_toolchain().compiler.startswith("rustc 1.74.1")
     monkeypatch.setenv(cargo.VARIABLE, "1.2.3")
     with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.2\.3"):
-        cargo.choose()
+        cargo.choose_toolchain()
 
 
 def test_without_rustup_it_is_what_there_is(machine: dict[tuple[str, ...], str]) -> None:
     machine["rustup", "default"] = "no default toolchain is configured\n"
     machine["rustup", "toolchain", "list"] = "1.74.1\n1.60.0\n"
-    assert cargo.choose().name == "1.74.1", "one for all, if none is the default"
+    assert cargo.choose_toolchain().name == "1.74.1", "one for all, if none is the default"
     del machine["rustup", "default"], machine["rustup", "toolchain", "list"]
-    assert (cargo.choose().name, cargo.choose().compiler[:12]) == (None, "rustc 1.60.0")
+    assert (cargo.choose_toolchain().name, cargo.choose_toolchain().compiler[:12]) == (
+        None,
+        "rustc 1.60.0",
+    )
     machine.clear()
-    assert cargo.choose().compiler == cargo.NONE
+    assert cargo.choose_toolchain().compiler == cargo.NONE
 
 
 def supported(files: dict[str, str]) -> list[str]:

@@ -134,7 +134,7 @@ def _programs(cache: Cache) -> Iterator[Requirement]:
         yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")
     pythons = ", ".join(python.minor_text for python in uv.installed_pythons(cache))
     yield _check("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
-    compiler = cargo.choose().compiler
+    compiler = cargo.choose_toolchain().compiler
     yield _check(
         "compiler",
         None if compiler == cargo.NONE else compiler,

@@ -1,4 +1,4 @@
-"""Engines: bytewax, or what a worker file describes; all else uses ``base.Engine``."""
+"""Engines: bytewax and worker files. Other packages know ``base.Engine`` alone."""
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine

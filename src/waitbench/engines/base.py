@@ -1,4 +1,4 @@
-"""The interface of engines: all that the harness knows of the program under test."""
+"""The interface of engines: all facts that waitbench knows of the program under test."""
 
 import re
 import shutil
@@ -25,10 +25,13 @@ class Service:
     file: ServiceFile
     site: Site
     values: dict[str, str]
-    """Values of parameters, and of the services before it: shared by all services of a run."""
+    """Values of placeholders: parameters, and ports and folders of services started before it.
+
+    All services of a run share this dictionary.
+    """
 
     def config(self, port: int, folder: Path) -> ServiceConfig:
-        """Makes the launcher's configuration; later services may name its port and folder."""
+        """Makes the launcher's configuration, and tells later services the port and folder."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
         site = self.site._replace(port=port, folder=str(folder))
         values = {**self.values, **site.values()}
@@ -47,11 +50,11 @@ class Service:
         require_program(self.file.command[0], f"The service {self.name}", self.file.install)
 
 
-def require_program(program: str, whose: str, install: str) -> None:
+def require_program(program: str, needed_by: str, install: str) -> None:
     """Raises ``HarnessError`` with the remedy if a program is missing."""
     if not program.startswith("{") and shutil.which(program) is None:
         remedy = f" This would install it: {install}" if install else ""
-        raise HarnessError(f"{whose} needs the program {program}, which is not here.{remedy}")
+        raise HarnessError(f"{needed_by} needs the program {program}, which is not here.{remedy}")
 
 
 class Engine(ABC):
@@ -59,34 +62,42 @@ class Engine(ABC):
 
     name: str
     package: str
-    """Its normalised name on the package index."""
+    """The normalised name on the package index."""
     extras: tuple[str, ...] = ()
     module: str
     """The package's folder in ``site-packages``."""
     oldest: str | None = None
+    """The oldest release that can be measured."""
     repository: str | None = None
     """Default repository; ``None`` if only releases are known."""
     repository_variable: str | None = None
+    """The environment variable that names another repository."""
     takes_archives: bool = False
-    """Whether wheels are built of source archives that have none on the index."""
+    """Whether a release without a wheel on the index is built from its source archive."""
     requirements: tuple[str, ...] = ()
-    """Pinned packages that it needs but does not require."""
+    """Pins of packages to install besides the revision."""
     has_environment: bool = True
+    """Whether a revision has a virtualenv."""
     is_program: bool = False
+    """Whether a revision is a program of this machine."""
     variants: tuple[str, ...] = ()
     build: Build | None = None
-    """How revisions are built that are no Python packages."""
+    """The build of revisions that are not Python packages."""
     pythons: str = ""
+    """The supported Pythons, such as ``>=3.9``."""
     install: str = ""
+    """A command that installs the programs that it needs, shown where one is missing."""
     topologies: tuple[str, ...] = ("single",)
     most_workers: int | None = None
     build_paths: Sequence[str] = (":(top)",)
-    """Git's pathspecs of the files that the package is built from, or may be."""
+    """Git's pathspecs of the files that may affect a build."""
     smoke_test: str
-    """A Python program that fails where the package cannot be used; may be empty."""
+    """Python code that fails if the package cannot be used; empty if there is none."""
     uses_cargo: bool = False
     building_needs: str = ""
+    """A sentence on prerequisites of builds, shown where one fails."""
     release: re.Pattern[str] = re.compile(r"v?\d[\w.]*")
+    """The names of releases; other names are commits."""
 
     def version_of(self, name: str) -> str | None:
         """Returns the version of a release name such as ``v0.16.1``; ``None`` for other names."""
@@ -102,7 +113,7 @@ class Engine(ABC):
         return frozenset()
 
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
-        """Returns the services of a run in the order of their start; their CPU is not the run's."""
+        """Returns the services of a run, in order of their start. Their CPU is not the run's."""
         return ()
 
     @abstractmethod
@@ -112,9 +123,9 @@ class Engine(ABC):
         """Describes how to start a run of ``scenario``."""
 
     def variables(self, environment: Environment) -> Mapping[str, str]:
-        """Returns environment variables of its runs, besides those of every run."""
+        """Returns environment variables of its runs, in addition to those of every run."""
         return {}
 
     def role(self, arguments: Sequence[str]) -> str | None:
-        """Returns the role of a process, such as ``worker 0``, by its arguments."""
+        """Returns the role of a process with these arguments, such as ``worker 0``."""
         return None

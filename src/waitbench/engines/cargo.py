@@ -1,4 +1,4 @@
-"""Builds Rust parts by cargo such that two revisions never share a binary by accident.
+"""Rules of builds by cargo, so that two revisions never share a binary by accident.
 
 Cargo trusts modification times: in a shared target folder the second of two commits can get the
 binary of the first. Dependencies may stay compiled; the package's own fingerprints are removed
@@ -20,6 +20,7 @@ from waitbench.system.processes import ask
 
 VARIABLE = "RUSTUP_TOOLCHAIN"
 NONE = "none"
+"""The compiler, as recorded, on machines without Rust."""
 
 ReadSource = Callable[[str], str | None]
 """Reads a file of a source tree by its path; ``None`` if there is none."""
@@ -28,11 +29,11 @@ NEWEST_PYTHON = {
     (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
     (0, 22): (3, 13), (0, 23): (3, 13), (0, 24): (3, 13), (0, 25): (3, 14),
 }  # fmt: skip
-"""``SUPPORTED_VERSIONS_CPYTHON`` in each PyO3's ``pyo3-ffi/build.rs``, or its change log."""
+"""The newest CPython by version of PyO3 (``pyo3-ffi/build.rs``, or the change log)."""
 
 
 def parse_toml(text: str | None) -> dict[str, Any]:
-    """Parses a file of a source tree; one that is missing or damaged is empty."""
+    """Parses a file of a source tree; a missing or damaged file counts as empty."""
     try:
         return files.parse_toml(text or "", dict[str, Any])
     except ValueError:
@@ -40,13 +41,13 @@ def parse_toml(text: str | None) -> dict[str, Any]:
 
 
 def variables(directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
-    """Returns a build's environment variables; ``directory`` keeps what builds share."""
+    """Returns a build's environment variables. All builds share ``directory``."""
     forced = {VARIABLE: toolchain.name} if toolchain.name else {}
     return {"CARGO_TARGET_DIR": str(directory / "target"), "CARGO_TERM_COLOR": "never", **forced}
 
 
-def before(source: Path, directory: Path) -> None:
-    """Removes the fingerprints of the sources, so that they are compiled."""
+def remove_fingerprints(source: Path, directory: Path) -> None:
+    """Makes cargo compile the sources, even if they look older than an earlier binary."""
     crate = _crate_name(source)
     for pattern in ("*/.fingerprint", "*/*/.fingerprint") if crate else ():
         for fingerprint in (directory / "target").glob(f"{pattern}/{crate}-*"):
@@ -71,12 +72,13 @@ def _crate_name(source: Path) -> str | None:
     return name
 
 
-def choose() -> Toolchain:
-    """Chooses a toolchain, whatever the sources name. Raises ``HarnessError`` if it is missing."""
+def choose_toolchain() -> Toolchain:
+    """Chooses a toolchain for all revisions: the user's, or rustup's default, or any.
+
+    Raises ``HarnessError`` if the user's is missing.
+    """
     flags, wanted = os.environ.get("RUSTFLAGS", ""), os.environ.get(VARIABLE)
     lists = (_run("rustup", *words) or "" for words in (("default",), ("toolchain", "list")))
-    # Without a default any of rustup's, the same for all source trees. Without rustup there is one,
-    # which has no name.
     for name in (wanted,) if wanted else (*(text.split()[0] for text in lists if text), None):
         version = _run("rustc", *([f"+{name}"] if name else []), "--version")
         if version and version.startswith("rustc "):
@@ -103,7 +105,7 @@ def supports_python(python: Interpreter, read: ReadSource) -> bool:
         if python.version not in SpecifierSet(str(project.get("requires-python", ""))):
             return False
     except InvalidSpecifier:
-        pass  # the build will fail, with a message of its own
+        pass  # the build will explain it
     for package in parse_toml(read("Cargo.lock")).get("package", []):
         if package.get("name") == "pyo3":
             major, minor = str(package["version"]).split(".")[:2]

@@ -1,4 +1,4 @@
-"""Selects scenarios by name, with settings."""
+"""Selects scenarios by name, and applies settings."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -20,17 +20,22 @@ def select(
     quick: bool = False,
     for_gate: bool = False,
 ) -> tuple[Scenario, ...]:
-    """Selects the scenarios that any glob matches, without globs the default ones, and sets them.
+    """Selects the scenarios that match any of ``patterns``, or else the default ones.
 
-    Those of ``worker`` may be named without its name. ``for_gate`` adds those for large changes to
-    the default ones; ``quick`` shortens scenarios as the gate does before they are set.
+    Patterns for scenarios of ``worker`` may omit its name. ``settings`` are ``NAME=VALUE``.
+    ``quick`` shortens scenarios as the gate does. ``for_gate`` adds those that the gate asks for
+    large changes.
 
-    Raises ``UsageError`` for a glob that matches none, and for a setting that none has.
+    Raises ``UsageError`` for a pattern without a match, and for an unknown or invalid setting.
     """
     known = SCENARIOS if worker is None else scenarios_of(worker)
     chosen = _matching(known, patterns, "" if worker is None else f"{worker.name}-")
     if not patterns:
-        chosen = [it for it in known if it.by_default or (for_gate and it.large_changes_only)]
+        chosen = [
+            scenario
+            for scenario in known
+            if scenario.by_default or (for_gate and scenario.large_changes_only)
+        ]
     if quick:
         chosen = [scenario.shortened() for scenario in chosen]
     names = [setting.partition("=")[0] for setting in settings]
@@ -49,22 +54,24 @@ def select(
 
 
 def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:
-    names = {it.name: (it.name, it.name.removeprefix(prefix)) for it in known}
+    chosen = set[str]()
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for both in names.values() for name in both):
-            there = hint(pattern, (short for _, short in names.values()))
+        matching = {
+            name
+            for name in (scenario.name for scenario in known)
+            if fnmatchcase(name, pattern) or fnmatchcase(name.removeprefix(prefix), pattern)
+        }
+        if not matching:
+            there = hint(pattern, (scenario.name.removeprefix(prefix) for scenario in known))
             raise UsageError(f"--scenario {pattern!r} matches no scenario{there}.")
-    return [
-        scenario
-        for scenario in known
-        if any(fnmatchcase(name, it) for name in names[scenario.name] for it in patterns)
-    ]
+        chosen |= matching
+    return [scenario for scenario in known if scenario.name in chosen]
 
 
 def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
     if name not in scenario.settable:
         return scenario
-    # A parameter without a value yet, such as a window, is a number.
+    # A window may have no value yet.
     value = _parse(name, text, scenario.parameters.get(name, 1.0))
     return scenario.with_parameters({name: value})
 

@@ -70,7 +70,11 @@ class EnvironmentBuilder:
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
         is_built = any(spec.source_tree and spec.wheel is None for spec in specs)
         # The same for all: compilers must not differ between revisions.
-        return cargo.choose() if is_built and self.engine.uses_cargo else Toolchain(cargo.NONE, "")
+        return (
+            cargo.choose_toolchain()
+            if is_built and self.engine.uses_cargo
+            else Toolchain(cargo.NONE, "")
+        )
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
         """Adds the wheel, built now or before, to a spec with sources.
@@ -98,7 +102,7 @@ class EnvironmentBuilder:
             source.mkdir()
             export(spec.source_tree, source)
             if self.engine.uses_cargo:
-                cargo.before(source, folder)
+                cargo.remove_fingerprints(source, folder)
             # PyO3 recompiles when the path of its Python changes, so all revisions share it.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             run_logged(make, log, time_limit_s=INSTALL_S)

@@ -1,4 +1,4 @@
-"""bytewax: all that the harness knows of it, besides the workloads in dataflows/."""
+"""bytewax: all facts that waitbench knows of it, apart from the workloads in dataflows/."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _NOT_BUILT_FROM = (
 """Files that no build uses; ``migrations/`` is compiled in by sqlx."""
 
 _RUN_LAUNCHES = "run-launches"
-"""Starts a local cluster by ``bytewax.run -p N``, which later releases lack."""
+"""A capability of early releases: ``bytewax.run -p N`` starts a local cluster."""
 
 
 class Bytewax(Engine):
@@ -63,12 +63,12 @@ class Bytewax(Engine):
         launched = topology.kind == "launcher"
         run_launches = _RUN_LAUNCHES in environment.build.capabilities
         module = "bytewax.testing" if launched and not run_launches else "bytewax.run"
-        # -w always: 0.18's launcher raises TypeError without it.
+        # The launcher of 0.18 raises TypeError without -w.
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
         if launched:
             arguments += ["-p", str(topology.processes)]
-        # One process needs no addresses, unless its module is also a launcher: that would start a
-        # child for more than one worker.
+        # A single process needs no addresses, except in early releases: without them, several
+        # workers make ``bytewax.run`` start a child process.
         processes = topology.processes if topology.kind == "cluster" else 1
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]

@@ -14,7 +14,7 @@ from waitbench.system.paths import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
 _MOST_READING_WORKERS = 16
-"""More workers have no source of their own: they would only add start-up."""
+"""Further workers have no source, so that the work does not depend on their number."""
 _QUICK: Parameters = {
     "items_per_partition": 8,
     "items_per_worker": 8,
@@ -26,13 +26,13 @@ _QUICK: Parameters = {
 
 
 class Dataflow(Scenario, frozen=True, kw_only=True):
-    """A dataflow of dataflows/, with parameters."""
+    """A dataflow of dataflows/ with parameters."""
 
     module: Path
     purpose: str
     by_default: bool = False
     counted_by: str
-    """The parameter with the number of items of each source."""
+    """The name of the parameter with the number of items of each source."""
     quick: Parameters = field(default_factory=dict)
     """Parameters in gates, besides ``_QUICK``."""
 
@@ -53,7 +53,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
 
     @property
     def idles(self) -> bool:
-        # Siblings make small differences less certain.
+        # Concurrent runs blur small differences.
         return self.large_changes_only and bool(self.parameters["idle"])
 
     @property
@@ -62,7 +62,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
 
     @property
     def expected_s(self) -> float:
-        """Takes the schedule of the input or the work on its items, whichever is longer."""
+        """The time of the input's schedule, or of the work on its items, whichever is longer."""
         waiting_s, working_s = self._number("idle"), 0.0
         items = self._number(self.counted_by)
         if self.parameters["long_input"]:
@@ -83,7 +83,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
     def shortened(self) -> Scenario:
         if self.large_changes_only:
             return self
-        # A parameter that is absent, or 0, stays so.
+        # A parameter that is absent or 0 stays so.
         quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
         return self.with_parameters(quick)
 
@@ -115,9 +115,9 @@ _SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
 _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
     ("-long-input", 20, _LONG,
-     "20 items each, one due per 0.25 s: what a worker spends while it waits"),
+     "20 items each, one due per 0.25 s: the cost of waiting"),
     ("-heavy-map", 20, {"heavy_map": True},
-     "20 items each, heavy work on every one: all CPU should be used"),
+     "20 items each, heavy work on each: all CPU should be used"),
     ("-long-input-heavy-map", 20, {**_LONG, "heavy_map": True},
      "one item due per 0.25 s and heavy work: waiting and working"),
     ("-scheduled", 20, {**_LONG, "scheduled": True},
@@ -135,19 +135,19 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
 """Suffix of the name, items of each source, parameters, purpose."""
 _LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
     ("-silence", Topology("cluster", 2), {"partitions": 1, "idle": 6.0},
-     "4 items within 0.5 s, then 6 s of silence, read by one of two processes: what begins late, "
-     "and what an idle peer costs"),
+     "4 items within 0.5 s, then 6 s of silence, read by one of two processes: costs that begin "
+     "late, and costs of an idle peer"),
     ("-launcher", Topology("launcher", 2), {},
-     "4 items each within 0.5 s, two processes by the engine's own launcher: what that costs"),
+     "4 items each within 0.5 s, two processes by the engine's own launcher: its costs"),
 )  # fmt: skip
-"""Suffix, topology, parameters, purpose of scenarios that the gate asks for large rises only."""
+"""The same with a topology, for scenarios in which the gate asks for large rises only."""
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 _WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
-"""0.5 s of waiting.
+"""0.5 s of waiting, instead of 1 s.
 
-Idle CPU varies no more between runs of 0.5 s than of 1 s: disturbances come in episodes, which hit
-fewer short runs. So the same time settles more.
+Idle CPU varies no more between runs of 0.5 s than between runs of 1 s, since disturbances come in
+episodes, which hit fewer short runs. So twice as many runs in the same time decide more.
 """
 _QUICK_KINDS: Mapping[str, Parameters] = {
     "-long-input": _WAITING,
@@ -158,7 +158,7 @@ _QUICK_KINDS: Mapping[str, Parameters] = {
     # A single burst, after its silence.
     "-burst": {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25},
 }
-"""Parameters in gates that differ from ``_QUICK``, by suffix; those absent do not count."""
+"""Parameters in gates that differ from ``_QUICK``, by suffix. A dataflow ignores others' names."""
 
 SCENARIOS: tuple[Dataflow, ...] = tuple(
     Dataflow(

@@ -38,7 +38,7 @@ class WorkerFileEngine(Engine):
         self.variants = worker.variants
         self.build = _located_build(worker)
         if self.build is not None and self.build.takes_source:
-            self.release = re.compile("(?!)")  # its tags are commits, too
+            self.release = re.compile("(?!)")  # no name is a release: tags are commits, too
         self.pythons = worker.python
         self.is_program = not (worker.package or worker.variants or worker.build)
         self.has_environment = not self.is_program and needs_python(worker)
@@ -58,14 +58,14 @@ class WorkerFileEngine(Engine):
         folder = environment.python.parent
         if not folder.is_dir():
             return {}
-        # Programs installed in the environment are found first.
+        # Programs of the environment come first.
         path = f"{folder}:{of_workload().get('PATH', '')}"
         venv = {"VIRTUAL_ENV": str(folder.parent)} if self.has_environment else {}
         return {"PATH": path, **venv}
 
 
 def _located_build(worker: WorkerFile) -> Build | None:
-    """Fills in the folder of the file."""
+    """The build of a worker, with the folder of its file filled in."""
     if worker.build is None:
         return None
     here = {"here": str(worker.path.parent)}
@@ -76,7 +76,7 @@ def _located_build(worker: WorkerFile) -> Build | None:
 def worker_config(
     worker: WorkerFile, parameters: Parameters, python: Path, revision: str = "", copies: int = 1
 ) -> launch.WorkerConfig:
-    """Makes the launcher's configuration of a scenario; ``revision`` fills in its placeholder."""
+    """Makes the launcher's configuration of a scenario; ``revision`` fills in ``{revision}``."""
     return launch.WorkerConfig(
         command=worker.command,
         environment=worker.environment,

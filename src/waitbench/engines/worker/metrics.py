@@ -1,6 +1,6 @@
-"""Metrics of worker files, besides those of all runs.
+"""Metrics of worker files: those that apply, and those that a command writes itself.
 
-A worker's command writes its own metrics to ``{metrics}``, a line of JSON each.
+A command writes metrics to the file ``{metrics}``: a JSON object of names and numbers a line.
 """
 
 import math
@@ -17,22 +17,21 @@ from waitbench.model.worker import MetricFile, WorkerFile
 from waitbench.system.files import read as read_file
 
 LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
-"""Keys that need a poke."""
+"""Keys of metrics that need a poke."""
 OF_LIVING = frozenset({metrics.MEMORY.key, metrics.MEMORY_GROWTH, "processes_replaced"})
-"""Keys of workers that are alive at the end of the window."""
+"""Keys of metrics that need a worker that is alive at the end of the window."""
 START_UP = "time_startup"
-"""The key that needs a condition of readiness."""
+"""The key of the metric that needs a condition of readiness."""
 REQUESTS = frozenset({metrics.SERVICE_REQUESTS, metrics.SERVICE_BYTES})
-"""Keys that need services that run and are counted."""
+"""Keys of metrics that need a running service and a way to count its requests."""
 
 _MISSING = frozenset(
     {"memory_peak_resident", "time_shutdown", metrics.IDLE_USER, metrics.IDLE_SYSTEM}
 )
-"""Keys that runs counted from outside lack.
+"""Keys of metrics that no run of a worker file has, as it is counted from outside.
 
-The kernel counts user and system time together. The highest peak of a process would be our
-launcher's if the worker is small. ``stop`` replaces the shutdown time of a worker that ends by
-itself.
+The kernel's counters of a window do not split user and system time. The peak memory of a small
+worker is below that of our launcher. The metric ``stop`` takes the place of the shutdown time.
 """
 _UNITS = {"s": "second", "B": "byte"}
 _MAX_CHARS = 60
@@ -40,12 +39,12 @@ _LINE = msgspec.json.Decoder(dict[str, Finite | list[Finite]])
 
 
 def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, ...]:
-    """Returns all metrics of a worker's runs, without those that have the keys ``absent``."""
+    """Returns the metrics of a worker's runs, without those whose keys are ``absent``."""
     missing = {*_MISSING, *absent}
     if not worker.services:
         missing |= {metric.key for metric in SERVICES}
     if worker.ends_by_itself:
-        # It works: none of its CPU is the cost of waiting.
+        # It works, so that none of its CPU is the cost of waiting.
         missing |= {metric.key for metric in metrics.METRICS if metric.is_of_window}
         missing.add("time_cpu_shutdown")
     common = (*metrics.METRICS, *(UNTIL_EXIT if worker.ends_by_itself else WAITING))
@@ -55,7 +54,7 @@ def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, 
 
 
 def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
-    """Makes the metrics of one table: ``call-time-p99`` and others, or one of the table's name."""
+    """Makes the metrics of a table ``[metrics.NAME]``: one for each statistic, or NAME itself."""
     unit = _UNITS.get(file.unit, file.unit)
     with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
     statistics: list[tuple[str, ...]] = [(statistic,) for statistic in file.show] or [()]
@@ -71,7 +70,7 @@ def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
 
 
 def read_written(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str, float]:
-    """Reads a run's own metrics, of all its copies. Raises ``ValueError`` with a sentence."""
+    """Reads the metrics that the copies of a worker wrote, by key. Raises ``ValueError``."""
     numbers: dict[str, list[float]] = {}
     for path in paths:
         try:
@@ -107,7 +106,10 @@ def _values(line: bytes, where: str, files: Mapping[str, MetricFile]) -> dict[st
             f"{where} has {unknown[0][:_MAX_CHARS]!r}, which is not one of the [metrics]: "
             f"{', '.join(files)}"
         )
-    return {name: it if isinstance(it, list) else [it] for name, it in values_by_name.items()}
+    return {
+        name: values if isinstance(values, list) else [values]
+        for name, values in values_by_name.items()
+    }
 
 
 def _statistic(name: str, values: Sequence[float], shown: str) -> float:
@@ -124,7 +126,7 @@ def _statistic(name: str, values: Sequence[float], shown: str) -> float:
         return fmean(values)
     if shown in ("min", "max"):
         return float(min(values) if shown == "min" else max(values))
-    # Imported here: not every command measures, and no run is under way now.
+    # Imported here, as it takes long, and no run is under way now.
     import numpy as np
 
     return float(np.percentile(values, int(shown.removeprefix("p"))))

@@ -1,4 +1,4 @@
-"""Makes the scenarios of a worker file."""
+"""The scenarios of a worker file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from waitbench.system import tcp
 
 WINDOW = "window"
 RATE = "rate"
-"""Messages a second in the window."""
+"""The parameter with the number of messages a second."""
 WINDOW_S = 10.0
-"""The window of a worker without one, outside of gates."""
+"""The default window outside of gates, which measure a suitable one."""
 _WARM_UP_S = 2.0
 _EXPECTED_S, _MAX_S = 30.0, 600.0
-"""The expected time and the time limit of a worker that ends by itself."""
+"""The expected time, and the time limit, of a command that ends by itself."""
 _ACTION_S = 30.0
-"""The time limit of a phase's action, without its service's or worker's start."""
+"""The time limit of a phase's action, without a start of its service."""
 
 
 class WorkerScenario(Scenario, frozen=True, kw_only=True):
-    """A worker that starts, waits, is poked, and ends; or that ends by itself."""
+    """A worker that starts, waits, is poked and stopped, or a command that ends by itself."""
 
     worker: WorkerFile
     is_staggered: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def idles(self) -> bool:
-        # Messages take turns: the programs that send them use the CPUs.
+        # Not with messages in the window: the programs that send them would compete for CPUs.
         return self.worker.side_by_side and not self.works and RATE not in self.parameters
 
     @property
@@ -60,7 +60,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def _absent(self) -> Mapping[str, str]:
-        """Returns the keys of metrics that its runs lack, each with a remedy."""
+        """The keys of metrics that its runs lack, each with a remedy or a reason."""
         worker, stopped, absent = self.worker, stopped_after(self.phases), dict[str, str]()
         if worker.ready.seconds is not None:
             absent[metrics.START_UP] = "`ready` in its file is a number of seconds"
@@ -107,7 +107,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.works or WINDOW in self.parameters
 
     def shortened(self) -> Scenario:
-        # A window is found where nothing happens.
+        # A run can measure a suitable window only if nothing happens in it.
         is_fixed = self.works or self.must_end or RATE in self.parameters
         if is_fixed or self.worker.window_s is not None:
             return self
@@ -132,7 +132,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def _outside_window_s(self) -> float:
-        """Estimates start-up and shutdown, which are unknown before a run."""
+        """An estimate of start-up and shutdown, which are unknown before a run."""
         starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
         phases_s = (settles_s if it.seconds is None else it.seconds for it in self.phases)
         services_s = sum(it.ready.seconds or 0.0 for it in self.worker.services.values())
@@ -141,7 +141,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
-    """Makes each scenario of a worker, or one with its defaults, for its rate, and each phase."""
+    """Makes a scenario for each ``[scenarios.NAME]``, or else: idle, at a rate, for each phase."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
     phases: dict[str, Values] = {
         f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases
