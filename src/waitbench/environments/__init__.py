@@ -1,1 +1,1 @@
-"""Text -> Revision -> Environment: revisions are resolved, built and installed."""
+"""Resolves texts to revisions, and builds and installs their environments."""

@@ -17,24 +17,24 @@ from waitbench.system.locks import locked
 from waitbench.system.paths import Cache
 
 _FIXED = re.compile(r"v?\d[\w.+~-]{0,99}|[0-9a-f]{7,40}")
-"""A version, or a commit: what does not move."""
+"""A version or a commit: a name that always means the same code."""
 _BETWEEN = re.compile(r'[\s",\[\]]+')
-"""What separates releases: lines, or the signs of a JSON list."""
+"""Separators of printed releases: line ends, and the signs of a JSON list."""
 _PATH = re.compile(r"/[^\s'\";:=]+")
 _LIST_S = 120.0
 
 
 def release(name: str, engine: Engine, repository: Repository | None) -> Source:
-    """The release of a name, with or without its ``v``. Raises ``UsageError``."""
+    """Resolves the name of a release, with or without a ``v``. Raises ``UsageError``."""
     if repository is not None:
         raise UsageError(
             f"--repo: {engine.name} is built by its releases, as build.command has no {{source}}."
         )
     if not _required(engine).versions:
         if not _FIXED.fullmatch(name):
-            raise UsageError(f"{name!r} may move, or is none: name a version, such as 1.2.0.")
+            raise UsageError(f"{name!r} is not a fixed version: name one, such as 1.2.0.")
         return Source(Origin.BUILD, name)
-    versions = listed(engine)
+    versions = list_releases(engine)
     for spelling in (name, name.removeprefix("v"), f"v{name}"):
         if spelling in versions:
             return Source(Origin.BUILD, spelling)
@@ -43,11 +43,11 @@ def release(name: str, engine: Engine, repository: Repository | None) -> Source:
     )
 
 
-def listed(engine: Engine) -> Sequence[str]:
+def list_releases(engine: Engine) -> Sequence[str]:
     """The releases that ``build.versions`` prints, oldest first. Raises ``HarnessError``."""
     build = _required(engine)
     if not build.versions:
-        raise UsageError(f"{engine.name}: build.versions in its file says how to list releases.")
+        raise UsageError(f"{engine.name}: its file needs build.versions, which lists releases.")
     require_program(build.versions[0], "build.versions", engine.install)
     return _printed(build.versions)
 
@@ -55,7 +55,7 @@ def listed(engine: Engine) -> Sequence[str]:
 @cache
 def _printed(words: tuple[str, ...]) -> Sequence[str]:
     answer = processes.ask(words, time_limit_s=_LIST_S, env=variables.of_setup(), cwd=Path("/"))
-    versions = [it for it in _BETWEEN.split(answer.stdout) if _FIXED.fullmatch(it)]
+    versions = [word for word in _BETWEEN.split(answer.stdout) if _FIXED.fullmatch(word)]
     if answer.returncode == 0 and versions:
         return tuple(dict.fromkeys(versions))
     lines = answer.stderr.strip().splitlines() or ["it printed no versions"]
@@ -64,13 +64,13 @@ def _printed(words: tuple[str, ...]) -> Sequence[str]:
 
 
 def determinants(engine: Engine) -> list[str]:
-    """The command of a build and digests of the files that it names, in order."""
+    """The command of a build, and the digests of the files that it names by their paths."""
     words = _required(engine).command
-    named = (Path(path) for word in words for path in _PATH.findall(word))
-    return [*words, *map(files.sha256, named)]
+    paths = (Path(path) for word in words for path in _PATH.findall(word))
+    return [*words, *map(files.sha256, paths)]
 
 
-def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, cache: Cache) -> None:
+def run_build(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, cache: Cache) -> None:
     """Builds a revision into a folder. Raises ``HarnessError``."""
     build, values = _required(engine), {"prefix": str(folder), "revision": spec.source.identity}
     require_program(build.command[0], "build.command", engine.install)
@@ -79,7 +79,7 @@ def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
         source = folder
         folder.mkdir(exist_ok=True)
         if spec.source_tree is not None:
-            # At the same path for all: equal sources give equal programs.
+            # Paths may end up in programs: one path for all revisions keeps them comparable.
             source = cache.folder(f"builds/{engine.name}") / "source"
             lock = cache.lock_file(f"build-{engine.name}")
             stack.enter_context(locked(lock, lambda _message: None))
@@ -93,5 +93,5 @@ def carry_out(engine: Engine, spec: EnvironmentSpec, folder: Path, log: Path, ca
 
 
 def _required(engine: Engine) -> Build:
-    assert engine.build is not None, "only such engines have builds"
+    assert engine.build is not None, "other engines have Python packages"
     return engine.build

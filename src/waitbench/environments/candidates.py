@@ -1,4 +1,4 @@
-"""Two revisions -> the releases, or the commits that change the package, between them."""
+"""Lists the releases, or the commits that change the package, between two revisions."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -33,9 +33,9 @@ _UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_
 def releases(
     engine: Engine, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
 ) -> SearchRange:
-    """The releases between two with a wheel for a Python, oldest first. Raises ``UsageError``."""
+    """The releases with a wheel for ``python`` between two, oldest first. Raises ``UsageError``."""
     if engine.build is not None:
-        versions = builds.listed(engine)
+        versions = builds.list_releases(engine)
         begin, end = (versions.index(end.source.identity) for end in (good, bad))
         if begin >= end:
             raise _not_before(good, bad)
@@ -43,10 +43,10 @@ def releases(
     else:
         _require_order(good, bad)
         first, last = (Version(end.source.identity) for end in (good, bad))
-        # ">" and "<" would exclude post-releases of the first, and pre-releases of the last.
+        # By PEP 440, ">" excludes post-releases of its version, and "<" pre-releases.
         between = f">={first},!={first},<={last},!={last}"
-        early = first.is_prerelease or last.is_prerelease
-        versions = [*uv.releases(engine, python, between, prereleases=early)][::-1]
+        prereleases = first.is_prerelease or last.is_prerelease
+        versions = [*uv.releases(engine, python, between, prereleases=prereleases)][::-1]
     inside = (Source(good.source.origin, version) for version in versions)
     sources = (good.source, *inside, bad.source)
     return SearchRange(
@@ -57,7 +57,7 @@ def releases(
 def newest(engine: Engine, python: Interpreter, most: int) -> list[Source]:
     """The newest releases, oldest first. Raises ``HarnessError``."""
     if engine.build is not None:
-        return [Source(Origin.BUILD, version) for version in builds.listed(engine)[-most:]]
+        return [Source(Origin.BUILD, version) for version in builds.list_releases(engine)[-most:]]
     versions = islice(uv.releases(engine, python), most)
     return [Source(Origin.WHEEL, version) for version in versions][::-1]
 
@@ -67,7 +67,8 @@ def commits(
 ) -> SearchRange:
     """The commits between two revisions, along first parents, that change the package's sources.
 
-    Begins at the fork if a release's tag is on a branch of its own. Raises ``UsageError``.
+    If the good end is a release on a branch of its own, the range begins at the fork of the
+    branches. Raises ``UsageError``.
     """
     _require_order(good, bad)
     begin, end = (tree_of(spec, engine, repository) for spec in (good, bad))
@@ -89,7 +90,7 @@ def commits(
             f"Name {shown} as the good end, if it is as good as {good.label}."
         )
     # Excludes commits that do not descend from the good end. A single git command with both
-    # --ancestry-path and --first-parent finds too few.
+    # --ancestry-path and --first-parent would list too few.
     ancestry = ("rev-list", "--ancestry-path", f"{start}..{end.tree}")
     descends = {*require_git(_UNREADABLE, folder, *ancestry).split()}
     first = next(_log(folder, "--no-walk", start))

@@ -1,9 +1,9 @@
-"""Completes EnvironmentSpecs: one interpreter and one origin for all (rules 1 and 2).
+"""Chooses one interpreter and one origin for all revisions of a comparison.
 
-Wheels of the package index and local builds come from different compilers and settings, so a
-comparison across the two says nothing about the code. Wheels are used when every revision has one
-for a common Python; else all are built here. An older Python for which all packages have wheels is
-preferred to a newer one that needs builds. A missing Python is fetched.
+Wheels of the package index and local builds come from different compilers, whose effect would be
+taken for that of the code. So wheels are used only if every revision has one for a common Python;
+else all revisions are built here. An older Python with wheels of all packages is preferred to a
+newer one that needs builds. A missing Python is downloaded.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class OriginResolver:
     def choose(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice, python_request: str | None
     ) -> tuple[EnvironmentSpec, ...]:
-        """Raises ``UsageError`` if no choice is valid."""
+        """Completes specs. Raises ``UsageError`` if no Python and origin suit all of them."""
         pythons = self._pythons(python_request)
         requested, specs = specs, self._with_origins(specs, choice)
         fitting = self._fitting(specs, pythons)
@@ -53,7 +53,7 @@ class OriginResolver:
         return tuple(replace(spec, python=python) for spec in fitting)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
-        """The candidates, the best first; those to be fetched have no executable yet."""
+        """The possible Pythons, the best first; those without an executable are not here yet."""
         if request is not None:
             return (uv.find_python(request, self.cache, self.say),)
         here = uv.installed_pythons(self.cache)
@@ -69,9 +69,9 @@ class OriginResolver:
         *,
         offline: bool = False,
     ) -> tuple[EnvironmentSpec, ...] | None:
-        """Completes specs with the first Python that fits all. Raises ``HarnessError``.
+        """Completes specs with the first Python that suits all. Raises ``HarnessError``.
 
-        Asks uv's cache where the index does not answer.
+        Resolves with uv's cache if the index does not answer.
         """
         obstacle = partial(self._obstacle, offline=offline)
         try:
@@ -90,7 +90,7 @@ class OriginResolver:
     def _with_origins(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice
     ) -> tuple[EnvironmentSpec, ...]:
-        """Decides what is built here. Raises ``UsageError``."""
+        """Chooses the origin of each spec. Raises ``UsageError``."""
 
         def first(*origins: Origin) -> str | None:
             labels = (spec.label for spec in specs if spec.source.origin in origins)
@@ -133,7 +133,7 @@ class OriginResolver:
         )
 
     def _obstacle(self, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-        """Why a spec's Python does not fit; empty if it does."""
+        """Why a spec's Python does not suit it; empty if it does."""
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return f"the worker takes Python {self.engine.pythons}"
@@ -167,5 +167,5 @@ class OriginResolver:
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
-    """Whether specs mix code of different compilers."""
+    """Whether the code of the specs comes from different compilers."""
     return len({"here" if spec.source_tree else spec.origin.value for spec in specs}) > 1

@@ -29,7 +29,7 @@ _SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
 
 @dataclass(frozen=True)
 class Repository:
-    """Looks up commits, branches and tags."""
+    """Finds commits by id, branch or tag."""
 
     location: str
     cache: Cache
@@ -49,7 +49,7 @@ class Repository:
             )
 
     def find_commit(self, name: str) -> str:
-        """The full id of a tag, branch or short id, up to date. Raises ``UsageError``."""
+        """The full id of a commit, from an up-to-date repository. Raises ``UsageError``."""
         folder = self.folder()
         commit = _find(folder, name)
         is_fixed = self._is_local() or (commit is not None and not _moves(folder, name))
@@ -69,7 +69,7 @@ class Repository:
         return commit
 
     def _hint(self) -> str:
-        """A remedy for a missing commit, to end a sentence."""
+        """Ends a sentence on a missing commit with a remedy."""
         if not self._is_local():
             return (
                 ". If it is in a fork, name the fork with --repo URL; of a pull request, the full "
@@ -82,8 +82,8 @@ class Repository:
     def folder(self) -> Path:
         """The folder of the repository or of its local copy. Raises ``UsageError``."""
         if self._is_local():
-            what = f"--repo {self.location!r} is not a git repository that can be read"
-            require_git(what, Path(self.location), "rev-parse", "--git-dir")
+            failure = f"--repo {self.location!r} is not a git repository that can be read"
+            require_git(failure, Path(self.location), "rev-parse", "--git-dir")
             return Path(self.location)
         key = hashlib.sha256(self.location.encode()).hexdigest()[:16]
         folder = self.cache.folder("repositories") / key
@@ -102,17 +102,17 @@ class Repository:
 
     def _fetch(self, folder: Path, name: str = "") -> None:
         """Updates a copy's branches, tags and ``HEAD``, and fetches a commit by its full id."""
-        base, _ = _split_ancestry(name)
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
         fetch = ("fetch", "--quiet", "--", self.location)
-        what = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
-        require_git(what, folder, *fetch, *refs)
+        failure = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
+        require_git(failure, folder, *fetch, *refs)
         listed = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
         if head := re.match(r"ref: (refs/heads/\S+)\tHEAD", listed):
             git(folder, "symbolic-ref", "HEAD", head[1])
-        if re.fullmatch(r"[0-9a-f]{40}", base) and _find(folder, name) is None:
-            # Most hosts serve a commit in no branch by its full id.
-            git(folder, *fetch, base)
+        commit = re.match(r"[0-9a-f]{40}(?![^~^])", name)
+        if commit and _find(folder, name) is None:
+            # Most hosts serve a commit without a branch by its full id.
+            git(folder, *fetch, commit[0])
 
 
 def read_file(source_tree: SourceTree, path: str) -> str | None:
@@ -123,22 +123,25 @@ def read_file(source_tree: SourceTree, path: str) -> str | None:
 def export(source_tree: SourceTree, target: Path) -> None:
     """Writes a tree into an empty folder, with the current time. Raises ``HarnessError``."""
     # git archive would omit files that .gitattributes excludes from archives.
-    what = f"{source_tree.tree} cannot be read from {source_tree.repository}"
+    failure = f"{source_tree.tree} cannot be read from {source_tree.repository}"
     with temporary_folder() as temporary:
-        # A separate index, and no hooks: the folder may be somebody's checkout.
+        # A separate index and no hooks, as the repository may be the user's.
         options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
         index = {"GIT_INDEX_FILE": str(temporary / "index")}
-        run = partial(require_git, what, source_tree.repository, *options, **index)
+        run = partial(require_git, failure, source_tree.repository, *options, **index)
         run("read-tree", source_tree.tree)
         submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
         if submodule:
-            raise HarnessError(f"Commit {source_tree.tree} {_without(submodule[1])}")
-        # A commit's time instead of the current one would hide changes from cargo.
+            raise HarnessError(
+                f"{source_tree.tree} has a submodule, {submodule[1]!r}, which its build would not "
+                "get. Build a wheel of it, and name that."
+            )
+        # Files with the time of their commit would look unchanged to cargo.
         run("checkout-index", "--all")
 
 
 def checkouts(cache: Cache) -> Path:
-    """The repository of snapshots, created if missing."""
+    """The repository in which ``snapshot`` stores files, created if missing."""
     folder = cache.root / "checkouts"
     with locked(cache.lock_file("checkouts"), lambda _message: None):
         if not (folder / "HEAD").exists():
@@ -147,23 +150,12 @@ def checkouts(cache: Cache) -> Path:
 
 
 def snapshot(folder: Path, cache: Cache) -> str:
-    """Stores a checkout's files in ``checkouts``; returns their tree. Raises ``UsageError``."""
-    what = f"git cannot read the files of {folder}"
+    """Stores a checkout's files in ``checkouts``; returns git's id. Raises ``UsageError``."""
+    failure = f"git cannot read the files of {folder}"
     options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
-    run = partial(require_git, what, folder, *options)
+    run = partial(require_git, failure, folder, *options)
     listed = run("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name and os.path.lexists(folder / name)]
-    for path in (folder / name for name in names):
-        shown = str(path.relative_to(folder))
-        if _is_submodule(path):
-            raise UsageError(f"{str(folder)!r} {_without(shown)}")
-        target = Path(os.path.realpath(path))  # unlike resolve, not refusing a loop
-        is_inside = not path.is_symlink() or target.is_relative_to(os.path.realpath(folder))
-        if not is_inside and files.is_there(path):
-            raise UsageError(
-                f"{shown!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
-                "commit, or copy what it leads to into the checkout."
-            )
     objects = checkouts(cache) / "objects"
     with temporary_folder() as temporary:
         # A separate index leaves the checkout's unchanged.
@@ -175,41 +167,21 @@ def snapshot(folder: Path, cache: Cache) -> str:
         return run("write-tree", f"--prefix={prefix}", **env).strip()
 
 
-def _is_submodule(path: Path) -> bool:
-    """Whether a path that git lists is a submodule, checked out or not."""
-    is_folder = path.is_dir() and not path.is_symlink()
-    return is_folder and ((path / ".git").exists() or not any(path.iterdir()))
-
-
 def _find(folder: Path, name: str) -> str | None:
-    base, ancestry = _split_ancestry(name)
-    # Our copy has its origin's branches as its own; a clone may have them only under origin/.
     verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-    for ref in (base, f"origin/{base}", base.removeprefix("origin/")):
-        if commit := git(folder, *verify, f"{ref}{ancestry}^{{commit}}"):
+    # A clone has its origin's branches under origin/, our own copy has them as its own.
+    for spelling in (name, f"origin/{name}", name.removeprefix("origin/")):
+        if commit := git(folder, *verify, f"{spelling}^{{commit}}"):
             return commit
     return None
 
 
 def _moves(folder: Path, name: str) -> bool:
-    """Whether a name is neither a tag nor a commit's id, and so may move."""
-    base, _ = _split_ancestry(name)
+    """Whether a name is neither a tag's nor a commit's, and so may move."""
+    base = re.split(r"[~^]", name, maxsplit=1)[0]
     if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
         return False
     return git(folder, "rev-parse", "--verify", "--quiet", f"refs/tags/{base}") is None
-
-
-def _split_ancestry(name: str) -> tuple[str, str]:
-    """``main~3^2`` -> ``main``, ``~3^2``."""
-    base = re.split(r"[~^]", name, maxsplit=1)[0]
-    return base, name[len(base) :]
-
-
-def _without(submodule: str) -> str:
-    return (
-        f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
-        "name that."
-    )
 
 
 def is_shallow(folder: Path) -> bool:
@@ -222,19 +194,19 @@ def git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def require_git(what: str, folder: Path, *arguments: str, **more: str) -> str:
-    """The output of a git command with variables ``more``; else raises ``UsageError``."""
-    done = _run(folder, *arguments, **more)
+def require_git(failure: str, folder: Path, *arguments: str, **environ: str) -> str:
+    """The output of a git command. Raises ``UsageError``, which begins with ``failure``."""
+    done = _run(folder, *arguments, **environ)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines() or ["git failed"]
-        raise UsageError(f"{what}. git says: {reason[-1]}")
+        raise UsageError(f"{failure}. git says: {reason[-1]}")
     return done.stdout
 
 
-def _run(folder: Path, *arguments: str, **more: str) -> CommandOutput:
-    """Raises ``HarnessError`` where there is no git, or it does not end."""
-    # Without GIT_DIR and similar variables, set in git hooks: they name another repository.
-    env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **more}
+def _run(folder: Path, *arguments: str, **environ: str) -> CommandOutput:
+    """Runs git. Raises ``HarnessError`` if it is missing, or does not end."""
+    # Without GIT_DIR and similar variables of git hooks, which name another repository.
+    env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **environ}
     command = ["git", "-C", str(folder), *arguments]
     try:
         done = ask(command, time_limit_s=_GIT_TIME_LIMIT_S, env=env)
@@ -252,5 +224,5 @@ def _run(folder: Path, *arguments: str, **more: str) -> CommandOutput:
 
 def _init(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    what = f"{folder} cannot be made a git repository"
-    require_git(what, folder.parent, "init", "--quiet", "--bare", "--", str(folder))
+    failure = f"{folder} cannot be made a git repository"
+    require_git(failure, folder.parent, "init", "--quiet", "--bare", "--", str(folder))

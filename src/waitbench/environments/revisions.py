@@ -1,4 +1,4 @@
-"""The user's text -> the EnvironmentSpec of a Revision, without a Python yet."""
+"""Resolves texts of users to revisions, for which a Python is yet to be chosen."""
 
 import os
 import re
@@ -23,7 +23,7 @@ _NAME = re.compile(
     r"(?!.{201}|.*(?:\.\.|//)|.*(?:\.lock|[/.])\Z)"
     r"[A-Za-z0-9_][A-Za-z0-9_./+-]*([~^][0-9]*)*"
 )
-"""A git reference or id, with ancestors (``main~3``)."""
+"""A git reference or id, perhaps with ``~`` or ``^`` for an ancestor (``main~3``)."""
 _MAX_NAME_CHARS = 200
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
@@ -69,7 +69,7 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Enviro
     else:
         default_label, source = name, _release_or_commit(name, engine, repository)
     label = label or default_label
-    if not label.isprintable():  # a file's name may contain anything
+    if not label.isprintable():  # it may be the name of a file
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
     return EnvironmentSpec(
         label=label, text=name, engine=engine.name, origin=source.origin, source=source
@@ -86,7 +86,7 @@ def tree_of(spec: EnvironmentSpec, engine: Engine, repository: Repository | None
 
 
 def _require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
-    """Raises ``UsageError`` where an engine has no repository; ``named`` is the revision."""
+    """Raises ``UsageError``, which mentions the revision ``named``, without a repository."""
     if repository is None:
         raise UsageError(
             f"{named!r}: no repository of {engine.name} is known, so only its releases and "
@@ -96,7 +96,7 @@ def _require_repository(engine: Engine, repository: Repository | None, named: st
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
-    """The text of a revision or its wheel, labelled if necessary. Raises ``UsageError``."""
+    """The argument by which to name a revision, or its wheel, again. Raises ``UsageError``."""
     text = wheel or revision.text
     if text == revision.label:
         return text
@@ -163,7 +163,7 @@ def _program(name: str, install: str) -> Source:
             "PATH. The worker file has no package, so a revision is a program."
             f"{remedy}"
         )
-    # Does not resolve links: some programs act by the name they are called by.
+    # Links are not resolved, as some programs act by the name they are called by.
     path = Path(executable).absolute()
     return Source(Origin.PROGRAM, files.sha256(path), path)
 

@@ -1,4 +1,4 @@
-"""Calls to uv: packages of the index, and Pythons. pip's settings hold unless uv has its own."""
+"""Calls of uv: packages of the index, and Pythons. pip's settings apply unless uv's are set."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from waitbench.system.paths import Cache
 from waitbench.system.processes import CommandOutput
 
 OLDEST, NEWEST = (3, 9), (3, 14)
-"""The range of Pythons to fetch; a newer one is used if it is installed."""
+"""The range of Pythons to download. A newer one is used if it is installed."""
 
 _FROM_PIP = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -49,10 +49,11 @@ _ALWAYS = {
 }
 _TIME_LIMIT_S = 300
 _ALL = ":all:"
+"""uv's word for all packages."""
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of uv, in a folder without a project's settings."""
+    """The command line of uv, run in a folder without settings of a project."""
     return [find_uv_bin(), "--directory", "/", *arguments]
 
 
@@ -62,7 +63,7 @@ def ask(*arguments: str, **more_variables: str) -> CommandOutput:
 
 
 def settings() -> Mapping[str, str]:
-    """uv's variables: pip's settings, except where the user has set uv. Raises ``UsageError``."""
+    """uv's variables: pip's settings, unless the user has set uv's. Raises ``UsageError``."""
     # Not in the user's home, which may be missing or read-only.
     env = {"UV_CACHE_DIR": str(Cache().root / "uv")}
     for option, value in _pip_options().items():
@@ -70,13 +71,13 @@ def settings() -> Mapping[str, str]:
         if name and words:
             env[name] = ("," if name == "UV_FIND_LINKS" else " ").join(words)
     if "UV_INDEX" in env:
-        # pip takes the best of all indexes, uv by default that of the first with the package.
+        # As pip: the best version of all indexes. uv takes the first index with the package.
         env["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return {name: value for name, value in env.items() if name not in os.environ} | _ALWAYS
 
 
 def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str]:
-    """The revision, from its ``wheel`` if any, and the pins of other packages."""
+    """The requirement of the revision, by its ``wheel`` if any, and pins of other packages."""
     package, source = engine.package, spec.source
     pins = [pin for pin in engine.requirements if canonicalize_name(_name(pin)) != package]
     if spec.origin is Origin.VARIANT or (spec.origin is not Origin.WHEEL and not wheel):
@@ -96,10 +97,10 @@ def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
 
 
 def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-    """Why requirements cannot be met, by uv's cache if ``offline``; empty if they can.
+    """Why requirements cannot be met; empty if they can. ``offline`` asks uv's cache.
 
-    Dependencies are considered only if all must be wheels: those of a build are unknown before it.
-    Raises ``HarnessError`` where the index does not answer.
+    Considers dependencies only if all must be wheels, since those of a build are unknown before it.
+    Raises ``HarnessError`` if the index does not answer.
     """
     required, more = requirements(engine, spec), options(engine, spec)
     if not required:
@@ -138,7 +139,7 @@ def installed_pythons(cache: Cache) -> tuple[Interpreter, ...]:
 
 
 def find_python(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
-    """Finds, or fetches, the Python of ``--python``: a version or a path. Raises ``UsageError``."""
+    """Finds or downloads the Python of ``--python``, a version or path. Raises ``UsageError``."""
     is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
     if pythons := _pythons(cache, request if is_version else str(Path(request).absolute())):
         return pythons[0]
@@ -151,7 +152,7 @@ def find_python(request: str, cache: Cache, say: Callable[[str], None]) -> Inter
 
 
 def fetch_python(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
-    """Fetches a Python into the cache. Raises ``UsageError``."""
+    """Downloads a Python into the cache. Raises ``UsageError``."""
     say(f"fetching Python {version} (once)")
     folder = str(cache.root / "pythons")
     answer = ask("python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=folder)
@@ -165,7 +166,7 @@ def fetch_python(version: str, cache: Cache, say: Callable[[str], None]) -> Inte
 
 
 def _pythons(cache: Cache, *request: str) -> list[Interpreter]:
-    """The supported CPythons here, newest first, of a version or path if requested."""
+    """The installed CPythons that are supported, newest first; of a version or path if given."""
     listing = ("--only-installed", "--output-format", "json")
     path = _search_path(cache)
     answer = ask("python", "list", *listing, *request, UV_PYTHON_SEARCH_PATH=path)
@@ -181,7 +182,7 @@ def _pythons(cache: Cache, *request: str) -> list[Interpreter]:
 
 
 def _search_path(cache: Cache) -> str:
-    """``PATH`` with all Pythons of pyenv, whose shims may lead nowhere, and with fetched ones."""
+    """``PATH`` with Pythons of pyenv instead of its shims, and with downloaded Pythons."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     paths = os.environ.get("PATH", "").split(os.pathsep)
     folders = [folder for folder in paths if "shims" not in folder]
@@ -192,7 +193,7 @@ def _search_path(cache: Cache) -> str:
 
 
 def _pip_options() -> Mapping[str, str]:
-    """pip's settings by option; variables override files. Raises ``UsageError``."""
+    """pip's settings by name of the option. Raises ``UsageError``."""
     config = os.environ.get("PIP_CONFIG_FILE", "")
     parser = RawConfigParser(strict=False)
     if config != os.devnull:
@@ -203,21 +204,22 @@ def _pip_options() -> Mapping[str, str]:
         except Error as error:
             raise UsageError(f"pip's settings cannot be read: {error}") from error
     sections = [parser[name] for name in ("global", "install") if name in parser]
-    given = [item for section in sections for item in section.items()]
+    options = [item for section in sections for item in section.items()]
+    # Variables override files.
     environ = os.environ.items()
-    given += [(k.removeprefix("PIP_").lower(), v) for k, v in environ if k.startswith("PIP_")]
-    return {name.replace("_", "-"): value for name, value in given}
+    options += [(k.removeprefix("PIP_").lower(), v) for k, v in environ if k.startswith("PIP_")]
+    return {name.replace("_", "-"): value for name, value in options}
 
 
 def _compile(required: Sequence[str], python: Interpreter, *more: str) -> CommandOutput:
-    """Resolves requirements for a Python. Raises ``HarnessError``."""
+    """Has uv resolve requirements for a Python. Raises ``HarnessError``."""
     which = ("--python", sys.executable, "--python-version", python.minor_text)
     quiet = ("--no-header", "--no-annotate", "--quiet")
     with temporary_folder() as folder:
         file = folder / "requirements.in"
         file.write_text("".join(f"{line}\n" for line in required))
         answer = ask("pip", "compile", *which, *quiet, *more, str(file))
-    # uv reports a refused request as a missing package, with a hint.
+    # uv reports a request that the index refused as a missing package, with a hint.
     if answer.returncode not in (0, 1) or "\nhint: An index" in answer.stderr:
         raise HarnessError(
             f"The package index does not answer for {', '.join(required)}: {_reason(answer)}. "

@@ -1,4 +1,4 @@
-"""EnvironmentSpecs -> Environments: folders with a revision and pinned packages."""
+"""Builds environments: folders with a revision and its requirements."""
 
 import hashlib
 import json
@@ -32,25 +32,25 @@ from waitbench.system.paths import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "8"
-"""The version of the layout: a change invalidates all environments."""
+"""The version of the folders' layout. After a change, all environments are built again."""
 
 _RECORD = "environment.json"
-"""Written last: marks a complete environment."""
+"""The file that is written last, and marks a complete environment."""
 
 Made = Mapping[str, Environment | HarnessError]
-"""By label."""
+"""Environments, or the errors of their builds, by label."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentBuilder:
-    """Makes the environments of an engine's revisions, and builds wheels for them if necessary."""
+    """Builds the environments of an engine's revisions, including wheels if necessary."""
 
     engine: Engine
     cache: Cache
     say: Callable[[str, str], None] = lambda _label, _step: None
 
     def build_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
-        """Makes missing environments; installs concurrently, and compiles one by one."""
+        """Builds missing environments. Installs concurrently, but compiles one by one."""
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
@@ -63,13 +63,13 @@ class EnvironmentBuilder:
         return {spec.label: result for spec, result in zip(specs, made, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
-        """Adds wheels and compilers to specs with sources. Raises ``HarnessError``."""
+        """Builds wheels of specs with a source tree. Raises ``HarnessError``."""
         toolchain = self._chosen_toolchain(specs)
         return tuple(self._with_wheel(spec, toolchain) for spec in specs)
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
         is_built = any(spec.source_tree and spec.wheel is None for spec in specs)
-        # The same for all: compilers must not differ between revisions.
+        # One toolchain, as compilers must not differ between revisions.
         return (
             cargo.choose_toolchain()
             if is_built and self.engine.uses_cargo
@@ -77,10 +77,10 @@ class EnvironmentBuilder:
         )
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
-        """Adds the wheel, built now or before, to a spec with sources.
+        """Adds the wheel, built now or earlier, to a spec with a source tree.
 
-        Builds run one by one, always at the same path: dependencies compile once, and equal sources
-        give equal binaries. engines/cargo.py ensures that different sources never do.
+        Builds run one by one, always at the same path, so that dependencies compile once, and equal
+        sources give equal binaries. engines/cargo.py ensures that different sources do not.
         """
         if spec.wheel is not None or spec.source_tree is None or self.engine.build is not None:
             return spec
@@ -103,7 +103,7 @@ class EnvironmentBuilder:
             export(spec.source_tree, source)
             if self.engine.uses_cargo:
                 cargo.remove_fingerprints(source, folder)
-            # PyO3 recompiles when the path of its Python changes, so all revisions share it.
+            # All revisions share a Python, as PyO3 recompiles when its path changes.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             run_logged(make, log, time_limit_s=INSTALL_S)
             build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
@@ -130,15 +130,15 @@ class EnvironmentBuilder:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
             build = BuildInfo(python="", package_sha256=source.identity, program=str(source.path))
         else:
-            folder, build = self._whole(spec)
+            folder, build = self._complete(spec)
         if spec.origin is Origin.VARIANT:
-            # Variants share an environment, and their digests must differ.
+            # Variants share an environment, but need different digests.
             sha256 = _digest(source.identity, *build.requirements)
             build = replace(build, package_sha256=sha256, program=source.identity)
         return Environment(folder, build)
 
-    def _whole(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
-        """The folder and build of an environment, made again unless it is complete."""
+    def _complete(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
+        """The folder and facts of an environment, built again unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.label)
@@ -176,7 +176,7 @@ class EnvironmentBuilder:
                 f"{error}\nThat was Python {spec.python.minor_text}: --python names another."
             ) from error
         if self.engine.build is not None:
-            builds.carry_out(self.engine, spec, folder, log, self.cache)
+            builds.run_build(self.engine, spec, folder, log, self.cache)
 
     def _new_log(self, name: str) -> Path:
         log = self.cache.folder("logs") / f"{name}.log"
@@ -197,7 +197,7 @@ class EnvironmentBuilder:
         return f"{self.engine.name}-{identity[:SHOWN_DIGITS]}-{_digest(*parts)[:16]}"
 
     def _build_info(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo:
-        """Raises ``HarnessError`` where the package is not installed."""
+        """Describes an environment. Raises ``HarnessError`` if the package is not installed."""
         by_name = packages.installed(folder)
         requirements = tuple(f"{name}=={dist.version}" for name, dist in sorted(by_name.items()))
         build = BuildInfo(
@@ -227,11 +227,11 @@ class EnvironmentBuilder:
         )
 
     def _valid_build(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo | None:
-        """The build of a complete environment; ``None`` if it is missing, incomplete or damaged."""
+        """The facts of a complete environment; ``None`` if it is missing or damaged."""
         try:
             text = (folder / _RECORD).read_text("utf-8")
             if self.engine.build is not None:
-                # Programs may write into their own folder: its digest is that of the build.
+                # Not computed again, as programs may write into their own folder.
                 build = msgspec.json.decode(text, type=BuildInfo)
             else:
                 build = self._build_info(spec, folder)
@@ -243,11 +243,11 @@ class EnvironmentBuilder:
 
 
 def has_changed(source: Source, environment: Environment, package: str) -> bool:
-    """Whether the code of a revision is no longer that which was resolved, or installed."""
+    """Whether the code of a revision has changed since it was resolved or installed."""
     if source.origin is Origin.PROGRAM and source.path is not None:
         return files.sha256(source.path) != source.identity
     if source.origin is Origin.VARIANT or not package:
-        # Programs that are built may write into their own folder.
+        # A built program may write into its own folder.
         return False
     try:
         installed = packages.installed(environment.folder)[canonicalize_name(package)]
