@@ -1,7 +1,7 @@
-"""Comparisons <-> folders: everything is read from ``comparison.json`` and ``runs.jsonl``.
+"""Writes and reads comparisons: ``comparison.json``, the header, and ``runs.jsonl``.
 
-The first is the header, the second has a line for each run, written to disk before the next run
-starts. All other files are for people and their tools.
+``runs.jsonl`` has a line for each run, on disk before the next run starts. All other files in a
+folder of results are for people and their tools.
 """
 
 import json
@@ -41,20 +41,20 @@ class StoredComparison:
     comparison: ComparisonHeader
     records: Sequence[ScenarioResults]
     cut_off: str = ""
-    """A sentence about a truncated last line, if there is one."""
+    """A sentence about a truncated last line; empty if there is none."""
 
 
 def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[ScenarioResults]) -> None:
-    """Writes the header and present runs. Raises ``HarnessError``, or ``UsageError`` if invalid."""
+    """Writes the header and earlier runs. Raises ``HarnessError``; ``UsageError`` if invalid."""
     _write(folder, comparison)
     lines = [_line(record, run) + "\n" for record in records for run in record.results]
     files.write_text(folder / RUNS_NAME, "".join(lines))
 
 
 def append(folder: Path, record: ScenarioResults, result: Result) -> None:
-    """Writes a run to disk. A later result of the same run replaces the earlier one.
+    """Writes a run to disk. When read, a later result of the same run replaces an earlier one.
 
-    Raises ``HarnessError`` when the disk refuses; the file is unchanged then.
+    Raises ``HarnessError`` if the disk refuses, and leaves the file unchanged.
     """
     files.append_line(folder / RUNS_NAME, _line(record, result))
 
@@ -74,7 +74,7 @@ def finish(folder: Path, records: Sequence[ScenarioResults]) -> None:
 
 
 def read(folder: Path) -> StoredComparison:
-    """Reads a comparison. Raises ``UsageError`` without any run, or for a file that is not ours."""
+    """Reads a comparison. Raises ``UsageError`` if it has no runs, or a file is damaged."""
     contents = resume(folder)
     if contents is None or not contents.records:
         below = sorted(path.parent for path in folder.glob(f"*/{COMPARISON_NAME}"))
@@ -84,7 +84,7 @@ def read(folder: Path) -> StoredComparison:
 
 
 def resume(folder: Path) -> StoredComparison | None:
-    """Reads a comparison, even without runs; ``None`` if none was begun. Raises ``UsageError``."""
+    """Reads a comparison, even without runs; ``None`` if there is none. Raises ``UsageError``."""
     runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
     comparison = formats.read(folder, KIND, ComparisonHeader, _NOTHING_WITHOUT)
     if comparison is None:
@@ -110,7 +110,7 @@ def resume(folder: Path) -> StoredComparison | None:
 
 def _write(folder: Path, comparison: ComparisonHeader) -> None:
     content = formats.to_builtins(comparison)
-    # Sorts their sets.
+    # Their sets are sorted.
     revisions = formats.to_builtins(comparison.revisions, order="deterministic")
     try:
         formats.convert(content, ComparisonHeader)
@@ -134,7 +134,7 @@ def _read_runs(path: Path, records: Mapping[str, ScenarioResults]) -> bool:
             kind: type[Result] = Measurement if run["outcome"] == MEASURED else FailedRun
             record, result = records[run["scenario"]], convert(run, kind)
         key = (record.scenario, result.label, result.round, result.position, result.started_at)
-        # A replacement is ordered last.
+        # A replacement takes its place at the end.
         latest.pop(key, None)
         latest[key] = record, result
     for record, result in latest.values():

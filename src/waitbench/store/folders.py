@@ -1,4 +1,4 @@
-"""The folders of comparisons: one each, never overwritten; ``latest`` links to the last."""
+"""Folders of comparisons, which are never overwritten. ``latest`` links to the last."""
 
 import os
 import re
@@ -27,13 +27,15 @@ def claimed(
     store: Path = RESULTS,
     resumable: Callable[[Path], object] | None = None,
 ) -> Iterator[Path]:
-    """A folder to measure into, locked for the block.
+    """Yields a folder to measure into, locked within the block.
 
-    A new folder is named after the time and the labels of a comparison, and ``latest`` links to it.
-    A requested folder must be empty, or hold a comparison that ``resumable`` accepts; to resume,
-    the default is the latest. If the block fails, new folders are removed if they are still empty.
-    They stay if the harness is interrupted, as its message names the folder to resume. Raises
-    ``UsageError``, and changes nothing, if the folder holds anything else or is in use.
+    By default, it is a new one, named after the time and ``labels``, to which ``latest`` links. A
+    ``requested`` folder must be empty or absent. With ``resumable``, it must have a comparison that
+    this function accepts, and the default is the latest folder.
+
+    Raises ``UsageError``, and changes nothing, if the folder has other content or is in use. If the
+    block fails, new folders are removed if empty. They stay after an interruption, whose message
+    names the folder to resume.
     """
     if resumable is not None:
         requested = requested or _latest(store)
@@ -48,7 +50,7 @@ def claimed(
                 stack.callback(os.close, descriptor)
                 is_empty = not any(folder.iterdir())
             if not locks.try_lock(descriptor):
-                new.clear()  # it is theirs
+                new.clear()  # the other comparison has made it
                 raise UsageError(
                     f"Another comparison is writing to {str(folder)!r}. "
                     "Wait for it, or name another folder with --results."
@@ -60,20 +62,20 @@ def claimed(
                     "folder that is empty or not there yet, or with --resume one that the same "
                     "command has begun."
                 )
-            # The lock is ours, so that the writers of these halves are dead.
+            # As the lock is ours, the processes that were writing these files have ended.
             for half in folder.glob(f".*{files.HALF}"):
                 with suppress(OSError):
                     half.unlink()
             yield folder
         except Exception:
             for path in new:
-                with suppress(OSError):  # not empty, or never made
+                with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()
             raise
 
 
 def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
-    """The folder to read from: the requested one, or the latest. Raises ``UsageError``."""
+    """The folder to read: the requested one, or the latest. Raises ``UsageError``."""
     folder = requested or _latest(store)
     if folder is None:
         raise UsageError(f"There are no results yet. {MEASURE_FIRST}")
@@ -116,7 +118,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
 
 
 def _name(words: Sequence[str]) -> str:
-    """A name from the time and sanitised words, valid on every file system."""
+    """A name, valid on every file system, from the time and ``words``."""
     safe = [re.sub(r"[^\w.+]+", "-", word).strip("-.") for word in words]
     name = "-".join([f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}", *filter(None, safe)])
     return name.encode()[:_MOST_BYTES].decode(errors="ignore").rstrip("-.")

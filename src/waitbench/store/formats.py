@@ -1,4 +1,4 @@
-"""JSON files, validated when read: they may be damaged, truncated or foreign."""
+"""JSON files. They are validated when read, as they may be damaged or not ours."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
-    """Turns errors of reading a file, or a line of it, into a ``UsageError``."""
+    """Turns errors of reading a file, or a line of it, into a ``UsageError`` with a remedy."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -31,16 +31,16 @@ def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[N
             why = str(error.strerror)
         if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
             why = f"it is cut off or damaged: {error}"
-        place, what = repr(str(path)), "a result file"
+        place, content = repr(str(path)), "a result file"
         if line is not None:
-            place, what = f"Line {line} of {place}", "a run"
+            place, content = f"Line {line} of {place}", "a run"
         raise UsageError(
-            f"{place} is not {what} of waitbench ({why}). {remedy}".rstrip()
+            f"{place} is not {content} of waitbench ({why}). {remedy}".rstrip()
         ) from error
 
 
 def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind | None:
-    """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
+    """Reads a file that ``write`` wrote; ``None`` if it is missing. Raises ``UsageError``."""
     path = folder / f"{kind}.json"
     if not files.is_there(path):
         return None

@@ -1,7 +1,7 @@
-"""The runs of a comparison as a pandas table, and its exports for other tools.
+"""The runs of a comparison as a pandas table, and files for other tools.
 
-``<scenario>.json`` merges the exports of hyperfine 2 (``schema_version``, ``measurements``,
-``summary``) and 1.x (``mean``, ``times``, …), so that the scripts of either read it.
+``<scenario>.json`` has the keys of exports of hyperfine 2 (``schema_version``, ``measurements``,
+``summary``) and of hyperfine 1.x (``mean``, ``times``, …), so that scripts of both can read it.
 """
 
 import json
@@ -22,7 +22,7 @@ TABLE_NAME = "runs.csv"
 _HYPERFINE_SCHEMA = 2
 _RESERVED = ("comparison", "verdict")
 _SUMMARY = {"mean": "mean", "std": "stddev", "50%": "median", "min": "min", "max": "max"}
-"""Hyperfine's names by those of pandas."""
+"""Names of statistics in pandas, with those in hyperfine."""
 _COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
 
 
@@ -62,8 +62,8 @@ def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]
         "metadata": {"hyperfine_version": record.context.hyperfine_version},
         "primary_metric": METRICS[0].key,
         "results": [
-            # Exactly one parameter, a number as a string, for the scan script of hyperfine 1.x.
-            # (That of 2.0 expects an object with a value.)
+            # The scan script of hyperfine 1.x takes exactly one parameter, a number as a string.
+            # (That of 2.0 takes an object.)
             {
                 "command": label,
                 "parameters": {"revision_number": str(number)},
@@ -76,14 +76,14 @@ def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]
 
 
 def _result(runs: pd.DataFrame, units: dict[str, str]) -> dict[str, Any]:
-    """A revision's runs, and summaries of the metrics that all of them have."""
+    """The runs of a revision, and summaries of the metrics that all of them have."""
     described = runs.dropna(axis="columns").astype(float).describe()
     # A single run has no deviation: null in JSON, not NaN.
     table = described.loc[[*_SUMMARY]].rename(_SUMMARY).astype(object)
     summaries = table.where(table.notna(), None).to_dict()
     return {
         **summaries["time_wall_clock"],
-        # Runs that may lack CPU of children have neither.
+        # Runs whose CPU is incomplete have neither.
         **{key: summaries.get(f"time_{key}", {}).get("mean") for key in ("user", "system")},
         "times": runs["time_wall_clock"].tolist(),
         "exit_codes": [0] * len(runs),

@@ -1,1 +1,1 @@
-"""The machine and the operating system: paths, processes, files, what else runs."""
+"""The machine and its operating system: paths, files, processes, counters, other load."""

@@ -1,8 +1,8 @@
 """Exact counters of a program and all its descendants, kept by the kernel.
 
-The thread that starts the program opens the counting events; exec enables them. The kernel then
-increments a number at each call or switch, and nothing else runs. A reading is the sum over all
-descendants, living and dead, in any session.
+The thread that starts the program opens the counters, and exec enables them. Then the kernel counts
+each call or switch at no other cost. A reading is the sum over all descendants, living and dead, in
+any session.
 """
 
 import ctypes
@@ -15,8 +15,8 @@ from collections.abc import Mapping
 TYPE_SOFTWARE = 1
 TYPE_TRACEPOINT = 2
 DISABLED, INHERIT, ENABLE_ON_EXEC = 1 << 0, 1 << 1, 1 << 12
-"""Together they count programs that a thread starts, and not the thread itself: a fork inherits
-the event, and an exec enables it. ``INHERIT`` alone counts the thread, too."""
+"""Together they count the programs that a thread starts, but not the thread: a fork inherits the
+counter, and an exec enables it. ``INHERIT`` alone counts the thread as well."""
 
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 _THIS_THREAD, _ANY_CPU, _NO_GROUP, _CLOSE_ON_EXEC = 0, -1, -1, 8
@@ -24,7 +24,7 @@ _ATTRIBUTE_BYTES = 128
 
 
 def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREAD) -> int:
-    """Opens a counter of a process; returns its descriptor. Raises ``OSError`` if refused."""
+    """Opens a counter and returns its descriptor. Raises ``OSError`` if the kernel refuses."""
     system_call = _SYSTEM_CALL.get(platform.machine())
     if system_call is None:
         raise OSError(errno.ENOSYS, f"no perf_event_open is known for {platform.machine()}")
@@ -45,16 +45,17 @@ def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREA
 
 
 TASK_CLOCK = (TYPE_SOFTWARE, 1)
-"""In ns."""
+"""The event whose count is CPU time in ns."""
 CONTEXT_SWITCHES = (TYPE_SOFTWARE, 3)
 
 
 def hits_of(tracepoint: int) -> tuple[int, int]:
+    """The event of passing a tracepoint."""
     return TYPE_TRACEPOINT, tracepoint
 
 
 class TreeCounters:
-    """Counters of the program that a thread starts while they are open, and of its tree."""
+    """Counters of the program that a thread starts while they are open, and its descendants."""
 
     def __init__(
         self,
@@ -62,13 +63,13 @@ class TreeCounters:
         process: int = _THIS_THREAD,
         flags: int = DISABLED | INHERIT | ENABLE_ON_EXEC,
     ) -> None:
-        """Opens a named counter for each event. Raises ``OSError`` if the kernel refuses one.
+        """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one.
 
-        The thread may start one program only. When a CPU switches from a process to its child, the
-        kernel swaps their counters instead of stopping one and starting the other; the child's exec
-        then consumes the original's enable-on-exec, and later children inherit it disabled.
-        (Seen on Linux 6.18. Source: kernel/events/core.c, ``perf_event_context_sched_out``,
-        ``event_enable_on_exec``, ``inherit_event``.)
+        The thread may start a single program. When a CPU switches from a process to its child, the
+        kernel swaps their counters. The child's exec then enables those of the parent, and children
+        that start later inherit counters that no exec enables. (Seen on Linux 6.18; source:
+        kernel/events/core.c, ``perf_event_context_sched_out``, ``event_enable_on_exec``,
+        ``inherit_event``.)
         """
         self._descriptors: dict[str, int] = {}
         try:

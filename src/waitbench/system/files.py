@@ -1,8 +1,8 @@
 """Safe reading of untrusted files, and atomic writing.
 
 Code under test, or the author of a results folder, can put a link, a pipe or a device in place of a
-file. Nothing here follows such a link, waits for the other end of such a pipe, or reads without
-end; but a file named by the user may be any of these.
+file. The functions here refuse these, unless the user named the file (``named``): else a link could
+lead anywhere, a pipe block, and a device never end.
 """
 
 import errno
@@ -19,8 +19,9 @@ from waitbench.model.errors import HarnessError, UsageError
 HALF = ".part"
 """Suffix of a file that is being written."""
 MOST_BYTES = 2**28
+"""The limit of a file."""
 MOST_OUTPUT = 16 * 2**20
-"""Limit of each output of a program, in bytes."""
+"""The limit of each output of a program, in bytes."""
 _SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PART_BYTES = 2**20
 _MOST_DOTS = 200
@@ -28,7 +29,7 @@ _Kind = TypeVar("_Kind")
 
 
 def is_there(path: str | Path) -> bool:
-    """Like ``Path.exists``, but ``False`` where that raises (a name too long, …)."""
+    """Like ``Path.exists``, but ``False`` where that raises, as for a name that is too long."""
     return os.path.exists(path)  # noqa: PTH110
 
 
@@ -55,7 +56,7 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def parse_toml(content: bytes | str, into: type[_Kind]) -> _Kind:
-    """Parses TOML into a type. Raises ``ValueError``, also for more than the parser can bear."""
+    """Parses TOML into a type. Raises ``ValueError``."""
     # Not imported by launchers, which start within the real time of a run.
     import msgspec
 
@@ -87,7 +88,7 @@ def sha256(path: Path) -> str:
 
 
 def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
-    """Reads a file, or also a link or pipe if ``named`` by the user. Raises ``OSError``."""
+    """Reads a file; if ``named`` by the user, also a link or a pipe. Raises ``OSError``."""
     with path.open("rb") if named else open_file(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -98,7 +99,7 @@ def read(path: Path, *, named: bool = False, most: int = MOST_BYTES) -> bytes:
 def write_text(path: Path, text: str, *, named: bool = False) -> None:
     """Replaces a file atomically. Raises ``HarnessError``.
 
-    If ``named`` by the user, it may be a link, a device or a pipe, and is written in place.
+    A file ``named`` by the user is written in place, as it may be a link, a device or a pipe.
     """
     if not named:
         write_with(path, lambda partial: _write_durably(partial, text))
@@ -110,8 +111,8 @@ def write_text(path: Path, text: str, *, named: bool = False) -> None:
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:
-    """Replaces a file atomically by what ``write`` writes. Raises ``HarnessError``."""
-    # A random name: nobody can have put a link there, and threads may write the same file.
+    """Has ``write`` write a file, which then replaces ``path``. Raises ``HarnessError``."""
+    # A random name: nobody else can have put a link there, and no other thread writes there.
     partial = path.with_name(f".{os.urandom(8).hex()}{HALF}")
     try:
         write(partial)
@@ -120,12 +121,12 @@ def write_with(path: Path, write: Callable[[Path], object]) -> None:
         with suppress(OSError):
             partial.unlink()
         raise HarnessError(
-            f"{path} cannot be written: {error.strerror}. What was there before is untouched."
+            f"{path} cannot be written: {error.strerror}. The earlier file, if any, is unchanged."
         ) from error
 
 
 def require_writable(path: Path) -> None:
-    """Raises ``UsageError`` for a file that could not be written later."""
+    """Raises ``UsageError`` for a file that this user cannot write."""
     if is_folder(path):
         raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
     place = path if is_there(path) else Path(os.path.realpath(path)).parent
@@ -160,7 +161,7 @@ def remove(folder: Path) -> None:
         folder.unlink()
         return
     folders = [top]
-    for path in folders:  # grows in the loop
+    for path in folders:  # the loop appends to it
         with suppress(OSError):
             os.chmod(path, 0o700)  # noqa: PTH101
             for entry in [*os.scandir(path)]:
@@ -169,7 +170,7 @@ def remove(folder: Path) -> None:
                         os.unlink(entry.path)  # noqa: PTH108
                         continue
                     os.chmod(entry.path, 0o700)  # noqa: PTH101  # needed to move it
-                    # Moved to the top, so that no path gets too long.
+                    # Moved to the top, as deep paths would be too long.
                     folders.append(f"{top}/{os.urandom(8).hex()}")
                     os.rename(entry.path, folders[-1])  # noqa: PTH104
     for path in reversed(folders):
@@ -185,5 +186,5 @@ def _write_durably(path: Path, text: str) -> None:
 
 def _to_disk(file: IO[Any]) -> None:
     file.flush()
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a device has no disk
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # no device
         os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Identity of this installation of waitbench, and the names of its commands."""
+"""The version of this installation of waitbench, and the names of its commands."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from waitbench.system.paths import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
-_SHOWN_DIGITS = 10  # not the model's, which imports libraries that may be broken
+_SHOWN_DIGITS = 10  # the model's would import libraries, and they may be broken
 VERSION = "0.1.0"
 _SUFFIXES = (".py", ".txt", ".toml")
 _SCRIPTS = {"compare": "./compare.sh", "plot": "./plot.sh"}
@@ -17,18 +17,18 @@ _UVX_FOLDER = "archive-v0"
 
 @cache
 def version() -> str:
-    """The version at this process's first call."""
+    """The version at the first call in this process, as sources may change meanwhile."""
     return version_now()
 
 
 def version_now() -> str:
-    """The version with a digest of the sources: checkouts may share a version."""
+    """The version with a digest of the sources, which differ between checkouts of a version."""
     requirements = ROOT / "requirements.txt"
     return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:_SHOWN_DIGITS]}"
 
 
 def digest(*roots: Path) -> str:
-    """SHA-256 over names and contents of our sources, without a wheel's bundled files."""
+    """SHA-256 over names and contents of source files, without those bundled with a wheel."""
     total = hashlib.sha256()
     for root in roots:
         for path in sorted((root, *root.rglob("*"))):
@@ -46,14 +46,14 @@ def program_name() -> str:
 
 
 def called(command: str) -> str:
-    """The command as users type it here: ``./compare.sh`` or ``waitbench compare``."""
+    """A command as users of this installation type it: ``./compare.sh``, ``waitbench compare``."""
     if IS_INSTALLED:
         return f"{_installed_name()} {command}"
     return _SCRIPTS.get(command, f"./waitbench {command}")
 
 
 def as_called(text: str) -> str:
-    """Replaces a clone's command lines in a text by those of this installation."""
+    """Replaces command lines of a clone in a text by those of this installation."""
     if not IS_INSTALLED:
         return text
     for command, script in _SCRIPTS.items():

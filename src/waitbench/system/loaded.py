@@ -1,4 +1,4 @@
-"""Files and Python modules that processes have loaded (Linux)."""
+"""The files and Python modules that processes have loaded (Linux)."""
 
 import os
 import re
@@ -14,15 +14,15 @@ _NO_PROGRAMS = frozenset(map(Path, ("/proc", "/sys", "/dev")))
 
 
 def files(processes: Iterable[int], run: Path, begun_s: float) -> set[str]:
-    """The files that processes run, have mapped or opened, or have as an argument.
+    """The files that processes execute, have mapped or opened, or name in their arguments.
 
-    Excludes data: files in the folder of the run, or modified since it began.
+    Excludes data: files in the folder ``run``, and files modified since ``begun_s``.
     """
     named = set[Path]()
     for process in processes:
         folder = Path(f"/proc/{process}")
         with suppress(OSError):  # it has ended, or is another user's
-            # In a container the same names are other files.
+            # In another container the same paths are other files.
             if (folder / "ns/mnt").samefile("/proc/self/ns/mnt"):
                 named.update(_named(folder))
     return {str(path) for path in named if _is_program(path, run, begun_s)}
@@ -50,7 +50,7 @@ def _is_program(path: Path, run: Path, begun_s: float) -> bool:
 
 
 def modules(processes: Iterable[int], names: Sequence[str]) -> set[str]:
-    """The paths of loaded Python modules with the given file names, by searching memory."""
+    """The paths of loaded Python modules whose paths end with ``names``, searched in memory."""
     paths, left = set[str](), _MAX_SEARCHED_BYTES
     for process in processes:
         folder = Path(f"/proc/{process}")

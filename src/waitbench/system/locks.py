@@ -1,4 +1,4 @@
-"""File locks that report waiting, and folders that live as long as this process."""
+"""File locks, and folders that are removed at the latest when this process ends."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ from waitbench.system import files, supervisor
 from waitbench.system.paths import Cache
 
 PATIENCE_S = 1.0
-"""Shorter waits are not reported."""
+"""The time after which a wait is reported."""
 _AGAIN_S = 0.02
 
 
@@ -25,7 +25,7 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
     A process that inherits the descriptor keeps the lock. Reports a long wait with ``say``.
     """
     try:
-        # Without following a link to somebody else's file.
+        # No link is followed: it may lead to another user's file.
         flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
@@ -52,7 +52,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def measuring() -> AbstractContextManager[int]:
-    """Excludes other measurements on this host within the block."""
+    """Excludes other measurements of this user on this host within the block."""
     path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
     return locked(path, lambda _message: None)
 
@@ -70,6 +70,6 @@ def own_folder(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yields a folder in the cache: unlike the system's, it goes even if this process is killed."""
+    """Yields a folder in the cache, which is removed even if this process is killed."""
     with own_folder(Cache().folder("temporary")) as folder:
         yield folder

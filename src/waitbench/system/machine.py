@@ -1,4 +1,4 @@
-"""The machine: its description, its load by other programs, and the counters of its kernel."""
+"""The machine: its description, its other load, and the counters that its kernel allows."""
 
 import errno
 import gzip
@@ -15,7 +15,9 @@ from waitbench.model.metrics import Instruments
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, hits_of, open_event
 
 OTHER_CORES = 0.10
+"""The number of cores beyond which other load disturbs a round."""
 TICKS_TOLERATED = 4
+"""Clock ticks of other load that never disturb a round, as CPU times are counted in ticks."""
 _SETTING = "BENCH_INSTRUMENTS"
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
@@ -40,7 +42,7 @@ def describe() -> dict[str, object]:
 
 
 def fingerprint() -> str:
-    """12 hex digits that identify a machine across sessions, without its name."""
+    """12 hex digits that identify a machine across sessions, and do not disclose its name."""
     identity = _read(Path("/etc/machine-id")) or platform.node()
     features = (identity, platform.machine(), _cpu_model(), str(cpus()))
     return hashlib.sha256("\0".join(features).encode()).hexdigest()[:12]
@@ -51,22 +53,22 @@ def cpus() -> int:
 
 
 def usable_cpus(root: Path = Path("/")) -> float:
-    """Returns how many CPUs this process may use: no more than the quotas of its containers."""
+    """The number of CPUs that this process may use, within the quotas of its containers."""
     quotas = []
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
-        # Version 2 has one hierarchy, without controllers here.
+        # The only hierarchy of cgroups version 2 has no controllers in this file.
         if not controllers or "cpu" in controllers.split(","):
             mount = root / "sys/fs/cgroup" / controllers
             group = mount / path.lstrip("/")
-            # A container may see the path that its group has outside.
-            groups = [it for it in (group, *group.parents) if it.is_relative_to(mount)]
-            quotas += [quota for it in groups if (quota := _cpu_quota(it)) is not None]
+            # Within a container, the path may be that outside of it.
+            groups = [path for path in (group, *group.parents) if path.is_relative_to(mount)]
+            quotas += [quota for path in groups if (quota := _cpu_quota(path)) is not None]
     return min([float(cpus()), *quotas])
 
 
 def available_memory() -> int:
-    """Returns how many bytes programs can take without swapping, by the kernel's estimate."""
+    """The number of bytes that programs can take without swapping, by the kernel's estimate."""
     match = re.search(
         r"^MemAvailable:\s+(\d+) kB$", _read(Path("/proc/meminfo")) or "", re.MULTILINE
     )
@@ -87,7 +89,7 @@ def _cpu_model() -> str:
 
 
 def _cpu_accounting() -> str | None:
-    """Whether the kernel splits CPU time exactly, or by samples at each tick."""
+    """How the kernel splits CPU time into user and system time: exactly, or by ticks."""
     try:
         config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
     except (OSError, gzip.BadGzipFile):
@@ -125,10 +127,9 @@ class CpuTimes(NamedTuple):
 
 
 def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str, float]:
-    """Returns the metrics of a run that was between two readings.
+    """Returns the metrics of other load during a run, from readings before and after it.
 
-    Busy time and the run's CPU are in ticks (10 ms), so short runs have a tolerance. Steal grows
-    with the CPU that a run wants, so it is recorded but never judged.
+    Steal time grows with the CPU that a run wants, so it is recorded but never judged.
     """
     return {
         "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
@@ -137,25 +138,25 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 
 
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
-    """Whether foreign CPU was so high that a round is repeated, or cannot pass; it can still fail.
+    """Whether other load was so high that a round is repeated, or cannot pass (but can fail).
 
-    Reads the baseline's run only: a candidate whose work is done by the kernel or a broker would
-    otherwise mute its own rounds. As runs alternate, a longer disturbance reaches the baseline too,
-    and a question (``foreign-cpu``) covers the candidate's runs. See also ``execution.session``.
+    Considers the metrics of the baseline's run only: else a candidate that has the kernel or a
+    broker do its work could discard its own rounds. Since runs alternate, a longer disturbance
+    reaches the baseline, too, and the question ``foreign-cpu`` covers the candidate's runs.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
-    foreign_s = baseline.get("machine_foreign_cpu", 0.0)
-    return foreign_s > OTHER_CORES * baseline["time_wall_clock"] + tolerated_s
+    other_s = baseline.get("machine_foreign_cpu", 0.0)
+    return other_s > OTHER_CORES * baseline["time_wall_clock"] + tolerated_s
 
 
 def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
-    """Mean number of cores that other programs used during a round's runs."""
+    """The mean number of cores that other programs used during the runs of a round."""
     real_s = sum(metrics["time_wall_clock"] for metrics in runs)
     return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
 
 
 def find_instruments() -> Instruments:
-    """Tries the counters on this process. Raises ``UsageError`` for an invalid setting."""
+    """Tries the optional counters. Raises ``UsageError`` for an invalid ``BENCH_INSTRUMENTS``."""
     setting = os.environ.get(_SETTING) or "on"
     if setting not in ("on", "off"):
         raise UsageError(f"{_SETTING}={setting}: must be on or off.")
@@ -176,11 +177,11 @@ def find_instruments() -> Instruments:
 
 
 def why_uncounted(event: tuple[int, int] = CONTEXT_SWITCHES) -> tuple[str, str]:
-    """Why the kernel does not count events for this user, and a remedy; empty texts if it does."""
+    """Why the kernel does not count events for this user, and a remedy; both empty if it does."""
     try:
         os.close(open_event(*event, INHERIT))
     except OSError as error:
-        # The paranoia level answers EACCES; EPERM comes from a container's filter.
+        # EACCES comes from the setting perf_event_paranoid, EPERM from a container's filter.
         remedy = _CONTAINER if error.errno == errno.EPERM else _LEVEL
         return f"the kernel does not count for this user: {error.strerror}", remedy
     return "", ""

@@ -1,4 +1,4 @@
-"""Folders of the project, the cache and the results: in a clone, or else the user's.
+"""Folders of the project, the cache and the results: in a clone, or else of the user.
 
 ``BENCH_HOME`` names another folder for both, and ``BENCH_CACHE`` one for the cache alone.
 """
@@ -17,12 +17,12 @@ DATAFLOWS = ROOT / "dataflows"
 WORKERS = ROOT / "workers"
 
 if os.path.expanduser("~") == "~":  # noqa: PTH111
-    # Libraries fail to look up a user without an entry in passwd, as in a container.
+    # Without it, libraries fail to look up a user who has no entry in passwd, as in a container.
     os.environ["HOME"] = "/nonexistent"
 
 
 def _folder(text: str) -> Path:
-    """Expands a variable's path; an unknown ``~user`` stays as it is, like in a shell."""
+    """Makes the path of an environment variable absolute, with ``~`` expanded."""
     folder = Path(os.path.expanduser(text))  # noqa: PTH111
     with suppress(OSError):  # the current folder is gone
         folder = folder.absolute()

@@ -1,6 +1,6 @@
-"""Processes and threads as ``/proc`` shows them, and the end of them (Linux).
+"""Processes and threads: reads them in ``/proc``, which wakes none of them, and kills them.
 
-Reading it wakes nobody up. Standard library only: launchers import this.
+Linux only. Standard library only, as launchers import this.
 """
 
 import ctypes
@@ -23,8 +23,10 @@ _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
 _PF_KTHREAD = 0x00200000
 _POLL_EVERY_S = 0.005
 RUNNING = -1
-"""In place of a system call's number: the thread is on a CPU, or waits for one."""
+"""Stands for the number of a system call if the thread is on a CPU, or waits for one."""
+
 Thread = tuple[int, int]
+"""The ids of a process and of its thread."""
 
 
 class Used(NamedTuple):
@@ -34,8 +36,9 @@ class Used(NamedTuple):
     """Voluntary context switches: each sleep ends in a wake-up."""
     cpu_ns: int
     delayed_ns: int = 0
-    """Time that the thread waited for a CPU."""
+    """The time that it waited for a CPU."""
     preempted: int = 0
+    """Involuntary context switches."""
 
     def since(self, before: "Used") -> "Used":
         return Used(*(now - then for now, then in zip(self, before, strict=True)))
@@ -54,7 +57,7 @@ def thread_ids(pid: int) -> list[int]:
 
 
 def thread_usage(pid: int, tid: int) -> Used | None:
-    """Resources of a thread; without CPU time if the kernel has no statistics."""
+    """Resources of a thread; its CPU time is 0 if the kernel keeps no statistics."""
     switches = _switches(pid, tid)
     if switches is None:
         return None
@@ -64,20 +67,21 @@ def thread_usage(pid: int, tid: int) -> Used | None:
 
 
 def ignores_children(pid: int) -> bool:
-    """Whether a process ignores SIGCHLD, so that its children's usage is lost."""
+    """Whether a process ignores SIGCHLD, so that the kernel drops its children's usage."""
     mask = _read(f"/proc/{pid}/status").partition(b"\nSigIgn:\t")[2]
     return bool(int(mask[:16] or b"0", 16) >> (signal.SIGCHLD - 1) & 1)
 
 
 def sleeps(pid: int, tid: int) -> int | None:
+    """The number of times that a thread has slept: its voluntary context switches."""
     counts = _switches(pid, tid)
     return counts and counts[0]
 
 
 def _switches(pid: int, tid: int) -> tuple[int, int] | None:
-    """Counts voluntary and involuntary context switches; of a zombie only voluntary ones.
+    """Voluntary and involuntary context switches of a thread.
 
-    The kernel's counter leaves a thread before that has ended.
+    The involuntary ones of a zombie are 0: the kernel's own counter has stopped before the thread.
     """
     status = _read(f"/proc/{pid}/task/{tid}/status")
     words = status.partition(b"\nvoluntary_ctxt_switches:")[2].split()
@@ -87,13 +91,13 @@ def _switches(pid: int, tid: int) -> tuple[int, int] | None:
 
 
 def system_call(pid: int, tid: int) -> int | None:
-    """The number of the system call a thread sleeps in, or ``RUNNING``; ``None`` if unknown."""
+    """The number of the system call that a thread is in, or ``RUNNING``; ``None`` if unknown."""
     words = _read(f"/proc/{pid}/task/{tid}/syscall").split()
     return None if not words else RUNNING if words[0] == b"running" else int(words[0])
 
 
 def stat(task: int | str) -> list[str]:
-    """Reads the fields after the name, which may hold anything, of ``/proc/<task>/stat``."""
+    """The fields of ``/proc/<task>/stat`` after the name, which may contain any character."""
     return _read(f"/proc/{task}/stat").decode("utf-8", "replace").rpartition(")")[2].split()
 
 
@@ -117,7 +121,7 @@ def arguments(pid: int) -> list[str]:
 
 
 def _read(path: str, max_bytes: int = _MAX_BYTES) -> bytes:
-    # Without Python's own layers: this is done a thousand times a second.
+    # Without Python's file objects, as this runs a thousand times a second.
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -131,12 +135,12 @@ def _read(path: str, max_bytes: int = _MAX_BYTES) -> bytes:
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of its orphaned descendants (Linux)."""
+    """Makes this process the parent of all its descendants whose parents end."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def signal_at_end_of_parent(number: int) -> None:
-    """Has this process get a signal when its parent has ended."""
+    """Has the kernel send this process a signal when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
@@ -150,7 +154,7 @@ def descendants(*roots: int, without: Collection[int] = ()) -> list[int]:
     for pid, fields in _stats(all_processes()).items():
         children.setdefault(int(fields[_PARENT]), []).append(pid)
     pids = [pid for root in roots for pid in children.get(root, ()) if pid not in without]
-    for pid in pids:  # grows in the loop
+    for pid in pids:  # the loop appends to it
         pids += children.get(pid, [])
     return pids
 
@@ -165,7 +169,7 @@ def is_kernel_thread(pid: int) -> bool:
 
 
 def is_protected(pid: int) -> bool:
-    """Whether a process runs a program that this user may not read: exec dropped its counters."""
+    """Whether a process runs a program that this user may not read; exec dropped its counters."""
     with suppress(OSError):
         # The kernel gives such a process's files to root.
         return os.geteuid() != 0 == Path(f"/proc/{pid}/stat").stat().st_uid
@@ -185,10 +189,10 @@ def group_members(group: int) -> list[int]:
 def kill(
     find: Callable[[], Iterable[int]], within_s: float = 10.0, spared: int | None = None
 ) -> int:
-    """Kills processes until ``find`` returns none, or the time is over; returns their number.
+    """Kills processes until ``find`` returns none, or time is up. Returns their first number.
 
-    Signals whole groups, except ``spared`` (by default our own), which has the shell or job that
-    started the harness. Stops all processes before it kills the first, so that none can fork.
+    Signals whole process groups, except ``spared`` (by default our own), which may have the shell
+    that started waitbench. Stops all processes before it kills the first, so that none can fork.
     """
     end = time.monotonic() + within_s
     pids, stopped = {*find()}, set[int]()
@@ -208,7 +212,7 @@ def kill(
 
 
 def _signal(pids: Collection[int], number: int, spared: int) -> None:
-    """Signals processes and their groups: a child may fork and exit before it is ever found."""
+    """Signals processes and their groups, as a child may fork and exit before it is found."""
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):
             group = os.getpgid(pid)
@@ -220,6 +224,7 @@ def _signal(pids: Collection[int], number: int, spared: int) -> None:
 
 
 def identities(pids: Iterable[int]) -> set[tuple[int, int]]:
+    """The PIDs and start times of those processes that have not ended; PIDs are used again."""
     return {
         (pid, int(fields[_START_TIME]))
         for pid, fields in _stats(pids).items()
@@ -228,7 +233,7 @@ def identities(pids: Iterable[int]) -> set[tuple[int, int]]:
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    """CPU seconds of running processes, in ns, and of their reaped children, in ticks."""
+    """CPU seconds of running processes, exact to ns, and of their reaped children, in ticks."""
     total = 0.0
     for pid in pids:
         with suppress(OSError):
@@ -238,13 +243,13 @@ def cpu_s(pids: Iterable[int]) -> float:
 
 
 def clock_s(pid: int) -> float:
-    """CPU seconds of a process with its ended threads. Raises ``OSError`` if it is gone."""
-    # The result of clock_getcpuclockid(3), which Python lacks.
+    """CPU seconds of a process, including ended threads. Raises ``OSError`` if it has ended."""
+    # The clock's number is that of clock_getcpuclockid(3), which Python lacks.
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def system_s(pids: Iterable[int]) -> float:
-    """System time of running processes and of their reaped children, by ticks."""
+    """System time of running processes and of their reaped children, in ticks."""
     return sum(_ticks_s(pid, _SYSTEM, _SYSTEM_OF_CHILDREN) for pid in pids)
 
 
@@ -254,7 +259,7 @@ def usage_by_thread(pids: Iterable[int]) -> dict[Thread, Used]:
 
 
 def faults_of_ended(pids: Iterable[int]) -> dict[int, int]:
-    """Page faults of the reaped children of each process: a process that has ended had some."""
+    """Page faults of the reaped children of each process. They rise if any child has ended."""
     return {pid: int(fields[_FAULTS_OF_CHILDREN]) for pid, fields in _stats(pids).items()}
 
 
@@ -264,13 +269,13 @@ class Memory(NamedTuple):
     read_at_s: float
     """On the monotonic clock."""
     proportional: int
-    """PSS, with swap and huge pages, which PSS leaves out."""
+    """PSS (proportional set size), plus swap and huge pages, which are not in PSS."""
     allocated: int
-    """The same without pages of files: independent of other programs."""
+    """The same without pages of files, which other programs may share."""
 
 
 def memory(pids: Iterable[int]) -> Memory | None:
-    """The memory of running processes; ``None`` if none runs, or any of it may not be read."""
+    """The memory of running processes; ``None`` if none runs, or that of any is unreadable."""
     proportional = allocated = 0
     is_known = False
     for pid in pids:

@@ -1,4 +1,4 @@
-"""Programs, run to their end: argument lists, time limits, logs, and no process left behind."""
+"""Runs programs to their end: with time limits and logs, and without processes left behind."""
 
 import os
 import re
@@ -19,11 +19,11 @@ _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
 _begun: set[int] = set()
-"""The running programs, each the leader of a process group."""
+"""PIDs of the running programs, each the leader of a process group."""
 _begins = threading.Lock()
-"""Held during a start: a program is in ``_begun`` before another thread can find it."""
+"""Held while a program starts, so that it is in ``_begun`` before another thread can find it."""
 FindLeft = Callable[[int], Sequence[int]]
-"""Finds the processes of a program by its PID."""
+"""Finds the processes of a program, given its PID."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Finished:
     returncode: int | None
     """``None`` if it was killed at its time limit."""
     leftovers: int
-    """Number of its processes that survived it, and were killed."""
+    """The number of its processes that survived it, and were killed."""
     wrote_too_much: bool = False
 
     @property
@@ -44,9 +44,9 @@ class Finished:
 def start(
     arguments: Sequence[str], stdout: IO[bytes] | int, stderr: IO[bytes] | int, **more: Any
 ) -> "subprocess.Popen[bytes]":
-    """Starts a program in a session of its own. ``end`` must follow.
+    """Starts a program in a session of its own. The caller must call ``end``.
 
-    Raises ``HarnessError`` in a shutdown, so that no thread begins another step.
+    Raises ``HarnessError`` during a shutdown, so that no thread begins another step.
     """
     if shutdown.was_interrupted():
         raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
@@ -75,9 +75,9 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
 
 
 def tree_and_orphans() -> FindLeft:
-    """Finds the tree of the program that is started next, and the orphans that come here from it.
+    """Finds the descendants of the program that is started next, including orphans.
 
-    Programs that run at the same time must adopt theirs.
+    Programs that run at the same time must adopt their own orphans.
     """
     before = {*proc.descendants(os.getpid())}
 
@@ -100,9 +100,9 @@ def run(
     find_left: FindLeft = proc.group_members,
     limits_output: bool = False,
 ) -> Finished:
-    """Runs a program to its end or its time limit, then kills the processes of ``find_left``.
+    """Runs a program to its end or time limit, then kills the processes that ``find_left`` finds.
 
-    Blocks without polling, so that the harness uses no CPU meanwhile.
+    Blocks without polling, so that waitbench uses no CPU meanwhile.
     """
     over, too_much = threading.Event(), threading.Event()
 
@@ -134,7 +134,7 @@ def run(
 
 @contextmanager
 def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
-    """Yields a descriptor whose data a thread copies to ``target``, up to a limit."""
+    """Yields a descriptor whose data a thread copies to ``target``; calls ``stop`` at a limit."""
     reading, writing = os.pipe()
 
     # The thread blocks until there is data: a silent program costs nothing.
@@ -184,9 +184,9 @@ def ask(
 
 
 def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
-    """The last lines of a log behind the byte ``since``; empty where there is no file.
+    """The last lines of a log from the byte ``since`` on; empty if there is no file.
 
-    Before them are so many of the ``first`` ones, with "…" where lines are missing between.
+    The ``first`` lines of the log precede them, with "…" in place of omitted lines.
     """
     try:
         with files.open_file(path) as file:
@@ -221,9 +221,9 @@ def run_logged(
     more_variables: Mapping[str, str] | None = None,
     cwd: Path = Path("/"),
 ) -> None:
-    """Runs a step of a set-up and appends its output to a log. Raises ``HarnessError``.
+    """Runs a step of a set-up, and appends its output to a log. Raises ``HarnessError``.
 
-    Not in the current folder by default: Python would import modules from there.
+    Python imports modules from the current folder, so the default is another one.
     """
     with log.open("ab") as file:
         begun = file.tell()
@@ -233,7 +233,7 @@ def run_logged(
             stderr=subprocess.STDOUT,
             limits_output=True,
             time_limit_s=time_limit_s,
-            # Without the harness's other variables: some steps run the code under test.
+            # Without other variables, as some steps run the code under test.
             env={**variables.of_setup(), **(more_variables or {})},
             cwd=cwd,
         )
@@ -245,7 +245,7 @@ def run_logged(
         if finished.wrote_too_much:
             why = f"wrote more than {files.MOST_OUTPUT >> 20} MiB"
         raise HarnessError(f"{program} {why}, and was killed.\nThe end of {log}:\n{tail(log)}")
-    # The first line is stored as the reason, so it is complete and without paths of this machine.
+    # The first line becomes the stored reason: it is complete, and has no paths of this machine.
     end = tail(log, since=begun)
     first = _complaint(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
     details = "\n".join((first, end, f"The log is {log}."))
@@ -253,7 +253,7 @@ def run_logged(
 
 
 def _complaint(log: Path, begun: int) -> str:
-    """The first error message: later ones are consequences."""
+    """The first error message in a log, as later ones are consequences."""
     with log.open("rb") as file:
         file.seek(begun)
         text = file.read(_MOST_READ).decode("utf-8", "replace")

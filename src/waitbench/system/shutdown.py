@@ -1,8 +1,8 @@
-"""Shutdown on signals and after crashes; the only module of the harness that handles signals.
+"""Shutdown on signals and after crashes, in the process that ``supervisor`` calls the harness.
 
 The first signal raises an exception in the main thread for an orderly end, which a second one does
-not interrupt. ``supervisor`` repeats it until the main thread, which alone runs handlers, has heard
-it, kills children soon after, and the harness within seconds.
+not interrupt. ``supervisor`` repeats the signal until the main thread has handled it, kills
+children soon after, and the harness within seconds.
 """
 
 import atexit
@@ -27,14 +27,14 @@ _REFUSALS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
     errno.EMFILE, errno.ENFILE, errno.EAGAIN,
 }  # fmt: skip
-"""Errors of the system that say all that there is to say."""
+"""Errors of the system, such as a full disk, that need no traceback."""
 
 _Argument = TypeVar("_Argument")
 _Result = TypeVar("_Result")
 
 
 class Interrupted(BaseException):
-    """The user interrupted the harness; not caught by ``except Exception``."""
+    """An interruption by the user. ``except Exception`` does not catch it."""
 
 
 class _State:
@@ -50,9 +50,9 @@ _notes: list[str] = []
 
 
 def handle_signals() -> None:
-    """Installs the handlers of the harness; to be called once, by the main thread.
+    """Installs the signal handlers. The main thread calls it once.
 
-    Before ``interruptible``, signals end this process at once; at exit they are ignored.
+    Before ``interruptible``, signals end this process at once. At exit they are ignored.
     """
     for number in supervisor.SIGNALS:
         # Signals that nohup, or a shell's background job, ignores stay ignored.
@@ -64,7 +64,7 @@ def handle_signals() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raises ``Interrupted`` within the block on the first signal."""
+    """Makes the first signal within the block raise ``Interrupted``."""
     try:
         _state.has_begun = _state.may_raise = True
         yield
@@ -74,7 +74,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def noted(text: str) -> Iterator[None]:
-    """Sets the message for an interruption within the block."""
+    """Sets the message that an interruption within the block prints."""
     _notes.append(text)
     yield
     # Not in a ``finally``: the message of an interruption is printed after the block.
@@ -100,7 +100,8 @@ def run_parallel(
 ) -> list[_Result]:
     """Maps ``call`` over arguments in threads, started in order, ``at_most`` at a time.
 
-    Ctrl-C reaches the main thread only. The supervisor ends the processes the others wait for.
+    An interruption reaches the main thread only. The other threads end as the supervisor kills the
+    processes that they wait for.
     """
     if len(arguments) == 1:
         return [call(arguments[0])]
@@ -121,7 +122,7 @@ def _interrupt(*_signal: object) -> None:
 
 
 def explain_crash(error: Exception) -> str:
-    """Returns a message for the user; logs the traceback unless the system refused something."""
+    """Returns a message for the user, and logs the traceback unless the system reports an error."""
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         path = f"{error.filename}: " if error.filename else ""
         return masked(f"the system reports an error: {path}{error.strerror}.")
@@ -142,7 +143,7 @@ def explain_crash(error: Exception) -> str:
 def end_crashed(
     _type: type[BaseException], error: BaseException, _traceback: TracebackType | None
 ) -> None:
-    """Ends this process: Python's own exit code for uncaught exceptions means a regression here."""
+    """Ends this process with 3: Python's code for uncaught exceptions, 1, is for regressions."""
     message = f"{type(error).__name__}: {error}"
     with suppress(OSError):
         if isinstance(error, Exception):

@@ -1,12 +1,12 @@
-"""Supervision: whatever a harness started ends with it, be it by ``kill -9`` of its whole group.
+"""Supervision: all that waitbench started ends with it, even after ``kill -9`` of its group.
 
-    the user's process    passes signals on; has the exit code of the harness
-    └─ supervisor         in a session of its own; limits how long an interrupted harness takes
-       └─ harness         in the user's process group
+    the user's process    passes signals on; exits with the code of the harness
+    └─ supervisor         in a session of its own; limits the time of an interrupted harness
+       └─ harness         waitbench itself, in the user's process group
           └─ builds, services, runs
 
-Both parents adopt orphans, and block at no cost. Once its child is gone, each kills its descendants
-and removes the temporary folders; so does the supervisor once the user's process is gone.
+Both parents adopt orphans, and block at no cost. Each kills its descendants and removes the
+temporary folders once its child has ended; the supervisor also once the user's process has ended.
 """
 
 import os
@@ -24,22 +24,22 @@ from waitbench.system.paths import Cache
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PREFIX = os.urandom(8).hex()
-"""Begins the names of the harness's temporary folders, each in a folder of the cache."""
+"""Begins the names of the harness's temporary folders, in folders of the cache."""
 parents: list[int] = []
-"""The user's process and the supervisor, once this is the harness."""
+"""In the harness: the PIDs of the user's process and of the supervisor."""
 _PARENT_GONE = signal.SIGUSR1
 _KILL_AFTER_S = 0.5
 _EXIT_AFTER_S = 3.0
 _KILLED_WITHIN_S = 1.0
 _REPEAT_EVERY_S, _HOUR_S = 0.05, 3600.0
-"""A signal that comes just before the harness blocks does not wake it; the next one does."""
+"""Signals are repeated, as one that comes just before the harness blocks does not wake it."""
 
 _React = Callable[[int, float], ExitCode | None]
-"""Reacts to a signal, and the seconds since the first; returns an exit code to end at once."""
+"""Takes a signal and the seconds since the first; returns an exit code to end at once."""
 
 
 def start() -> None:
-    """Returns in a new process, the harness. This one ends with its exit code."""
+    """Returns in a new process, the harness. The calling process exits with its exit code."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     group = os.getpgrp()
     parents.append(os.getpid())
@@ -56,7 +56,7 @@ def start() -> None:
 
 
 def _end_with(child: int, react: _React, spared: int) -> NoReturn:
-    """Ends this process with the exit code of its child, once nothing is left of that."""
+    """Waits for a child, kills what it left, and ends this process with its exit code."""
     code: int = ExitCode.FAILED
     try:
         proc.adopt_orphans()
@@ -69,8 +69,8 @@ def _end_with(child: int, react: _React, spared: int) -> NoReturn:
 
 
 def _wait(child: int, react: _React) -> int:
-    """Waits for a child, and repeats the last signal to ``react`` until then."""
-    # A background job of a shell ignores some, and nohup others.
+    """Waits for a child. After a signal, calls ``react`` again and again until the child ends."""
+    # Signals that nohup, or a shell's background job, ignores stay ignored.
     heard = {number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
     watched = heard | {signal.SIGCHLD, _PARENT_GONE}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)

@@ -1,9 +1,9 @@
-"""TCP ports of this machine: free ones, listeners, and the traffic of connections (Linux).
+"""TCP ports: free ones, listeners, and the traffic of connections (Linux).
 
 The kernel counts the data segments and bytes of each connection (``tcp_info`` of linux/tcp.h).
-INET_DIAG reports them for open connections on request, and for each closed one as an event. The
-sum of both only rises, so two readings can be subtracted. Standard library only: launchers import
-this.
+INET_DIAG reports them on request for open connections, and in an event for each closed one. The
+sum of both never falls, so a later reading minus an earlier one is the traffic between them.
+Standard library only, as launchers import this.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from typing import NamedTuple
 LOOPBACK = "127.0.0.1"
 _LISTEN_STATE = "0A"
 _given: "deque[int]" = deque(maxlen=1000)
-"""Recently returned ports: until its owner listens, a port looks free to the kernel."""
+"""Recently returned ports. They look free to the kernel until their owners listen."""
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _ERROR, _DONE = 20, 2, 3
 _REQUEST_DUMP = 0x301
 _INFO = 2
 _LISTEN = 10
 _STATES = sum(1 << state for state in (1, 4, 5, 7, 8, 9, _LISTEN, 11))
-"""All but handshakes, which have carried nothing, and TIME_WAIT, whose event was sent."""
+"""All states but handshakes, without traffic yet, and TIME_WAIT, whose event was sent."""
 _DESTROYED_GROUPS = (1, 3)
 _NETLINK, _ADD_MEMBERSHIP = 270, 1
 _ATTACH_FILTER, _BUFFER_BY_FORCE = 26, 33
@@ -47,7 +47,7 @@ _READ_WITHIN_S = 0.1
 
 
 def free_port() -> int:
-    """Returns a port without a listener, not returned recently by this process."""
+    """Returns a port that nobody listens on, and that was not returned recently."""
     while True:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
@@ -66,7 +66,7 @@ def reset(port: int, message: bytes) -> None:
 
 
 def reserve_ports(count: int) -> list[socket.socket]:
-    """Binds ports so that nobody gets them but a server that sets ``SO_REUSEADDR`` (Linux)."""
+    """Binds ports, so that only a server that sets ``SO_REUSEADDR`` can listen on them."""
     reserved = []
     for _ in range(count):
         reservation = socket.socket()
@@ -78,8 +78,8 @@ def reserve_ports(count: int) -> list[socket.socket]:
 
 
 def is_listened_to(port: int, process: int | str = "self") -> bool:
-    """Whether a TCP socket listens on a port in the network namespace of a process (Linux)."""
-    # Not by a connection, which would be a worker's first message.
+    """Whether a TCP socket listens on a port in the network namespace of a process."""
+    # Without connecting, which would be a worker's first message.
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             lines = Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]
@@ -109,14 +109,14 @@ class Connections:
     """Counts the traffic of ports in the network namespace of this process, from now on."""
 
     def __init__(self, ports: Collection[int]) -> None:
-        """Raises ``OSError`` where the kernel gives no such events or figures."""
+        """Starts to count. Raises ``OSError`` if the kernel gives no such events or figures."""
         self._ports = frozenset(ports)
         self._ended = dict.fromkeys(self._ports, Traffic(0, 0))
         self._events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG)
         try:
             self._events.setblocking(False)
             _select(self._events, sorted(self._ports))
-            # Exceeding the system's limit, enough for hundreds of connections, takes a capability.
+            # The system's limit, enough for hundreds of connections, needs a capability to exceed.
             for option in (socket.SO_RCVBUF, _BUFFER_BY_FORCE):
                 with suppress(PermissionError):
                     self._events.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
@@ -131,7 +131,7 @@ class Connections:
     def reading(self) -> dict[int, Traffic]:
         """Returns the traffic so far of each port with a listener.
 
-        Raises ``OSError`` where events were lost, now or before: the figures would be too low.
+        Raises ``OSError`` if events were lost, now or before, as the figures would be too low.
         """
         open_sockets = [sock for port in self._ports for sock in _dump(port)]
         time.sleep(_EVENT_DELAY_S)
@@ -161,7 +161,7 @@ def are_counted() -> bool:
 
 
 def _select(events: socket.socket, ports: Collection[int]) -> None:
-    """Drops events of other ports in the kernel, by a classic BPF filter."""
+    """Has the kernel drop events of other ports, by a classic BPF filter."""
     load, equal, answer = 0x28, 0x15, 0x06
     program = [(load, 0, 0, _HEADER.size + _PORT_AT)]
     program += [(equal, len(ports) - place, 0, port) for place, port in enumerate(ports)]
@@ -190,7 +190,7 @@ def _dump(port: int) -> Iterator[_Socket]:
 
 
 def _messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields kind and content of each message. Raises ``OSError`` for an error message."""
+    """Yields the kind and content of each message. Raises ``OSError`` for an error message."""
     position = 0
     while position + _HEADER.size <= len(answer):
         length, kind, *_ = _HEADER.unpack_from(answer, position)
@@ -211,7 +211,7 @@ def _sockets(answer: bytes) -> Iterator[_Socket]:
 
 
 def _traffic(message: bytes) -> Traffic:
-    """Reads the traffic of a connection. Raises ``OSError`` where the kernel has no figures."""
+    """Reads the traffic of a connection. Raises ``OSError`` if the kernel gives no figures."""
     position = _MESSAGE_BYTES
     while position + 4 <= len(message):
         length, kind = struct.unpack_from("=HH", message, position)

@@ -1,9 +1,9 @@
 """Environment variables that child processes inherit.
 
-Builds and workloads run untrusted code. Other variables of the caller's shell (tokens, another
-repository's ``GIT_DIR``, a ``PYTHONPATH``) must neither reach that code nor change a figure. So the
-harness removes all unlisted variables from its own environment at its start, except those named in
-``BENCH_PASS_ENV``, which builds, services and workloads inherit, too.
+Builds and workloads run untrusted code. Variables of the caller's shell, such as tokens, another
+repository's ``GIT_DIR`` or a ``PYTHONPATH``, must neither reach that code nor change a figure. So
+waitbench removes all variables from its own environment that are not listed here, or named in
+``BENCH_PASS_ENV``, which adds variables for builds, services and workloads.
 """
 
 import os
@@ -17,7 +17,7 @@ EVERYWHERE = (
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
     "LD_LIBRARY_PATH",
 )  # fmt: skip
-"""Inherited by all programs; workloads and services get nothing else."""
+"""Inherited by all programs. Workloads and services get no others."""
 
 SETTING_UP = (
     "*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -31,7 +31,7 @@ SETTING_UP = (
     "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
     "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*",
 )  # fmt: skip
-"""Inherited by downloads and builds, too."""
+"""Inherited by downloads and builds as well."""
 
 OURS = (
     "BENCH_*", "DASK_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
@@ -39,15 +39,15 @@ OURS = (
     "_WAITBENCH_COMPLETE", "_TYPER_COMPLETE_*", "COMP_WORDS", "COMP_CWORD",
     "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
 )  # fmt: skip
-"""Read by the harness itself."""
+"""Read by waitbench itself."""
 
 _SET = {"OPENBLAS_NUM_THREADS": "1"}
-"""Threads of numpy's linear algebra wait for each other by spinning: where another program uses a
-CPU, a system of 300 equations takes fifty times as long."""
+"""Set for waitbench itself. Threads of numpy's linear algebra wait for each other by spinning: if
+another program uses a CPU, a system of 300 equations takes fifty times as long."""
 
 _KEEP_SETTING = "BENCH_PASS_ENV"
 _SECRET_SUFFIXES = ("_TOKEN", "_PASSWORD", "_SECRET", "_SECRET_KEY")
-"""Matching names, such as cargo's publishing token, are removed even if a pattern lists them."""
+"""Endings of names, as of cargo's publishing token, that are removed even if a pattern matches."""
 
 
 @contextmanager
