@@ -96,8 +96,8 @@ def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
     return [word for name in wheels for word in ("--only-binary", name)]
 
 
-def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-    """Why requirements cannot be met; empty if they can. ``offline`` asks uv's cache.
+def why_unmet(engine: Engine, spec: EnvironmentSpec) -> str:
+    """Why requirements cannot be met; empty if they can.
 
     Considers dependencies only if all must be wheels, since those of a build are unknown before it.
     Raises ``HarnessError`` if the index does not answer.
@@ -105,7 +105,7 @@ def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -
     required, more = requirements(engine, spec), options(engine, spec)
     if not required:
         return ""
-    more += ["--no-deps"] * (_ALL not in more) + ["--offline"] * offline
+    more += ["--no-deps"] * (_ALL not in more)
     answer = _compile(required, spec.python, *more)
     if answer.returncode == 0:
         return ""
