@@ -77,16 +77,18 @@ def choose_toolchain() -> Toolchain:
 
     Raises ``HarnessError`` if the user's is missing.
     """
-    flags, wanted = os.environ.get("RUSTFLAGS", ""), os.environ.get(VARIABLE)
-    lists = (_run("rustup", *words) or "" for words in (("default",), ("toolchain", "list")))
-    for name in (wanted,) if wanted else (*(text.split()[0] for text in lists if text), None):
+    flags, requested = os.environ.get("RUSTFLAGS", ""), os.environ.get(VARIABLE)
+    outputs = (_run("rustup", *words) for words in (("default",), ("toolchain", "list")))
+    installed = [output.split()[0] for output in outputs if output]
+    # Without rustup there is one toolchain, and it has no name.
+    for name in [requested] if requested else [*installed, None]:
         version = _run("rustc", *([f"+{name}"] if name else []), "--version")
         if version and version.startswith("rustc "):
             return Toolchain(version.strip(), flags, name)
-    if wanted:
+    if requested:
         raise HarnessError(
-            f"There is no Rust toolchain {wanted!r} here. This would install it: rustup toolchain "
-            f"install {wanted}"
+            f"There is no Rust toolchain {requested!r} here. This would install it: "
+            f"rustup toolchain install {requested}"
         )
     return Toolchain(NONE, flags)
 

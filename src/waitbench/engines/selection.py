@@ -46,8 +46,8 @@ def select(
             raise UsageError(f"--set {name} is given twice: name it once.")
         settable = sorted({parameter for scenario in chosen for parameter in scenario.settable})
         if name not in settable:
-            there = hint(name, settable)
-            raise UsageError(f"--set {name}: no selected scenario has this parameter{there}.")
+            remedy = hint(name, settable)
+            raise UsageError(f"--set {name}: no selected scenario has this parameter{remedy}.")
         text = setting.partition("=")[2]
         chosen = [_with_setting(scenario, name, text) for scenario in chosen]
     return tuple(chosen)
@@ -62,8 +62,8 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
             if fnmatchcase(name, pattern) or fnmatchcase(name.removeprefix(prefix), pattern)
         }
         if not matching:
-            there = hint(pattern, (scenario.name.removeprefix(prefix) for scenario in known))
-            raise UsageError(f"--scenario {pattern!r} matches no scenario{there}.")
+            remedy = hint(pattern, (scenario.name.removeprefix(prefix) for scenario in known))
+            raise UsageError(f"--scenario {pattern!r} matches no scenario{remedy}.")
         chosen |= matching
     return [scenario for scenario in known if scenario.name in chosen]
 

@@ -59,8 +59,8 @@ def _printed(words: tuple[str, ...]) -> Sequence[str]:
     if answer.returncode == 0 and versions:
         return tuple(dict.fromkeys(versions))
     lines = answer.stderr.strip().splitlines() or ["it printed no versions"]
-    how = "did not end in time" if answer.returncode is None else "failed"
-    raise HarnessError(f"build.versions, {words[0]}, {how}: {lines[0]}")
+    failure = "did not end in time" if answer.returncode is None else "failed"
+    raise HarnessError(f"build.versions, {words[0]}, {failure}: {lines[0]}")
 
 
 def determinants(engine: Engine) -> list[str]:

@@ -50,7 +50,9 @@ def releases(
     inside = (Source(good.source.origin, version) for version in versions)
     sources = (good.source, *inside, bad.source)
     return SearchRange(
-        points=tuple(Point(label=engine.tag_of(it.identity), source=it) for it in sources)
+        points=tuple(
+            Point(label=engine.tag_of(source.identity), source=source) for source in sources
+        )
     )
 
 

@@ -86,10 +86,10 @@ class Repository:
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
                 # git clone would store the URL with its token.
-                half = folder.with_name(f"{key}.part-{os.getpid()}")
-                _init(half)
-                self._fetch(half)
-                half.rename(folder)
+                partial_folder = folder.with_name(f"{key}.part-{os.getpid()}")
+                _init(partial_folder)
+                self._fetch(partial_folder)
+                partial_folder.rename(folder)
         return folder
 
     def _is_local(self) -> bool:

@@ -85,11 +85,11 @@ def tree_of(spec: EnvironmentSpec, engine: Engine, repository: Repository | None
     return SourceTree(repository.folder(), commit)
 
 
-def _require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
-    """Raises ``UsageError``, which mentions the revision ``named``, without a repository."""
+def _require_repository(engine: Engine, repository: Repository | None, text: str) -> Repository:
+    """Raises ``UsageError``, which mentions the revision ``text``, without a repository."""
     if repository is None:
         raise UsageError(
-            f"{named!r}: no repository of {engine.name} is known, so only its releases and "
+            f"{text!r}: no repository of {engine.name} is known, so only its releases and "
             "wheel files can be compared. --repo URL_OR_FOLDER names one."
         )
     return repository
@@ -148,8 +148,8 @@ def _require_new_enough(version: str, engine: Engine) -> None:
 
 def _variant(name: str, engine: Engine) -> Source:
     if name not in engine.variants:
-        there = hint(name, engine.variants)
-        raise UsageError(f"{name!r} is not a variant of {engine.name}{there}.")
+        remedy = hint(name, engine.variants)
+        raise UsageError(f"{name!r} is not a variant of {engine.name}{remedy}.")
     return Source(Origin.VARIANT, name)
 
 

@@ -102,11 +102,11 @@ def why_unmet(engine: Engine, spec: EnvironmentSpec) -> str:
     Considers dependencies only if all must be wheels, since those of a build are unknown before it.
     Raises ``HarnessError`` if the index does not answer.
     """
-    required, more = requirements(engine, spec), options(engine, spec)
+    required, words = requirements(engine, spec), options(engine, spec)
     if not required:
         return ""
-    more += ["--no-deps"] * (_ALL not in more)
-    answer = _compile(required, spec.python, *more)
+    words += ["--no-deps"] * (_ALL not in words)
+    answer = _compile(required, spec.python, *words)
     if answer.returncode == 0:
         return ""
     reason = _reason(answer)
@@ -118,11 +118,11 @@ def releases(
     engine: Engine, python: Interpreter, within: str = "", *, prereleases: bool = False
 ) -> Iterator[str]:
     """The releases for a Python that are not yanked, newest first. Raises ``HarnessError``."""
-    more = ["--no-deps", "--prerelease", "allow" if prereleases else "disallow"]
-    more += [] if engine.takes_archives else ["--only-binary", engine.package]
+    words = ["--no-deps", "--prerelease", "allow" if prereleases else "disallow"]
+    words += [] if engine.takes_archives else ["--only-binary", engine.package]
     below = within
     while True:
-        answer = _compile([f"{engine.package}{below}"], python, *more)
+        answer = _compile([f"{engine.package}{below}"], python, *words)
         version = answer.stdout.strip().partition("==")[2]
         if not version:
             return
@@ -211,14 +211,14 @@ def _pip_options() -> Mapping[str, str]:
     return {name.replace("_", "-"): value for name, value in options}
 
 
-def _compile(required: Sequence[str], python: Interpreter, *more: str) -> CommandOutput:
+def _compile(required: Sequence[str], python: Interpreter, *words: str) -> CommandOutput:
     """Has uv resolve requirements for a Python. Raises ``HarnessError``."""
-    which = ("--python", sys.executable, "--python-version", python.minor_text)
+    target = ("--python", sys.executable, "--python-version", python.minor_text)
     quiet = ("--no-header", "--no-annotate", "--quiet")
     with temporary_folder() as folder:
         file = folder / "requirements.in"
         file.write_text("".join(f"{line}\n" for line in required))
-        answer = ask("pip", "compile", *which, *quiet, *more, str(file))
+        answer = ask("pip", "compile", *target, *quiet, *words, str(file))
     # uv reports a request that the index refused as a missing package, with a hint.
     if answer.returncode not in (0, 1) or "\nhint: An index" in answer.stderr:
         raise HarnessError(

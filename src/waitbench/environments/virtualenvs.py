@@ -109,9 +109,9 @@ class EnvironmentBuilder:
             build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
             build += ["--no-deps", "--no-cache-dir", "--disable-pip-version-check"]
             build += ["-w", str(output), "."]
-            more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
+            variables = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
             try:
-                run_logged(build, log, time_limit_s=BUILD_S, more_variables=more, cwd=source)
+                run_logged(build, log, time_limit_s=BUILD_S, more_variables=variables, cwd=source)
             except HarnessError as error:
                 needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
                 raise HarnessError(f"{error}\n{needs}") from error

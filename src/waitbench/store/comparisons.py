@@ -103,7 +103,7 @@ def resume(folder: Path) -> StoredComparison | None:
     return StoredComparison(
         folder=folder,
         comparison=comparison,
-        records=[it for it in records.values() if comparison.finished or it.results],
+        records=[record for record in records.values() if comparison.finished or record.results],
         cut_off=f"The last line of {str(runs)!r} is cut off, and left out." if is_cut_off else "",
     )
 

@@ -39,8 +39,8 @@ def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=[*_COLUMNS, *keys])
     table["marks"] = table["marks"].map(" ".join, na_action="ignore")
     # Missing values would turn integers into floats.
-    whole = [key for key in keys if {type(row[key]) for row in rows if key in row} == {int}]
-    return table.astype(dict.fromkeys(whole, "Int64"))
+    integers = [key for key in keys if {type(row[key]) for row in rows if key in row} == {int}]
+    return table.astype(dict.fromkeys(integers, "Int64"))
 
 
 def export(folder: Path, records: Sequence[ScenarioResults]) -> None:

@@ -71,8 +71,8 @@ def _end_with(child: int, react: _React, spared: int) -> NoReturn:
 def _wait(child: int, react: _React) -> int:
     """Waits for a child. After a signal, calls ``react`` again and again until the child ends."""
     # Signals that nohup, or a shell's background job, ignores stay ignored.
-    heard = {number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
-    watched = heard | {signal.SIGCHLD, _PARENT_GONE}
+    handled = {number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
+    watched = handled | {signal.SIGCHLD, _PARENT_GONE}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     number, begun_s = 0, 0.0
     while True:

@@ -82,8 +82,8 @@ def of_setup() -> Mapping[str, str]:
 
 
 def _chosen(listed: Iterable[str]) -> Mapping[str, str]:
-    wanted = (*listed, *_passed())
-    return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+    patterns = (*listed, *_passed())
+    return {name: value for name, value in os.environ.items() if _is_listed(name, patterns)}
 
 
 def _passed() -> Sequence[str]:

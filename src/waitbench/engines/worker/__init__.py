@@ -69,8 +69,9 @@ def _located_build(worker: WorkerFile) -> Build | None:
     if worker.build is None:
         return None
     here = {"here": str(worker.path.parent)}
-    command, versions = (filled(it, here) for it in (worker.build.command, worker.build.versions))
-    return replace(worker.build, command=Words(command), versions=Words(versions))
+    build = worker.build
+    command, versions = (Words(filled(words, here)) for words in (build.command, build.versions))
+    return replace(build, command=command, versions=versions)
 
 
 def worker_config(
@@ -90,7 +91,7 @@ def worker_config(
         values=_values_of(worker, parameters),
         site=_site(worker, python, revision),
         files=[str(worker.path.parent / name) for name in worker.files],
-        actions=[_action(worker, it) for it in worker.phases_until(parameters.get(PHASE))],
+        actions=[_action(worker, phase) for phase in worker.phases_until(parameters.get(PHASE))],
         goes_to_background=worker.background,
         has_stdin=worker.stdin is not None,
         window_s=None if worker.ends_by_itself else float(parameters.get(WINDOW, 0.0)),

@@ -105,13 +105,14 @@ def _converted(table: dict[str, Any]) -> WorkerTable:
     except msgspec.ValidationError as error:
         message, *places = str(error).split(" - at `")
         place = ".".join(
-            it.removeprefix("key` in `").removeprefix("$").strip("`.") for it in reversed(places)
+            part.removeprefix("key` in `").removeprefix("$").strip("`.")
+            for part in reversed(places)
         )
         # msgspec omits names that the file chooses.
         place = place.replace("[...]", ".NAME") + ".NAME" * ("` in `" in str(error))
         if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
-            there = hint(unknown[1], _KEYS, " (docs/worker-files.md has all)")
-            message = f"there is no key {unknown[1]!r}{there}"
+            remedy = hint(unknown[1], _KEYS, " (docs/worker-files.md has all)")
+            message = f"there is no key {unknown[1]!r}{remedy}"
         if value := re.fullmatch("Invalid enum value (.*)", message):
             message = f'{value[1]} is neither a number of seconds nor "{UNTIL_EXIT}"'
         raise _InvalidKeyError(f"{place}: {message}" if place else message) from error
@@ -135,10 +136,10 @@ def _condition(place: type[Condition], given: object) -> Condition:
         # msgspec prefixes the place of the condition only to a plain ``ValueError``.
         raise ValueError(str(error)) from error
     within = values.pop("within")
-    named = [kinds[key](value, within) for key, value in values.items() if value is not UNSET]
-    if len(named) != 1:
+    conditions = [kinds[key](value, within) for key, value in values.items() if value is not UNSET]
+    if len(conditions) != 1:
         raise ValueError(f"it needs exactly one of {', '.join(kinds)}, such as {{ port = true }}")
-    return named[0]
+    return conditions[0]
 
 
 def _words(given: object) -> Words:
@@ -194,12 +195,12 @@ def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
     if text is None:
         return None, ()
     try:
-        named = Requirement(text)
+        package = Requirement(text)
     except InvalidRequirement:
-        named = None
-    if named is None or named.specifier or named.url or named.marker:
+        package = None
+    if package is None or package.specifier or package.url or package.marker:
         _reject("package", f"{text!r} is not a package's name, such as rq or uvicorn[standard]")
-    return canonicalize_name(named.name), tuple(sorted(map(canonicalize_name, named.extras)))
+    return canonicalize_name(package.name), tuple(sorted(map(canonicalize_name, package.extras)))
 
 
 def _check(table: WorkerTable) -> None:
@@ -262,20 +263,20 @@ def _require_phases(table: WorkerTable) -> None:
 
 
 def _require_placeholders(table: WorkerTable) -> None:
-    named = set()
+    used = set()
     for key, text, known in _texts(table):
         for name in PLACEHOLDER.findall(text):
             if name not in known:
-                there = hint(f"{{{name}}}", (f"{{{it}}}" for it in sorted(known)))
-                _reject(key, f"nothing fills {{{name}}}{there}")
-            named.add(name)
-    if not (table.package or table.build) and "revision" not in named:
+                remedy = hint(f"{{{name}}}", (f"{{{other}}}" for other in sorted(known)))
+                _reject(key, f"nothing fills {{{name}}}{remedy}")
+            used.add(name)
+    if not (table.package or table.build) and "revision" not in used:
         kind = "variant" if table.variants else "program"
         _reject("command", f"there is no package, so it needs {{revision}}: the {kind}")
     resets = [phase.name for phase in table.phases if phase.reset is not None]
-    if resets and "port" not in named:
+    if resets and "port" not in used:
         _reject(f"{PHASE}.{resets[0]}.reset", "the command needs {port}: the client connects to it")
-    if table.metrics and "metrics" not in named:
+    if table.metrics and "metrics" not in used:
         _reject("metrics", "the command needs {metrics}: the file that it writes them to")
 
 
@@ -345,5 +346,5 @@ def _require_pins(table: WorkerTable) -> None:
             pin = Requirement(text)
         except InvalidRequirement as error:
             _reject("with", f"{text!r} is not a requirement: {error}")
-        if [it.operator for it in pin.specifier] != ["=="] or "*" in text:
+        if [clause.operator for clause in pin.specifier] != ["=="] or "*" in text:
             _reject("with", f"{text!r} is not pinned: NAME==VERSION")

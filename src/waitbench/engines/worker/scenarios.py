@@ -65,13 +65,13 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         if worker.ready.seconds is not None:
             absent[metrics.START_UP] = "`ready` in its file is a number of seconds"
         if not worker.poke or stopped:
-            how = "a service is stopped" if worker.poke else "[poke] in its file says how"
-            absent |= dict.fromkeys(metrics.LATENESS, how)
+            remedy = "a service is stopped" if worker.poke else "[poke] in its file says how"
+            absent |= dict.fromkeys(metrics.LATENESS, remedy)
         running = [file for name, file in worker.services.items() if name not in stopped]
         are_counted = tcp.are_counted() or all(file.counters for file in running)
         if worker.services and not (running and are_counted):
-            how = "`counters` of the service says how" if running else "the service is stopped"
-            absent |= dict.fromkeys(metrics.REQUESTS, how)
+            remedy = "`counters` of the service says how" if running else "the service is stopped"
+            absent |= dict.fromkeys(metrics.REQUESTS, remedy)
         if self.must_end:
             how = f"the worker must end in its phase {self.phases[-1].name}"
             absent |= dict.fromkeys((*metrics.LATENESS, *metrics.OF_LIVING), how)
@@ -134,8 +134,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     def _outside_window_s(self) -> float:
         """An estimate of start-up and shutdown, which are unknown before a run."""
         starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
-        phases_s = (settles_s if it.seconds is None else it.seconds for it in self.phases)
-        services_s = sum(it.ready.seconds or 0.0 for it in self.worker.services.values())
+        phases_s = (settles_s if phase.seconds is None else phase.seconds for phase in self.phases)
+        services_s = sum(file.ready.seconds or 0.0 for file in self.worker.services.values())
         poke_s = 1.0 if self.worker.poke else 0.0
         return services_s + starts_s + settles_s + sum(phases_s) + poke_s + 1.5
 
