@@ -114,9 +114,7 @@ def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entry = tmp_path / "tracing" / "events" / "raw_syscalls" / "sys_enter" / "id"
     entry.parent.mkdir(parents=True)
     entry.write_text("443\n")
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"tracefs {tmp_path / 'tracing'} tracefs rw,nosuid 0 0\n")
-    monkeypatch.setattr(machine, "_MOUNTS", mounts)
+    monkeypatch.setattr(machine, "_TRACING", tmp_path / "tracing")
     monkeypatch.setattr(machine, "open_event", lambda *_event: os.open(entry, os.O_RDONLY))
     return entry
 
@@ -125,19 +123,17 @@ def test_a_counter_that_can_be_opened_is_taken(entry: Path) -> None:
     assert find_instruments() == Instruments(tracepoint=443)
 
 
-@pytest.mark.parametrize("text", [None, "proc /proc proc rw 0 0\n"])
 @pytest.mark.parametrize(
-    ("name", "reason", "remedy"),
+    ("text", "reason", "remedy"),
     [
-        ("mounts", "not mounted", "sudo mount -t tracefs"),
-        ("id", "sys_enter/id cannot be read", "sudo chmod o+rx"),
+        (None, "not mounted", "sudo mount -t tracefs"),
+        ("proc", "sys_enter/id cannot be read", "sudo chmod o+rx"),
     ],
 )
-def test_a_file_that_is_missing_or_says_something_else_is_named_with_what_mends_it(
-    name: str, reason: str, remedy: str, text: str | None, entry: Path, tmp_path: Path
+def test_a_tracepoint_that_is_missing_or_unreadable_is_reported_with_a_remedy(
+    text: str | None, reason: str, remedy: str, entry: Path
 ) -> None:
-    (path,) = tmp_path.rglob(name)
-    path.unlink() if text is None else path.write_text(text)
+    entry.unlink() if text is None else entry.write_text(text)
     allowed = find_instruments()
     assert (allowed.tracepoint, reason in allowed.reason) == (None, True)
     assert allowed.remedy.startswith(remedy)

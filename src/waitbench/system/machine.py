@@ -19,8 +19,7 @@ OTHER_CORES = 0.10
 TICKS_TOLERATED = 4
 """Clock ticks of other load that never disturb a round, as CPU times are counted in ticks."""
 _SETTING = "BENCH_INSTRUMENTS"
-_SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
-_MOUNTS = Path("/proc/mounts")
+_TRACING = Path("/sys/kernel/tracing")
 _CONTAINER = (
     "podman run --cap-add SYS_ADMIN    # or --cap-add PERFMON --security-opt seccomp=unconfined"
 )
@@ -162,15 +161,14 @@ def find_instruments() -> Instruments:
         raise UsageError(f"{_SETTING}={setting}: must be on or off.")
     if setting == "off":
         return Instruments(reason=f"{_SETTING} is off", remedy=f"unset {_SETTING}")
-    folder = _tracing_folder()
-    if folder is None:
-        mount = "sudo mount -t tracefs tracefs /sys/kernel/tracing"
-        return Instruments(reason="the tracing file system is not mounted", remedy=mount)
-    entry = folder / _SYSTEM_CALLS
+    entry = _TRACING / "events/raw_syscalls/sys_enter/id"
     try:
         tracepoint = int(entry.read_text())
+    except FileNotFoundError:
+        mount = f"sudo mount -t tracefs tracefs {_TRACING}"
+        return Instruments(reason="the tracing file system is not mounted", remedy=mount)
     except (OSError, ValueError) as error:
-        readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
+        readable = f"sudo chmod o+rx {_TRACING} && sudo chmod o+r {entry}"
         return Instruments(reason=f"{entry} cannot be read: {error}", remedy=readable)
     reason, remedy = why_uncounted(hits_of(tracepoint))
     return Instruments(tracepoint=None if reason else tracepoint, reason=reason, remedy=remedy)
@@ -185,11 +183,3 @@ def why_uncounted(event: tuple[int, int] = CONTEXT_SWITCHES) -> tuple[str, str]:
         remedy = _CONTAINER if error.errno == errno.EPERM else _LEVEL
         return f"the kernel does not count for this user: {error.strerror}", remedy
     return "", ""
-
-
-def _tracing_folder() -> Path | None:
-    try:
-        mounts = [line.split() for line in _MOUNTS.read_text("utf-8", "replace").splitlines()]
-    except OSError:
-        return None
-    return next((Path(where) for _, where, kind, *_ in mounts if kind == "tracefs"), None)
