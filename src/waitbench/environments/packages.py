@@ -7,8 +7,6 @@ So its files are those that its installer recorded.
 import hashlib
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from importlib.metadata import Distribution, PackagePath, distributions
 from pathlib import Path
@@ -27,17 +25,7 @@ _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
 
 
 def find_wheel(folder: Path) -> Path | None:
-    return next(filter(is_whole, folder.glob("*.whl")), None)
-
-
-def is_whole(wheel: Path) -> bool:
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            names = archive.namelist()
-            has_metadata = any(name.endswith(".dist-info/METADATA") for name in names)
-            return has_metadata and archive.testzip() is None
-    except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
-        return False
+    return next(folder.glob("*.whl"), None)
 
 
 def fits(wheel: Path, python: Interpreter) -> bool:

@@ -12,7 +12,6 @@ from packaging.version import Version
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import builds
-from waitbench.environments.packages import is_whole
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.model.errors import UsageError, hint
 from waitbench.model.revision import EnvironmentSpec, Origin, Revision, Source, SourceTree
@@ -175,8 +174,6 @@ def _wheel_file(path: Path, engine: Engine) -> Source:
         name, version, _, _ = parse_wheel_filename(path.name)
     except InvalidWheelFilename as error:
         raise UsageError(f"{str(path)!r} is not a wheel: {error}") from error
-    if not is_whole(path):
-        raise UsageError(f"{str(path)!r} is a damaged wheel.")
     if name != canonicalize_name(engine.package):
         raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
     _require_new_enough(str(version), engine)
