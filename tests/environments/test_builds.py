@@ -216,10 +216,10 @@ def test_releases_are_those_that_the_command_prints_oldest_first(
 
 def test_what_may_move_or_cannot_be_listed_is_refused(tmp_path: Path, cache: Cache) -> None:
     engine = engine_of(tmp_path, COUNTED)
-    with pytest.raises(UsageError, match="'latest' may move"):
+    with pytest.raises(UsageError, match="'latest' is not a fixed version"):
         resolve(["latest"], engine, None)
     good, bad = resolve(["1.0", "0123abc"], engine, None)
-    with pytest.raises(UsageError, match=r"build\.versions in its file says how"):
+    with pytest.raises(UsageError, match=r"its file needs build\.versions"):
         candidates.releases(engine, good, bad, good.python)
     with pytest.raises(UsageError, match="--repo: mine is built by its releases"):
         resolve(["1.0"], engine, Repository(str(tmp_path), cache))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.running import line_of, python
-from tests.waiting import until
 from waitbench.model.errors import HarnessError
 from waitbench.system import locks
 from waitbench.system.paths import PACKAGE
@@ -25,14 +24,6 @@ from waitbench.system import locks
 print("begun", flush=True)
 with locks.measuring():
     print("mine", flush=True)
-    input()
-"""
-TEMPORARY = """
-from waitbench.system import locks, supervisor
-supervisor.start()
-with locks.temporary_folder() as folder:
-    (folder / "file").touch()
-    print(folder, flush=True)
     input()
 """
 
@@ -91,11 +82,3 @@ def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match="cannot be locked"), locks.measuring():
         pass
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:
-    with python(TEMPORARY) as process:
-        folder = Path(line_of(process))
-        assert (folder / "file").exists()
-        process.kill()
-    until(lambda: not any((tmp_path / "temporary").iterdir()))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Compare
 from waitbench.system import installation
 from waitbench.system.paths import PACKAGE, ROOT
 
@@ -29,16 +28,6 @@ def test_a_clone_keeps_everything_in_itself_and_a_variable_names_another_folder(
     assert folders(BENCH_HOME="/tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
     assert folders(BENCH_HOME="tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
     assert folders(BENCH_HOME="~/x", HOME="/tmp") == ["/tmp/x/cache", "/tmp/x/results"]
-
-
-@pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
-def test_a_cache_that_cannot_be_written_is_an_error_of_the_users(
-    cache: str, run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / cache))
-    done = run_compare("v0.16.0", "v0.16.1")
-    assert (done.returncode, "is not a folder to write to" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from waitbench.model.revision import Interpreter
 from waitbench.system import files
 
-_LIBRARIES = {".so", ".pyd", ".dylib"}
-_PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
-"""First bytes of a compiled program of Linux and of macOS."""
+_LIBRARY = ".so"
+_PROGRAM = b"\x7fELF"
+"""The first bytes of a compiled program."""
 _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
 """The start of a script: its Python, or a shell that starts a Python with a long path."""
 
@@ -58,7 +58,7 @@ def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
             content = _SHEBANG.sub(b"", content)
         name = str(path)
         digests[name] = hashlib.sha256(content).hexdigest()
-        if _LIBRARIES.intersection(path.suffixes) or content.startswith(_PROGRAMS):
+        if _LIBRARY in path.suffixes or content.startswith(_PROGRAM):
             compiled[name] = digests[name]
     total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
     return total, compiled
@@ -79,7 +79,7 @@ def modules_of(package: Distribution) -> list[str]:
     """The paths in ``site-packages`` of the files of a package that an import loads first."""
     roots: dict[str, list[PackagePath]] = {}
     for path in package.files or ():
-        if path.parts[0] != ".." and path.suffix in {".py", *_LIBRARIES}:
+        if path.parts[0] != ".." and path.suffix in (".py", _LIBRARY):
             roots.setdefault(path.parts[0], []).append(path)
     modules: list[PackagePath] = []
     for paths in roots.values():

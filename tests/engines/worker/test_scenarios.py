@@ -1,7 +1,6 @@
 """The scenario of a worker file, its services, and the metrics that it writes itself."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -227,15 +226,6 @@ def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_pa
     (scenario,) = scenarios_of(read(tmp_path, text))
     assert scenario.expected_s > 300
     assert scenario.time_limit_s > 330
-
-
-@pytest.mark.parametrize("trap", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
-def test_a_file_of_metrics_that_is_a_trap_is_named_and_neither_waited_for_nor_read(
-    trap: Callable[[Path], None], tmp_path: Path
-) -> None:
-    trap(tmp_path / "metrics-0.jsonl")
-    with pytest.raises(ValueError, match=r"the file \{metrics\} cannot be read: it is (not|a) "):
-        metrics.read_written([tmp_path / "metrics-0.jsonl"], TIMES)
 
 
 def test_a_statistic_beyond_what_a_result_file_may_hold_is_refused(tmp_path: Path) -> None:
