@@ -10,7 +10,7 @@ import pytest
 from tests import standin
 from waitbench import engines
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import resolve, typed
+from waitbench.environments.revisions import argument_of, resolve
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Source
 
@@ -136,11 +136,11 @@ def test_a_revision_is_typed_as_it_was_read_or_by_a_wheel_of_it_with_its_label(
 ) -> None:
     for text in ("main", "A=main", "r0.0.1", "x y=r0.0.1"):
         (revision,) = resolve([text], STANDIN, repository)
-        assert resolve([typed(revision)], STANDIN, repository) == (revision,)
-    assert typed(revision, "x/one.whl") == "x y=x/one.whl"
+        assert resolve([argument_of(revision)], STANDIN, repository) == (revision,)
+    assert argument_of(revision, "x/one.whl") == "x y=x/one.whl"
     (unlabelled,) = resolve(["main~0"], BYTEWAX, repository)
     with pytest.raises(UsageError, match="is not a label"):
-        typed(unlabelled, "x/one.whl")
+        argument_of(unlabelled, "x/one.whl")
 
 
 def test_a_release_from_before_the_oldest_is_refused(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def _require_repository(engine: Engine, repository: Repository | None, text: str
     return repository
 
 
-def typed(revision: Revision, wheel: str | None = None) -> str:
+def argument_of(revision: Revision, wheel: str | None = None) -> str:
     """The argument by which to name a revision, or its wheel, again. Raises ``UsageError``."""
     text = wheel or revision.text
     if text == revision.label:

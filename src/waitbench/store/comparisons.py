@@ -15,7 +15,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.run import MEASURED, FailedRun, Measurement, Result
 from waitbench.store import formats
-from waitbench.store.formats import reading
+from waitbench.store.formats import errors_explained
 from waitbench.system import files
 from waitbench.system.installation import called
 
@@ -125,11 +125,11 @@ def _line(record: ScenarioResults, result: Result) -> str:
 
 def _read_runs(path: Path, records: Mapping[str, ScenarioResults]) -> bool:
     """Adds the runs of a file to their records. Returns whether its last line is truncated."""
-    with reading(path):
+    with errors_explained(path):
         *lines, rest = files.read(path).split(b"\n")
     latest: dict[tuple[object, ...], tuple[ScenarioResults, Result]] = {}
     for number, line in enumerate(lines, 1):
-        with reading(path, number, _WITHOUT_THE_LINE):
+        with errors_explained(path, number, _WITHOUT_THE_LINE):
             run = json.loads(line)
             kind: type[Result] = Measurement if run["outcome"] == MEASURED else FailedRun
             record, result = records[run["scenario"]], convert(run, kind)

@@ -43,7 +43,7 @@ def claimed(
     new = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
     with ExitStack() as stack:
         try:
-            with _explained(folder):
+            with _errors_explained(folder):
                 folder.mkdir(parents=True, exist_ok=True)
                 # Locking the folder itself leaves no lock file behind.
                 descriptor = os.open(folder, os.O_RDONLY)
@@ -103,7 +103,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
     if latest.exists() and not latest.is_symlink():
         raise UsageError(f"{str(latest)!r} is not a link that waitbench made: move it away.")
     name = _name(labels)
-    with _explained(store):
+    with _errors_explained(store):
         store.mkdir(parents=True, exist_ok=True)
         for number in count(1):
             folder = store / (name if number == 1 else f"{name}-{number}")
@@ -125,7 +125,7 @@ def _name(words: Sequence[str]) -> str:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def _errors_explained(folder: Path) -> Iterator[None]:
     """Turns errors of the system into a ``UsageError``."""
     try:
         yield

@@ -21,7 +21,7 @@ class _Format(msgspec.Struct):
 
 
 @contextmanager
-def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
+def errors_explained(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
     """Turns errors of reading a file, or a line of it, into a ``UsageError`` with a remedy."""
     try:
         yield
@@ -44,7 +44,7 @@ def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind 
     path = folder / f"{kind}.json"
     if not files.is_there(path):
         return None
-    with reading(path, remedy=remedy):
+    with errors_explained(path, remedy=remedy):
         data = json.loads(files.read(path))
         version = msgspec.convert(data, _Format).format
         if version != FORMAT:

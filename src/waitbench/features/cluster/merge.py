@@ -24,7 +24,7 @@ from waitbench.pipeline.preparation import first_difference
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import StoredComparison
-from waitbench.store.formats import reading
+from waitbench.store.formats import errors_explained
 from waitbench.system import files
 
 EXAMPLES = """
@@ -121,7 +121,7 @@ def write(
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
     for path in more:
-        with reading(path):
+        with errors_explained(path):
             text = files.read(path).decode("utf-8", "replace")
         files.write_text(folder / path.name, text)
     return StoredComparison(folder=folder, comparison=whole, records=records)

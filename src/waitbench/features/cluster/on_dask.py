@@ -102,7 +102,7 @@ def _command(
         if spec.wheel is not None and spec.origin is not Origin.WHEEL:
             path = f"{files.sha256(spec.wheel)[:16]}/{spec.wheel.name}"
             sent[path] = spec.wheel.read_bytes()
-        texts.append(revisions.typed(spec, path))
+        texts.append(revisions.argument_of(spec, path))
     if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
         options += ["--origin", "mixed"]
     return specs, (*texts, *options, "--python", specs[0].python.version), sent

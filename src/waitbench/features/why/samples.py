@@ -10,7 +10,7 @@ from statistics import fmean
 import msgspec
 
 from waitbench.model.metrics import Cost, Count, Finite
-from waitbench.store.formats import reading
+from waitbench.store.formats import errors_explained
 from waitbench.system import files
 
 PYTHON, NATIVE, KERNEL = "python", "native", "kernel"
@@ -76,5 +76,5 @@ def read(folder: Path, scenario: str) -> list[Samples]:
     path = folder / f"{scenario}{SUFFIX}"
     if not files.is_there(path):
         return []
-    with reading(path):
+    with errors_explained(path):
         return msgspec.json.Decoder(Samples).decode_lines(files.read(path))
