@@ -24,7 +24,7 @@ from waitbench.execution.services import Running, running
 from waitbench.model.conditions import Elapsed, LogLine, Port, Readiness, Success, Words
 from waitbench.model.errors import HarnessError
 from waitbench.model.placeholders import Site
-from waitbench.model.worker import ServiceFile
+from waitbench.model.worker import ServiceTable
 from waitbench.system import proc, tcp, variables
 from waitbench.system.paths import Cache
 
@@ -53,7 +53,7 @@ def serving(
     words: Sequence[str],
     ready: Readiness = Port(value=True),  # noqa: B008
 ) -> Service:
-    file = ServiceFile(command=Words(words), ready=ready)
+    file = ServiceTable(command=Words(words), ready=ready)
     return Service(name=name, file=file, site=Site(), values={})
 
 
@@ -209,7 +209,7 @@ def has_ended(log: Path, times: int) -> bool:
 def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_signal(
     ready: Readiness, tmp_path: Path
 ) -> None:
-    file = ServiceFile(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
+    file = ServiceTable(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
     late = Service(name="late", file=file, site=Site(), values={})
     with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
         (server,) = up_services.servers

@@ -14,7 +14,7 @@ from waitbench.model.launch import DataflowConfig, ServiceConfig, WorkerConfig, 
 from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.model.worker import Build, ServiceFile
+from waitbench.model.worker import Build, ServiceTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Service:
     """A server that a run needs, started before it and stopped after it."""
 
     name: str
-    file: ServiceFile
+    file: ServiceTable
     site: Site
     values: dict[str, str]
     """Values of placeholders: parameters, and ports and folders of services started before it.

@@ -37,9 +37,9 @@ class Condition:
     is_momentary: ClassVar[bool] = False
     """Whether it may hold for a moment only; ``settled`` needs it several times in a row."""
     is_event: ClassVar[bool] = False
-    """Whether it holds for good once it held, so that ``settled`` cannot wait for it again."""
+    """Whether it stays true once it was true, so that ``settled`` cannot wait for it again."""
     seconds: float | None = None
-    """The time to wait before it is tested first."""
+    """The time before the first test."""
 
     def __init__(self, value: Any, within: float = 30.0) -> None:
         """Takes the value of its key, and the time limit. Raises ``ValueError`` if invalid."""

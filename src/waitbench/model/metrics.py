@@ -87,7 +87,7 @@ INSTRUMENTED = frozenset({SYSTEM_CALLS})
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
-"""Names of the metrics that are shown per second of the window. (``share`` is idle CPU so.)"""
+"""Names of the metrics that are shown per second of the window. Idle CPU has ``share``."""
 GROWING = frozenset(
     {
         "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",

@@ -40,7 +40,7 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
 
 
 GIVE_UP_AFTER = 2
-"""Failed runs after which a revision without any measurement gets no more runs."""
+"""The number of failed runs after which a revision without measurements gets no more runs."""
 GIVE_UP_LATER_AFTER = 5
 """The same, in a row, for a revision with measurements: its failures may be random."""
 

@@ -33,7 +33,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a worker file."""
 
 
-class ServiceFile(_Table, frozen=True, kw_only=True):
+class ServiceTable(_Table, frozen=True, kw_only=True):
     """A server that the worker needs."""
 
     command: Words
@@ -99,7 +99,7 @@ class Build(_Table, frozen=True, kw_only=True):
         return any("{source}" in word for word in self.command)
 
 
-class MetricFile(_Table, frozen=True, kw_only=True):
+class MetricTable(_Table, frozen=True, kw_only=True):
     """Numbers that the command writes to ``{metrics}``."""
 
     unit: Unit = "count"
@@ -139,11 +139,11 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     install: str = ""
     parameters: Values = {}
     scenarios: dict[Name, Values] = {}
-    metrics: dict[Name, MetricFile] = {}
+    metrics: dict[Name, MetricTable] = {}
     limits: dict[str, str] = {}
     stop: str = "TERM"
     stop_within_s: Seconds = 10.0
-    services: dict[Name, ServiceFile] = {}
+    services: dict[Name, ServiceTable] = {}
     poke: Poke | None = None
     phases: tuple[Phase, ...] = ()
     """In order: a run for the window of a phase goes through all phases before it, too."""

@@ -7,7 +7,7 @@ import pytest
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.conditions import Answer, Readiness
 from waitbench.model.placeholders import PLACEHOLDERS
-from waitbench.model.worker import MetricFile, Poke, ServiceFile, WorkerTable
+from waitbench.model.worker import MetricTable, Poke, ServiceTable, WorkerTable
 from waitbench.system.paths import ROOT, WORKERS
 
 EXAMPLES = sorted(WORKERS.glob("*/*.toml"))
@@ -27,7 +27,7 @@ def test_the_reference_has_every_key() -> None:
     """The examples of documents: tests/test_documents.py."""
     reference = (ROOT / "docs" / "worker-files.md").read_text("utf-8")
     named = {one: f"{one}.NAME" for one in ("services", "metrics", "scenarios")}
-    for table in (WorkerTable, ServiceFile, Poke, MetricFile):
+    for table in (WorkerTable, ServiceTable, Poke, MetricTable):
         names = [named.get(key, key) for key in table.__struct_encode_fields__]
         assert [name for name in names if f"| `{name}` |" not in reference] == []
     for condition in (*Readiness.__subclasses__(), *Answer.__subclasses__()):

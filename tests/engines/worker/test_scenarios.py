@@ -16,7 +16,7 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.placeholders import Site
 from waitbench.model.record import ScenarioResults
-from waitbench.model.worker import MetricFile, WorkerFile
+from waitbench.model.worker import MetricTable, WorkerFile
 
 PYTHON = Path("/env/python")
 
@@ -152,11 +152,11 @@ def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_pat
     assert all("call-time-p99" in it for it in names)
 
 
-TIMES = {"call-time": MetricFile(unit="s", show=("mean", "p25", "p50", "p99", "min", "max"))}
+TIMES = {"call-time": MetricTable(unit="s", show=("mean", "p25", "p50", "p99", "min", "max"))}
 
 
 def read_values(
-    tmp_path: Path, text: str, files: dict[str, MetricFile] = TIMES
+    tmp_path: Path, text: str, files: dict[str, MetricTable] = TIMES
 ) -> dict[str, float]:
     path = tmp_path / "metrics-0.jsonl"
     path.write_text(text)
@@ -179,7 +179,7 @@ def test_numbers_and_lists_of_numbers_of_all_copies_make_each_statistic(tmp_path
 
 
 def test_a_line_may_hold_several_names(tmp_path: Path) -> None:
-    files = {"sent": MetricFile(unit="B", show=("total", "count")), "dropped": MetricFile()}
+    files = {"sent": MetricTable(unit="B", show=("total", "count")), "dropped": MetricTable()}
     text = '{"sent": [100, 20], "dropped": 7}\n'
     assert read_values(tmp_path, text, files) == {
         "own_sent_total": 120.0, "own_sent_count": 2, "own_dropped": 7.0,
@@ -218,7 +218,7 @@ def test_a_file_that_was_not_written_and_several_numbers_to_show_are_said(tmp_pa
     with pytest.raises(ValueError, match=r"it did not write the file \{metrics\}"):
         metrics.read_written([tmp_path / "metrics-0.jsonl"], TIMES)
     with pytest.raises(ValueError, match=r"it wrote 2 numbers of dropped to \{metrics\}"):
-        read_values(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
+        read_values(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricTable()})
 
 
 def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_seconds_until_a_worker_counts_as_ready_are_in_its_time_limit(tmp_pa
 
 
 def test_a_statistic_beyond_what_a_result_file_may_hold_is_refused(tmp_path: Path) -> None:
-    files = {"bytes": MetricFile(show=("total",))}
+    files = {"bytes": MetricTable(show=("total",))}
     (tmp_path / "metrics").write_text('{"bytes": [9e14, 9e14]}\n')
     with pytest.raises(ValueError, match=r"bytes-total in {metrics} is beyond 1e\+15"):
         metrics.read_written([tmp_path / "metrics"], files)

@@ -34,10 +34,10 @@ _RESERVED = {
 _TABLES = (
     WorkerTable,
     tables.Build,
-    tables.ServiceFile,
+    tables.ServiceTable,
     tables.Poke,
     tables.Phase,
-    tables.MetricFile,
+    tables.MetricTable,
 )
 _CONDITIONS = {*Readiness.__subclasses__(), *Answer.__subclasses__()}
 _KEYS = [

@@ -1,6 +1,6 @@
 """Metrics of worker files: those that apply, and those that a command writes itself.
 
-A command writes metrics to the file ``{metrics}``: a JSON object of names and numbers a line.
+A command writes them to the file ``{metrics}``: on each line, a JSON object of names and numbers.
 """
 
 import math
@@ -13,7 +13,7 @@ import msgspec
 
 from waitbench.model import metrics
 from waitbench.model.metrics import SERVICES, UNTIL_EXIT, WAITING, Finite, Metric
-from waitbench.model.worker import MetricFile, WorkerFile
+from waitbench.model.worker import MetricTable, WorkerFile
 from waitbench.system.files import read as read_file
 
 LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
@@ -53,7 +53,7 @@ def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, 
     return (*present, *chain.from_iterable(declared))
 
 
-def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
+def declared_metrics(name: str, file: MetricTable) -> tuple[Metric, ...]:
     """Makes the metrics of a table ``[metrics.NAME]``: one for each statistic, or NAME itself."""
     unit = _UNITS.get(file.unit, file.unit)
     with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
@@ -69,7 +69,7 @@ def declared_metrics(name: str, file: MetricFile) -> tuple[Metric, ...]:
     )
 
 
-def read_written(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str, float]:
+def read_written(paths: Sequence[Path], files: Mapping[str, MetricTable]) -> Mapping[str, float]:
     """Reads the metrics that the copies of a worker wrote, by key. Raises ``ValueError``."""
     numbers: dict[str, list[float]] = {}
     for path in paths:
@@ -93,7 +93,7 @@ def read_written(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapp
     return values_by_key
 
 
-def _values(line: bytes, where: str, files: Mapping[str, MetricFile]) -> dict[str, list[float]]:
+def _values(line: bytes, where: str, files: Mapping[str, MetricTable]) -> dict[str, list[float]]:
     try:
         values_by_name = _LINE.decode(line)
     except (ValueError, RecursionError) as error:
