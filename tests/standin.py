@@ -22,7 +22,6 @@ class StandIn(Engine):
     package = "stand-in"
     module = "standin"
     repository: str | None = "https://example.org/standin.git"
-    repository_variable: str | None = "STANDIN_REPO"
     build_paths = (":(top)", ":(top,exclude)docs")
     smoke_test = "import standin.run"
     uses_cargo = True

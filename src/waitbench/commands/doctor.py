@@ -14,11 +14,12 @@ from waitbench import engines
 from waitbench.engines import cargo
 from waitbench.environments import uv
 from waitbench.execution import hyperfine
-from waitbench.model.errors import ExitCode, HarnessError, masked
+from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.revision import Interpreter
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import BROKEN, HOLDS, MARK_STYLES, WARNING
 from waitbench.system import machine, proc, variables
+from waitbench.system.installation import called
 from waitbench.system.machine import CpuTimes, find_instruments
 from waitbench.system.paths import Cache
 from waitbench.system.processes import ask
@@ -146,18 +147,17 @@ def _programs(cache: Cache) -> Iterator[Requirement]:
 
 
 def _repository() -> Requirement:
-    engine = engines.DEFAULT
-    where = os.environ.get(engine.repository_variable or "") or str(engine.repository)
+    where = str(engines.DEFAULT.repository)
     # Without a prompt for a password.
     env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0"}
     asking = ["git", "ls-remote", "--exit-code", "--", where, "HEAD"]
     answers = shutil.which("git") and ask(asking, time_limit_s=60, env=env).returncode == 0
     return _check(
         "repository",
-        f"{masked(where)} answers" if answers else None,
-        f"{masked(where)} does not answer",
+        f"{where} answers" if answers else None,
+        f"{where} does not answer",
         "Commits, branches and tags that are not in the cache yet cannot be looked up.",
-        f"export {engine.repository_variable}=FOLDER    # a clone of it",
+        f"{called('compare')} main --repo FOLDER    # a clone of it",
     )
 
 

@@ -111,7 +111,7 @@ Repo = Annotated[
     typer.Option(
         metavar="URL|FOLDER",
         help="The repository of commits, branches and tags.",
-        show_default="BYTEWAX_REPO, or bytewax on GitHub",
+        show_default="bytewax on GitHub",
     ),
 ]
 NewResults = Annotated[

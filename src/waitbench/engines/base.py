@@ -70,8 +70,6 @@ class Engine(ABC):
     """The oldest release that can be measured."""
     repository: str | None = None
     """Default repository; ``None`` if only releases are known."""
-    repository_variable: str | None = None
-    """The environment variable that names another repository."""
     takes_archives: bool = False
     """Whether a release without a wheel on the index is built from its source archive."""
     requirements: tuple[str, ...] = ()

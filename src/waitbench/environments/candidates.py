@@ -33,7 +33,10 @@ _UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_
 def releases(
     engine: Engine, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
 ) -> SearchRange:
-    """The releases with a wheel for ``python`` between two revisions. Raises ``UsageError``."""
+    """The releases with a wheel for ``python`` between two revisions, oldest first.
+
+    Raises ``UsageError``.
+    """
     if engine.build is not None:
         versions = builds.list_releases(engine)
         begin, end = (versions.index(end.source.identity) for end in (good, bad))

@@ -1,6 +1,5 @@
 """Arguments -> a Request -> a ValidRequest. Nothing is built yet."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -113,7 +112,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
-    home = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
+    home = request.repo or engine.repository
     repository = Repository(home, cache, say.about) if home else None
     resolved = revisions.resolve(request.revisions, engine, repository)
     resolver = OriginResolver(engine, repository, cache, say.about)

@@ -34,7 +34,7 @@ SETTING_UP = (
 """Inherited by downloads and builds as well."""
 
 OURS = (
-    "BENCH_*", "DASK_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    "BENCH_*", "DASK_*", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
     # Shell completion.
     "_WAITBENCH_COMPLETE", "_TYPER_COMPLETE_*", "COMP_WORDS", "COMP_CWORD",
     "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",

@@ -31,7 +31,6 @@ class Bytewax(Engine):
     oldest: str | None = "0.16.0"
     release = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
     repository: str | None = "https://github.com/bytewax/bytewax.git"
-    repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
     smoke_test = "import bytewax.run, bytewax.dataflow"
     build_paths = (":(top)", *(f":(top,exclude,glob){path}" for path in _NOT_BUILT_FROM))
