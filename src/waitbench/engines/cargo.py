@@ -81,7 +81,8 @@ def choose_toolchain() -> Toolchain:
     outputs = (_run("rustup", *words) for words in (("default",), ("toolchain", "list")))
     installed = [output.split()[0] for output in outputs if output]
     # Without rustup there is one toolchain, and it has no name.
-    for name in [requested] if requested else [*installed, None]:
+    names: list[str | None] = [requested] if requested else [*installed, None]
+    for name in names:
         version = _run("rustc", *([f"+{name}"] if name else []), "--version")
         if version and version.startswith("rustc "):
             return Toolchain(version.strip(), flags, name)
