@@ -54,8 +54,8 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3": (
         "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3 --rounds 2"
     ),
-    "./compare.sh --worker mine.toml 0.20.1 0.21.1": (
-        "./compare.sh --worker mine.toml 0.20.1 0.21.1 --rounds 2"
+    "./compare.sh --worker flow.toml 0.20.1 0.21.1": (
+        "./compare.sh --worker flow.toml 0.20.1 0.21.1 --rounds 2"
     ),
     "./waitbench report --html history.html results": (
         "./waitbench report --html history.html docs/samples"
@@ -106,6 +106,11 @@ FAILING: Mapping[str, int] = {
 """Commands that are to fail, as their candidate is the worse one, with their exit codes."""
 
 WORKER_FILE = 'command = "{revision} --port {port}"\nready = { port = true }\n'
+FLOW_FILE = """package = "bytewax"
+files = ["mine.py"]
+command = "{python} -m bytewax.run mine:flow"
+window = "until-exit"
+"""
 WORKER = """#!/usr/bin/env python3
 import socket, sys, time
 listener = socket.create_server(("127.0.0.1", int(sys.argv[-1])))
@@ -172,6 +177,7 @@ def furnish(folder: Path) -> None:
             (folder / path.name).symlink_to(path)
     (folder / "mine.toml").write_text(WORKER_FILE)
     (folder / "mine.py").write_text(DATAFLOW)
+    (folder / "flow.toml").write_text(FLOW_FILE)
     for name, pause in (("1", 1), ("2", 0.1), ("1.2", 1), ("1.3", 0.1)):
         program = folder / f"worker-{name}"
         program.write_text(WORKER.format(pause))
