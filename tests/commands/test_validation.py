@@ -107,7 +107,7 @@ def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\nwindow = 'until-exit'\n")
-    said = refused("--worker", path, "true", "--fail-on", criterion)
+    said = refused("--worker", path, "a=true", "b=true", "--fail-on", criterion)
     name = criterion.partition(":")[0]
     assert f"{name}: no run of mine measures it. There are: real, user" in said
 

@@ -125,12 +125,8 @@ def export(source_tree: SourceTree, target: Path) -> None:
         index = {"GIT_INDEX_FILE": str(temporary / "index")}
         run = partial(require_git, failure, source_tree.repository, *options, **index)
         run("read-tree", source_tree.tree)
-        submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
-        if submodule:
-            raise HarnessError(
-                f"{source_tree.tree} has a submodule, {submodule[1]!r}, which its build would not "
-                "get. Build a wheel of it, and name that."
-            )
+        if submodule := _SUBMODULE.search(run("ls-files", "--stage", "-z")):
+            raise HarnessError(f"Commit {source_tree.tree} {_without(submodule[1])}")
         # Files with the time of their commit would look unchanged to cargo.
         run("checkout-index", "--all")
 
@@ -149,6 +145,8 @@ def snapshot(folder: Path, cache: Cache) -> str:
     failure = f"git cannot read the files of {folder}"
     options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
     run = partial(require_git, failure, folder, *options)
+    if submodule := _SUBMODULE.search(run("ls-files", "--stage", "-z")):
+        raise UsageError(f"{str(folder)!r} {_without(submodule[1])}")
     listed = run("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name and os.path.lexists(folder / name)]
     objects = checkouts(cache) / "objects"
@@ -177,6 +175,14 @@ def _moves(folder: Path, name: str) -> bool:
     if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
         return False
     return git(folder, "rev-parse", "--verify", "--quiet", f"refs/tags/{base}") is None
+
+
+def _without(submodule: str) -> str:
+    """Ends a sentence on a build without a submodule."""
+    return (
+        f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
+        "name that."
+    )
 
 
 def is_shallow(folder: Path) -> bool:

@@ -51,7 +51,7 @@ class Topology(str):
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
-    """A scenario's place on the curve of ``--scan``, whose scenarios differ in one parameter."""
+    """A scenario's place on a curve, whose scenarios differ in one parameter."""
 
     scenario: FileName
     parameter: FileName

@@ -48,7 +48,6 @@ def scenarios(scan: str, **request: Any) -> tuple[Scenario, ...]:
         ("silence=1:4", {}, "takes a --worker with a [poke]"),
         ("n=1:4", {}, "--set n: no selected scenario has this parameter"),
         ("partitions=1:4", {"settings": ("partitions=2",)}, "--set partitions is given twice"),
-        ("n=1:4", {"dataflow": "mine.py:flow"}, "such as flow.py:get_flow({n})"),
     ],
 )
 def test_what_is_no_curve_is_refused_with_an_example(
