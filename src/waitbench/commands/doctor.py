@@ -166,6 +166,6 @@ def _index() -> Requirement:
     try:
         newest = next(uv.releases(engines.DEFAULT, here), "no release for this Python")
     except HarnessError as error:
-        costs = "Releases cannot be installed."
+        costs = "Releases that are not in the cache yet cannot be installed."
         return Requirement("package index", str(error), costs, "pip config debug")
     return Requirement("package index", f"answers: {engines.DEFAULT.package} {newest}")
