@@ -32,10 +32,11 @@ def obstacle(
     engine: Engine = ENGINE,
     *,
     only_wheels: bool = True,
+    offline: bool = False,
 ) -> str:
     """Why a release cannot be installed."""
     spec = replace(histories.release(version), python=python, only_wheels=only_wheels)
-    return uv.why_unmet(engine, spec)
+    return uv.why_unmet(engine, spec, offline=offline)
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +113,19 @@ def test_an_index_that_does_not_answer_is_not_one_without_the_release(
         with pytest.raises(HarnessError, match="does not answer"):
             next(uv.releases(ENGINE, PYTHONS[0]))
         server.shutdown()
+
+
+def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "pages" / "simple" / "stand-in"
+    name = release(folder, "0.1.0").name
+    (folder / "index.html").write_text(f'<a href="{name}">{name}</a>')
+    handler = functools.partial(Serving, directory=str(tmp_path / "pages"))
+    with served(handler, monkeypatch) as server:
+        assert [*uv.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
+        server.shutdown()
+    with pytest.raises(HarnessError, match="does not answer"):
+        obstacle("0.1.0", only_wheels=False)
+    assert not obstacle("0.1.0", offline=True, only_wheels=False)
+    assert obstacle("0.3.0", offline=True, only_wheels=False)

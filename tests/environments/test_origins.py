@@ -13,7 +13,7 @@ from waitbench.environments import origins, uv
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.system.paths import Cache
 
@@ -39,8 +39,11 @@ class Machine:
 
     pythons: tuple[Interpreter, ...] = PYTHONS
     fetched: list[str] = field(default_factory=list)
+    reaches_index: bool = True
 
-    def obstacle(self, engine: Engine, spec: EnvironmentSpec) -> str:
+    def obstacle(self, engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
+        if not self.reaches_index and not offline:
+            raise HarnessError("The package index does not answer.")
         wanted = [spec.source.identity] if spec.origin is Origin.WHEEL else []
         wanted += [pin.partition("==")[2] for pin in engine.requirements]
         pythons = [WHEELS.get(version, ()) for version in wanted]
@@ -123,6 +126,15 @@ def test_a_python_that_all_wheels_need_is_fetched_if_none_here_will_do(
     specs = chosen("v0.16.0", "v0.16.1")
     assert specs[0].python == PYTHONS[-1], "one that is here will do"
     assert machine.fetched == ["3.10"]
+
+
+def test_what_the_index_said_before_decides_where_it_cannot_be_reached(
+    chosen: Choose, machine: Machine
+) -> None:
+    machine.reaches_index = False
+    assert chosen("v0.16.0")[0].python.minor_text == "3.10"
+    with pytest.raises(HarnessError, match="does not answer"):
+        chosen("v0.16.9")
 
 
 class WithArchives(standin.StandIn):

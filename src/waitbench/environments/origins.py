@@ -20,7 +20,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments import packages, uv
 from waitbench.environments.repository import Repository, checkouts, git, read_file
 from waitbench.environments.revisions import tree_of
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, OriginChoice, SourceTree
 from waitbench.system.paths import Cache
 
@@ -63,15 +63,29 @@ class OriginResolver:
         return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in others))
 
     def _fitting(
-        self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
+        self,
+        specs: Sequence[EnvironmentSpec],
+        pythons: Sequence[Interpreter],
+        *,
+        offline: bool = False,
     ) -> tuple[EnvironmentSpec, ...] | None:
-        """Completes specs with the first Python that suits all. Raises ``HarnessError``."""
-        with ThreadPoolExecutor(max_workers=8) as pool:
-            for only_wheels, python in product((True, False), pythons):
-                tried = [replace(spec, python=python, only_wheels=only_wheels) for spec in specs]
-                if not any(pool.map(self._obstacle, tried)):
-                    return tuple(tried)
-        return None
+        """Completes specs with the first Python that suits all. Raises ``HarnessError``.
+
+        Resolves with uv's cache if the index does not answer.
+        """
+        obstacle = partial(self._obstacle, offline=offline)
+        try:
+            with ThreadPoolExecutor(max_workers=8) as pool:
+                for only_wheels, python in product((True, False), pythons):
+                    tried = [replace(it, python=python, only_wheels=only_wheels) for it in specs]
+                    if not any(pool.map(obstacle, tried)):
+                        return tuple(tried)
+            return None
+        except HarnessError:
+            fitting = None if offline else self._fitting(specs, pythons, offline=True)
+            if fitting is None:
+                raise
+            return fitting
 
     def _with_origins(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice
@@ -118,7 +132,7 @@ class OriginResolver:
             source_tree=source_tree,
         )
 
-    def _obstacle(self, spec: EnvironmentSpec) -> str:
+    def _obstacle(self, spec: EnvironmentSpec, *, offline: bool = False) -> str:
         """Why a spec's Python does not suit it; empty if it does."""
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
@@ -132,7 +146,7 @@ class OriginResolver:
             and not cargo.supports_python(python, partial(read_file, source_tree))
         ):
             return "its sources do not take it"
-        return uv.why_unmet(self.engine, spec)
+        return uv.why_unmet(self.engine, spec, offline=offline)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]

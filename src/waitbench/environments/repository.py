@@ -56,9 +56,14 @@ class Repository:
         if not is_fixed and name not in self._fetched:
             why = "may have moved" if commit else "is not"
             self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
-            self._fetch(folder, name)
+            try:
+                self._fetch(folder, name)
+                commit = _find(folder, name)
+            except UsageError:
+                if commit is None:
+                    raise
+                self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
             self._fetched.add(name)
-            commit = _find(folder, name)
         if commit is None:
             raise UsageError(f"{self.location} has no commit, branch or tag {name!r}{self._hint()}")
         return commit

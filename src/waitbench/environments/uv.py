@@ -96,8 +96,8 @@ def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
     return [word for name in wheels for word in ("--only-binary", name)]
 
 
-def why_unmet(engine: Engine, spec: EnvironmentSpec) -> str:
-    """Why requirements cannot be met; empty if they can.
+def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
+    """Why requirements cannot be met; empty if they can. ``offline`` asks uv's cache.
 
     Considers dependencies only if all must be wheels, since those of a build are unknown before it.
     Raises ``HarnessError`` if the index does not answer.
@@ -105,7 +105,7 @@ def why_unmet(engine: Engine, spec: EnvironmentSpec) -> str:
     required, words = requirements(engine, spec), options(engine, spec)
     if not required:
         return ""
-    words += ["--no-deps"] * (_ALL not in words)
+    words += ["--no-deps"] * (_ALL not in words) + ["--offline"] * offline
     answer = _compile(required, spec.python, *words)
     if answer.returncode == 0:
         return ""
