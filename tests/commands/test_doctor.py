@@ -12,7 +12,7 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     done = run_compare(command="doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     for what in (
-        "CPUs", "wake-ups", "system calls", "steal time",
+        "CPUs", "CPU accounting", "wake-ups", "system calls", "steal time",
         "frequency governor", "threads' CPU", "hyperfine", "Pythons for revisions",
         "compiler", "git", "repository", "package index",
     ):  # fmt: skip

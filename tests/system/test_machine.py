@@ -29,6 +29,27 @@ def test_a_fingerprint_tells_machines_apart_and_names_none(
 
 
 @pytest.mark.parametrize(
+    ("config", "accounting"),
+    [
+        ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_HZ=250\n", "tick 250 Hz"),
+        ("CONFIG_TICK_CPU_ACCOUNTING=y\n", "tick"),
+        ("CONFIG_VIRT_CPU_ACCOUNTING_GEN=y\nCONFIG_HZ=250\n", "exact"),
+        ("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n", "exact"),
+        ("# nothing of it\n", None),
+    ],
+)
+def test_the_kernels_accounting_is_read_from_its_configuration(
+    config: str, accounting: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_compressed_one(_path: Path) -> bytes:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_bytes", no_compressed_one)
+    monkeypatch.setattr(machine, "_read", lambda _path: config)
+    assert machine.describe()["cpu_accounting"] == accounting
+
+
+@pytest.mark.parametrize(
     ("groups", "files", "expected"),
     [
         ("0::/a/b\n", {"a/cpu.max": "150000 100000\n", "a/b/cpu.max": "max 100000\n"}, 1.5),

@@ -77,6 +77,12 @@ def _kernel() -> Iterator[Requirement]:
     count = len(os.sched_getaffinity(0))
     alone = "With one CPU the processes of a cluster take turns: measure single processes."
     yield Requirement("CPUs", str(count), "" if count > 1 else alone)
+    accounting = str(machine.describe()["cpu_accounting"] or "unknown")
+    by_ticks = (
+        "Total CPU is exact; its split into user and system time is estimated by ticks, so system "
+        "varies several times as much: --fail-on system:10% stays inconclusive for long."
+    )
+    yield Requirement("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
     reason, remedy = machine.why_uncounted()
     yield _check(
         "wake-ups",

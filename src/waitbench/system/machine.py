@@ -1,6 +1,7 @@
 """The machine: its description, its other load, and the counters that its kernel allows."""
 
 import errno
+import gzip
 import hashlib
 import os
 import platform
@@ -34,6 +35,7 @@ def describe() -> dict[str, object]:
         "cpus": cpus(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "clock_ticks_per_second": os.sysconf("SC_CLK_TCK"),
+        "cpu_accounting": _cpu_accounting(),
         "frequency_governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
     }
 
@@ -83,6 +85,20 @@ def _cpu_quota(group: Path) -> float | None:
 def _cpu_model() -> str:
     match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return match[1] if match else platform.processor()
+
+
+def _cpu_accounting() -> str | None:
+    """How the kernel splits CPU time into user and system time: exactly, or by ticks."""
+    try:
+        config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
+    except (OSError, gzip.BadGzipFile):
+        config = _read(Path(f"/boot/config-{platform.release()}")) or ""
+    if re.search(r"^CONFIG_VIRT_CPU_ACCOUNTING_(GEN|NATIVE)=y$", config, re.MULTILINE):
+        return "exact"
+    if "CONFIG_TICK_CPU_ACCOUNTING=y" in config:
+        rate = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)
+        return f"tick {rate[1]} Hz" if rate else "tick"
+    return None
 
 
 def _read(path: Path) -> str | None:
