@@ -74,7 +74,6 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 RUN_BY = {
     "docs/results.md": "tests/test_documents.py",
-    "docs/scenarios.md": "tests/real/test_workloads.py",
     "workers/README.md": "tests/real/test_worker_examples.py",
 }
 """The tests that run the programs of documents."""

@@ -117,7 +117,8 @@ def test_a_worker_in_the_background_is_measured_and_gets_the_signal(
 ) -> None:
     result = worker(tmp_path, DAEMON, BACKGROUND, copies=copies)
     assert result.exit_code == 0, result.failure
-    assert result.output.split() == ["up"] * copies + ["bye"] * copies
+    # Copies may write at the same time.
+    assert [result.output.count(word) for word in ("up", "bye")] == [copies, copies]
     assert not result.report["incomplete"]
     assert "left" not in result.report
 
