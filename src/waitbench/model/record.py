@@ -53,7 +53,7 @@ _FINAL = {
     TIMED_OUT: "hung",
     ENDED: "ended",
 }
-"""Reasons of a single failed run after which a revision gets no more runs: "it …"."""
+"""Reasons of failed runs after which a revision gets no more runs, as parts of a sentence."""
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True, rename={"count": "number"}):
