@@ -1,6 +1,7 @@
 """Real releases under real hyperfine: the workloads on every generation of the API."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.system.machine import find_instruments
+from waitbench.system.paths import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -47,6 +49,30 @@ def test_the_workloads_run_on_every_generation_of_the_api(
             assert "wakeups" in summary, "of its window"
             counts_calls = find_instruments().tracepoint is not None
             assert ("system_calls" in summary) is counts_calls
+
+
+OWN_DATAFLOW = """
+import bytewax.operators as op
+from bytewax.connectors.stdio import StdOutSink
+from bytewax.dataflow import Dataflow
+from bytewax.testing import TestingSource
+
+flow = Dataflow("own")
+op.output("out", op.map("text", op.input("in", flow, TestingSource(range(9))), str), StdOutSink())
+"""
+
+
+def test_the_worker_file_of_the_document_measures_a_dataflow_of_ones_own(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text("utf-8")
+    (worker_file,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "flow.toml").write_text(worker_file)
+    (tmp_path / "mine.py").write_text(OWN_DATAFLOW)
+    done = run_compare("--worker", tmp_path / "flow.toml", "0.21.1", *QUICKLY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    data = json.loads((tmp_path / "results" / "flow.json").read_text())
+    assert data["results"][0]["summary"]["time_cpu"]["mean"] > 0
 
 
 def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error(
