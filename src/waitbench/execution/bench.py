@@ -23,7 +23,6 @@ class ReadyRun:
     """A run whose services are up; nothing else has started."""
 
     folder: Path
-    working_folder: Path
     launcher: tuple[str, ...]
     variables: Mapping[str, str]
     time_limit_s: float
@@ -43,7 +42,7 @@ class ReadyRun:
                 stderr=err,
                 time_limit_s=self.time_limit_s,
                 env=self.variables,
-                cwd=self.working_folder,
+                cwd=self.folder,
                 on_start=on_start,
                 find_left=tree_and_orphans(),
                 limits_output=True,
@@ -103,8 +102,6 @@ class Bench:
                 limit_s = self.time_limit_s or scenario.time_limit_s
                 yield ReadyRun(
                     folder=folder,
-                    # A user's dataflow may open files by relative paths.
-                    working_folder=folder if scenario.is_builtin else Path.cwd(),
                     launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
                     variables={
                         **self._variables(folder, scenario),
@@ -116,8 +113,8 @@ class Bench:
                 )
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
-        # A user's dataflow may import our support code. A worker file's command must not: a module
-        # of its own might have the same name.
+        # A dataflow imports our support code. A worker file's command must not: a module of its own
+        # might have the same name.
         python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),

@@ -82,8 +82,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     """The machine that measured it, if not that of the comparison."""
     metrics: tuple[Metric, ...] = METRICS
 
-    is_builtin: ClassVar[bool] = True
-    """Whether its runs need no file of the current folder."""
     is_staggered: ClassVar[bool] = False
     """Whether concurrent runs start and end one by one, with a common window between.
 

@@ -61,7 +61,7 @@ class OneRun:
     @contextmanager
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
         yield ReadyRun(
-            folder=self.folder, working_folder=self.folder, launcher=self.command,
+            folder=self.folder, launcher=self.command,
             variables={}, time_limit_s=120, services=Running(()),
             config=LaunchConfig(program=DataflowConfig(arguments=self.command, processes=1)),
         )  # fmt: skip
