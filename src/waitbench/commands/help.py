@@ -12,7 +12,7 @@ from waitbench.system import installation
 _GROUPS = {
     "What to compare": "revisions worker scenario settings python repo origin",
     "How to measure": "rounds processes workers topology full time_limit",
-    "Gate": "gate fail_on limit inconclusive accepted budget",
+    "Gate": "gate fail_on limit inconclusive budget",
     "Output": "results resume plot quiet verbose as_json",
 }
 """Headings of a long help, each with its parameters; others come last."""
