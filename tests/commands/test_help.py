@@ -41,7 +41,10 @@ def test_without_a_command_all_are_listed_and_the_exit_code_is_2(said: Said) -> 
         (["compar"], "No such command 'compar'. Did you mean 'compare'?"),
         (["foo"], "No such command 'foo'. Try --help."),
         (["--versio"], "No such option: --versio (Possible options: --version)"),
-        (["plot", "--fromat", "svg"], "No such option: --fromat (Possible options: --format)"),
+        (
+            ["report", "--markdwon", "x"],
+            "No such option: --markdwon (Possible options: --markdown)",
+        ),
         (["plot", "-x"], "No such option: -x Try --help."),
         (["compare", "a", "-s", "dynmic"], "no scenario (did you mean 'dynamic'?)."),
         (["compare", "a", "--set", "intervall=1"], "parameter (did you mean 'interval'?)."),

@@ -1,10 +1,5 @@
 """``plot``: the charts of a folder of results."""
 
-from enum import Enum
-from typing import Annotated
-
-import typer
-
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline.concluding import findings_of
@@ -15,25 +10,11 @@ EXAMPLES = """
 \b
 Examples:
   ./plot.sh
-  ./plot.sh docs/samples/input --format svg
-  ./plot.sh --format png --format svg
+  ./plot.sh docs/samples/input
 """
 
 
-class Format(str, Enum):
-    """The format of a chart's file."""
-
-    PNG = "png"
-    SVG = "svg"
-
-
-def plot(
-    results: options.SavedResults = None,
-    formats: Annotated[
-        list[Format],
-        typer.Option("--format", "-f", metavar="png|svg", help="Repeatable."),
-    ] = [Format.PNG],
-) -> None:
+def plot(results: options.SavedResults = None) -> None:
     """Draw the charts of a folder of results."""
     output = make_console()
     folder = folders.existing_folder(results)
@@ -41,7 +22,7 @@ def plot(
     # Imported late: matplotlib takes a second, for which no error message should wait.
     from waitbench.reporting import charts
 
-    paths = charts.draw_all(known, [chosen.value for chosen in formats])
+    paths = charts.draw_all(known)
     if not paths:
         raise UsageError(f"Nothing was measured in {str(folder)!r}. {comparisons.MEASURE_FIRST}")
     for path in paths:

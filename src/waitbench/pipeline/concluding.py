@@ -167,7 +167,7 @@ def _try_to_draw(known: Findings) -> None:
         # Imported late: matplotlib takes a second.
         from waitbench.reporting import charts
 
-        charts.draw_all(known, ("png",))
+        charts.draw_all(known)
     except Exception as error:
         again = f"{called('plot')} {shlex.quote(_short_path(known.folder))}"
         text = f"Charts could not be drawn: {error} Try again: {again}"

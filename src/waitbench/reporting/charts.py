@@ -1,4 +1,4 @@
-"""Charts of tables and bars, as PNG or SVG files. Needs no display."""
+"""Charts of tables and bars, as PNG files. Needs no display."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +18,7 @@ from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
 # A dollar sign in a label is not mathematics.
-matplotlib.rcParams.update(
-    {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
-)
+matplotlib.rcParams["text.parse_math"] = False
 _DARK, _GREY = "#222222", "#555555"
 
 # Of tables: inches and points. Where GitHub shows a chart 830 pixels wide, its smallest text is 10
@@ -45,8 +43,8 @@ _IN_LEGEND_LINE = 3
 _LONGEST_NAME_OF_BARS, _LONGEST_LABEL = 34, 32
 
 
-def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
-    """Writes every chart there is data for, in every format. Returns the files.
+def draw_all(findings: Findings) -> list[Path]:
+    """Writes every chart that there is data for. Returns the files.
 
     ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
     ``gate``: its questions; and those of features. Raises ``HarnessError`` when the disk refuses.
@@ -63,19 +61,15 @@ def draw_all(findings: Findings, formats: Sequence[str]) -> list[Path]:
         figures["gate"] = draw_table(gate_table(findings, judgements, title))
     for contribution in findings.contributions:
         figures |= {name: draw_table(table) for name, table in contribution.charts.items()}
-    return [
-        save(figure, findings.folder, name, form)
-        for name, figure in figures.items()
-        for form in formats
-    ]
+    return [save(figure, findings.folder, name) for name, figure in figures.items()]
 
 
-def save(figure: Figure, folder: Path, name: str, form: str) -> Path:
+def save(figure: Figure, folder: Path, name: str) -> Path:
     """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
-    path = folder / f"{name}.{form}"
-    # No date in the file: the same figures give the same bytes.
-    metadata = {"Date": None} if form == "svg" else {"Software": None}
-    write_with(path, lambda part: figure.savefig(part, format=form, dpi=150, metadata=metadata))
+    path = folder / f"{name}.png"
+    # The same figures give the same bytes with every version of matplotlib.
+    metadata = {"Software": None}
+    write_with(path, lambda part: figure.savefig(part, format="png", dpi=150, metadata=metadata))
     return path
 
 

@@ -106,7 +106,7 @@ def workers(
         # Imported late: matplotlib takes a second.
         from waitbench.reporting import charts
 
-        charts.save(charts.draw_table(table), folder, NAME, "png")
+        charts.save(charts.draw_table(table), folder, NAME)
     raise typer.Exit(ExitCode.FAILED if errors or failures else ExitCode.OK)
 
 
