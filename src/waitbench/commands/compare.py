@@ -23,12 +23,9 @@ Examples:
   ./compare.sh v0.16.0 v0.16.1
   ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh --worker workers/queues/rq.toml 2.2.0 --limit idle:0.5%
-  ./compare.sh v0.16.0 2fa6676c --scenario 'partitioned*'
-  ./compare.sh main my-branch ~/src/bytewax --rounds 10
-  ./compare.sh before=main after=./bytewax --origin source
+  ./compare.sh v0.16.0 2fa6676c --scenario 'partitioned*' --processes 2
+  ./compare.sh before=main after=./bytewax --origin source --rounds 10
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
-  ./compare.sh v0.16.0 v0.16.1 --processes 2
-  ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import UsageError, masked
 from waitbench.model.revision import OriginChoice
@@ -22,21 +21,6 @@ from waitbench.reporting.idle import Price
 from waitbench.system.paths import RESULTS, Cache, shown
 
 _LONGEST_S = 1e6
-
-
-def _defaults() -> str:
-    """The gate's default criteria, in a sentence."""
-    groups = {
-        scope: ", ".join(str(c) for c in DEFAULTS if c.scope is scope and not c.by_launcher)
-        for scope in Scope
-    }
-    return (
-        f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls where the machine "
-        f"lets them be counted); in a long silence and under the engine's own launcher: "
-        f"{groups[Scope.LARGE_CHANGES]}; in scenarios that work: {groups[Scope.WORKING]}, and if "
-        f"they never wait {groups[Scope.BUSY]}. With --topology launcher: system:25%,25ms in "
-        "place of real time and start-up."
-    )
 
 
 def seconds(text: str) -> float:
@@ -176,7 +160,7 @@ GateDefaults = Annotated[
         "--gate",
         help="Exit with 1 if a candidate costs more.\n\n"
         "Exit with 0 if every question is answered, and no answer is a regression; with 3 if one "
-        f"stays open. Rounds are added until all are answered. {_defaults()}",
+        "stays open. Rounds are added until all are answered.",
     ),
 ]
 Full = Annotated[
