@@ -1,28 +1,21 @@
 """``doctor``: checks this machine for everything that measuring takes."""
 
 import os
-import platform
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import typer
 from rich.text import Text
 
-from waitbench import engines
 from waitbench.engines import cargo
-from waitbench.environments import uv
 from waitbench.execution import hyperfine
-from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.model.revision import Interpreter
+from waitbench.model.errors import ExitCode
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import BROKEN, HOLDS, MARK_STYLES, WARNING
-from waitbench.system import machine, proc, variables
-from waitbench.system.installation import called
+from waitbench.system import machine, proc
 from waitbench.system.machine import CpuTimes, find_instruments
 from waitbench.system.paths import Cache
-from waitbench.system.processes import ask
 
 
 @dataclass(frozen=True)
@@ -59,8 +52,6 @@ def _findings(cache: Cache) -> Iterator[Requirement]:
     yield from _kernel()
     yield from _load()
     yield from _programs(cache)
-    yield _repository()
-    yield _index()
 
 
 def _check(
@@ -133,8 +124,6 @@ def _programs(cache: Cache) -> Iterator[Requirement]:
     else:
         version = program.version if program else None
         yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")
-    pythons = ", ".join(python.minor_text for python in uv.installed_pythons(cache))
-    yield _check("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
     compiler = cargo.choose_toolchain().compiler
     yield _check(
         "compiler",
@@ -150,28 +139,3 @@ def _programs(cache: Cache) -> Iterator[Requirement]:
         "Commits and branches cannot be looked up; releases have wheels.",
         "sudo apt-get install git",
     )
-
-
-def _repository() -> Requirement:
-    where = str(engines.DEFAULT.repository)
-    # Without a prompt for a password.
-    env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0"}
-    asking = ["git", "ls-remote", "--exit-code", "--", where, "HEAD"]
-    answers = shutil.which("git") and ask(asking, time_limit_s=60, env=env).returncode == 0
-    return _check(
-        "repository",
-        f"{where} answers" if answers else None,
-        f"{where} does not answer",
-        "Commits, branches and tags that are not in the cache yet cannot be looked up.",
-        f"{called('compare')} main --repo FOLDER    # a clone of it",
-    )
-
-
-def _index() -> Requirement:
-    here = Interpreter(sys.executable, platform.python_version())
-    try:
-        newest = next(uv.releases(engines.DEFAULT, here), "no release for this Python")
-    except HarnessError as error:
-        costs = "Releases that are not in the cache yet cannot be installed."
-        return Requirement("package index", str(error), costs, "pip config debug")
-    return Requirement("package index", f"answers: {engines.DEFAULT.package} {newest}")
