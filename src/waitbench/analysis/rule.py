@@ -181,11 +181,17 @@ def _beyond(count: int, error: float) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class PairCounts:
-    """The numbers of pairs in which only the candidate's run is marked, or only the baseline's."""
+    """The number of pairs, and of those in which only one side is an outlier, or missed a limit."""
 
     candidate: int
     baseline: int
     pairs: int
+
+    @classmethod
+    def of_outliers(cls, sides: NDArray[np.int_]) -> PairCounts:
+        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
+        candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
+        return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
 
     @property
     def chance_of_so_many(self) -> float:
@@ -209,17 +215,6 @@ class PairCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlierCounts(PairCounts):
-    """The numbers of pairs in which a single side is an outlier."""
-
-    @classmethod
-    def count(cls, sides: NDArray[np.int_]) -> OutlierCounts:
-        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
-        candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
-        return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
-
-
-@dataclass(frozen=True, kw_only=True)
 class RuleResult:
     """The verdict on the rounds of an interim analysis, and the figures behind it."""
 
@@ -231,7 +226,7 @@ class RuleResult:
     The bounds hold over all analyses together, the lower one over all questions, too."""
     means: float | None = None
     """The ratio of the plain means, if that keeps the question open."""
-    outliers: OutlierCounts | None = None
+    outliers: PairCounts | None = None
     by_outliers: bool = False
     apart: tuple[int, ...] = ()
     """Indices of the scenarios that keep it open by their own centre or outliers."""
@@ -310,7 +305,7 @@ def judge_pairs(
     # the baseline's own runs differ.
     limit = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
-    outliers = OutlierCounts.count(sides)
+    outliers = PairCounts.of_outliers(sides)
     is_last = len(pairs) == rule.analyses[-1]
     has_more_outliers = is_last and outliers.chance_of_so_many <= alpha_outliers
     interval = signed_rank_interval(logs, alpha, rule.alpha_pass)
@@ -333,7 +328,7 @@ def judge_pairs(
         index
         for index, scenario in enumerate(logs.T)
         if signed_rank_interval(scenario, 0.0, 0.0).centre > math.log(most_excess)
-        or OutlierCounts.count(sides[:, index]).chance_of_so_few(rule.rise_of_outliers_anywhere)
+        or PairCounts.of_outliers(sides[:, index]).chance_of_so_few(rule.rise_of_outliers_anywhere)
         > rule.alpha
         or added[index] > rule.added_by_outliers_anywhere
     )
@@ -371,7 +366,7 @@ def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
     shares = np.ravel(values / limits)
     logs = signed_rank_interval(np.log(np.maximum(shares, _NOTHING)), alpha, rule.alpha_pass)
     interval, means = signed_rank_interval(shares, alpha, rule.alpha_pass), float(shares.mean())
-    outliers = OutlierCounts.count((shares > rule.outlier).astype(int))
+    outliers = PairCounts.of_outliers((shares > rule.outlier).astype(int))
     is_open = means > 1 or outliers.chance_of_so_few(rule.rise_of_outliers) > rule.alpha_pass
     low, high = math.exp(logs.low), interval.high
     return RuleResult(
