@@ -43,8 +43,7 @@ COSTLY_COUNTING_S = 10e-6
 _NEXT_TO_NOTHING_S = 5e-5
 """A smaller rise has no line."""
 _MOST_IN_FULL = 2
-"""Up to so many candidates have a line for each cost; with more, each has one line."""
-_CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
+"""If there are more candidates, each has a line for its first cost, and for rises."""
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateStatus.PASS: HOLDS,
@@ -75,16 +74,15 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
         of_label = [it for it in results if it.revision == label]
-        lines = [*_changes(of_label, is_brief=is_brief), *_worse(of_label, is_brief=is_brief)]
-        if is_brief and lines:
-            text = "; ".join(line.text for line in lines)
-            lines = [_note(CHANGE, text, lines[0].level, count=len(of_label))]
+        lines = [*_changes(of_label), *_worse(of_label)]
+        if is_brief:
+            lines = [it for it in lines if it is lines[0] or it.level == MARKS[Verdict.SLOWER]]
         prefix = f"{label}: " if labels[1:] else ""
         for line in lines:
             yield replace(line, text=f"{prefix}{line.text}", revision=label)
 
 
-def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
+def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     """A line for each main cost; user time is left out, as it is a part of the total."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.headline and it.metric.name == "cpu" for it in results):
@@ -92,11 +90,10 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Not
     is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
     for name in names:
         group = [it for it in results if it.metric.name == name]
-        is_certain = any(it.verdict in _CERTAIN for it in group)
-        if not group or (is_brief and name == "system" and not is_certain):
+        if not group:
             continue
         grown = [it for it in group if it.verdict is Verdict.SLOWER]
-        text = _change(group, is_brief=is_brief)
+        text = _change(group)
         if name == "system" and grown and is_less.issuperset(it.scenario for it in grown):
             text += ", while total CPU fell there"
         yield _note(CHANGE, f"{group[0].metric.title} {text}", _mark(group), count=len(group))
@@ -109,7 +106,7 @@ def _mark(group: Sequence[MetricResult]) -> str:
     return MARKS[known] if known else forest.mark_of(group[0])
 
 
-def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
+def _change(group: Sequence[MetricResult]) -> str:
     """The scenarios where a cost rose, fell or stayed the same, with the largest change."""
     if len(group) == 1:
         return _single(group[0])
@@ -117,23 +114,18 @@ def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
     for verdict, word in ((Verdict.SLOWER, "more"), (Verdict.FASTER, "less")):
         if certain := [it for it in group if it.verdict is verdict]:
             most = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
-            change, place = forest.change_of(most).strip(NOTHING), most.scenario
+            change = forest.change_of(most).strip(NOTHING)
             where = f"{_in(certain, group)}, most in" if certain[1:] else "in"
             figures = f"{_values(most)}, {change}" if change else _values(most)
-            parts.append(
-                f"{word} {_in(certain, group)} ({change or figures} in {place})"
-                if is_brief
-                else f"{word} {where} {place} ({figures})"
-            )
+            parts.append(f"{word} {where} {most.scenario} ({figures})")
     if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
         bound = format_bound(it.ratio for it in same if it.ratio)
         parts.append(f"within {bound} {_in(same, group)}")
     unsure = [it for it in group if it.verdict is Verdict.INCONCLUSIVE]
-    if unsure and not (is_brief and parts):
+    if unsure:
         widest = max(unsure, key=lambda it: _width(it.ratio))
-        known = forest.interval_of(widest)
-        where = "" if is_brief else f" ({known} in {widest.scenario})"
-        parts.append(f"unclear {_in(unsure, group)}{where}")
+        figures = f"{forest.interval_of(widest)} in {widest.scenario}"
+        parts.append(f"unclear {_in(unsure, group)} ({figures})")
     reasons = grouped((it for it in group if it.verdict is None), lambda it: it.why_not)
     parts += [f"{_reason(alike[0])} {_in(alike, group)}" for alike in reasons.values()]
     return "; ".join(parts)
@@ -172,7 +164,7 @@ def _reason(result: MetricResult) -> str:
     return f"below {format_limit(result.metric.resolution, result.metric)}"
 
 
-def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
+def _worse(results: Sequence[MetricResult]) -> Iterator[Note]:
     """Certain rises of other costs, each where it is largest."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
@@ -180,12 +172,11 @@ def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]
     for title, risen in grouped(filter(_is_rise, others), lambda it: it.metric.title).items():
         most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
-        full = f"{_values(most)} in {most.scenario}{more}"
-        texts.append(f"{title} {_in(risen, ()) if is_brief else full}")
+        texts.append(f"{title} {_values(most)} in {most.scenario}{more}")
     if texts:
         level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
         yield _note(WORSE, text, level, count=len(texts))
-    elif others and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
+    elif others and not any(NOT_WITHIN in it.why_not for it in others):
         known = [it for it in others if it.verdict is not None]
         unclear = [it for it in known if it.verdict is Verdict.INCONCLUSIVE]
         titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or known))
