@@ -65,12 +65,6 @@ def same_builds() -> Iterator[ScenarioResults]:
         yield pair(revisions=revisions, mixed_origins=True, scenario=name)
 
 
-def different_twins() -> ScenarioResults:
-    same = facts(package_sha256="same")
-    revisions = tuple(contestant(label, build=same) for label in ("old", "new"))
-    return make_record({"old": waits(1.0), "new": waits(9.0)}, revisions=revisions)
-
-
 def disturbed() -> Iterator[ScenarioResults]:
     record = make_record({"old": ONE * 3, "new": ONE * 2})
     for label in ("old", "new"):
@@ -136,7 +130,6 @@ CASES: dict[str, Callable[[], Input]] = {
     "costs below the resolution, or about it": lambda: [*near_the_resolution()],
     "runs without a measurement": lambda: [*failed_runs()],
     "identical builds of other compilers": lambda: [*same_builds()],
-    "identical builds that certainly differ": lambda: [different_twins()],
     "rounds that were disturbed": lambda: [*disturbed()],
     "a revision with few rounds": lambda: [make_record({"a": ONE * 4, "b": ONE})],
     "scenarios of two machines": lambda: [*two_machines()],

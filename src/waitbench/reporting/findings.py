@@ -20,8 +20,6 @@ _MOST_NAMED = 2
 """More candidates are counted in the title, not named."""
 _MORE_ROUNDS = 2
 """The factor of rounds that are proposed where those made were too few."""
-_CERTAIN = (Verdict.SLOWER, Verdict.FASTER, Verdict.EXPLAINED)
-"""Answers by which a candidate differs from the baseline."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +80,6 @@ def findings(
         worse = [it for it in changes if it.kind == notes.WORSE and it.count]
         outcome, *others = notes.of_verdict(verdict)
         first = [outcome, *worse, *others]
-    different = {it.revision for it in (*judgements, *results) if it.verdict in _CERTAIN}
     return Findings(
         folder=folder,
         labels=tuple(comparisons[0].figures) if comparisons else (),
@@ -90,7 +87,7 @@ def findings(
         comparisons=comparisons,
         results=results,
         verdict=verdict,
-        notes=[*first, *notes.cautions(comparisons, different, is_gate=verdict is not None)],
+        notes=[*first, *notes.cautions(comparisons, is_gate=verdict is not None)],
         contributions=contributions,
     )
 

@@ -4,7 +4,7 @@ The level of a note is its mark. A view selects notes by kind and level, and wor
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,6 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.rule import NOT_WITHIN
 from waitbench.analysis.statistics import BELOW_RESOLUTION, SIDE_EFFECTS, Comparison
-from waitbench.model.revision import Origin
 from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_END
 from waitbench.model.verdicts import Estimate, GateStatus, Verdict
 from waitbench.reporting import forest
@@ -192,12 +191,9 @@ def _is_rise(result: MetricResult) -> bool:
 
 
 def cautions(
-    comparisons: Sequence[Comparison], different: Collection[str], *, is_gate: bool = False
+    comparisons: Sequence[Comparison], *, is_gate: bool = False
 ) -> Iterator[Note]:
-    """Reasons to distrust figures, with remedies.
-
-    ``different`` names the candidates that certainly differ from the baseline.
-    """
+    """Reasons to distrust figures, with remedies."""
     records = [comparison.record for comparison in comparisons]
     labels = dict.fromkeys(label for it in comparisons for label in it.figures)
     rounds = sum(it.rounds for it in comparisons)
@@ -211,7 +207,7 @@ def cautions(
         yield _note("one-round", text)
     yield from failures((run for record in records for run in incomplete_runs(record)), INCOMPLETE)
     for label in labels:
-        yield from _oddities(label, comparisons, differs=label in different)
+        yield from _oddities(label, comparisons)
     for context in (record.context for record in records[:1]):
         if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
@@ -240,7 +236,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
         yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
-def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -> Iterator[Note]:
+def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
     runs = [run for it in comparisons for run in it.record.of(label)]
     note = partial(_note, revision=label)
     for mark, remedy in _ODD.items():
@@ -255,12 +251,7 @@ def _oddities(label: str, comparisons: Sequence[Comparison], *, differs: bool) -
         yield note("costly-counting", text)
     twin = comparisons[0].record.identical_to(label)
     if twin is not None:
-        revisions = comparisons[0].record.context.revisions
-        # Modules of a script are not known.
-        is_program = any(it.label == label and it.origin is Origin.PROGRAM for it in revisions)
-        why = "any difference is chance"
-        if differs or is_program:
-            why = "what differs is chance, or a module, file or setting that it reads"
+        why = "any difference is chance, or in a module, file or setting that it reads"
         yield note(SAME_BUILD, f"{label} is the same build as {twin}: {why}")
 
 
