@@ -66,9 +66,7 @@ SHORTENED: Mapping[str, str] = {
 
 TESTED: Mapping[str, str] = {
     "./compare.sh --worker rq.toml 2.2.0 --limit idle:0.5% --limit wakeups:5/s "
-    "--limit memory:80MB": (
-        "tests/commands/test_limits.py::test_one_worker_fails_a_limit_of_its_file"
-    ),
+    "--limit memory:80MB": ("tests/commands/test_worker_files.py::test_a_limit_of_a_file_fails"),
     "./compare.sh --worker rq.toml 2.2.0": _HOW_TO,
     "./compare.sh --worker rq.toml 2.1.0 2.2.0 --gate": _HOW_TO,
     "./compare.sh --worker jobs.toml polls waits": (

@@ -219,7 +219,7 @@ class MadeUp:
     def _apply(self, planned: PlannedRun, metrics: dict[str, float]) -> None:
         change = self.change
         scope = change.scope
-        is_changed = scope.holds(planned.scenario) if scope else planned.scenario.waits
+        is_changed = scope.covers(planned.scenario) if scope else planned.scenario.waits
         if planned.label != NEW or not is_changed:
             return
         if self.random.random() >= change.share:

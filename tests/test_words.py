@@ -32,13 +32,13 @@ GONE = {
 USUAL = {
     # Another meaning of the word, in which everybody has it.
     "is_alone", "FAILS_ALONE", "ALONE", "own_folder",
-    "_one_line", "one_round", "_ONE_TIMER", "look", "_KEEP_SETTING",
+    "_one_line", "one_round", "look", "_KEEP_SETTING",
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.
     "alone", "waits", "works", "mostly_waits", "in_turn", "in_turns", "side_by_side", "at_once",
     "_round_in_turns", "TURNS_TO_TELL", "Judgement", "judgement", "finding", "Findings",
-    "findings", "_findings", "findings_of", "outcome", "OUTCOME", "OWN", "start_beside",
+    "findings", "findings_of", "outcome", "OUTCOME", "OWN", "start_beside",
     "end_beside",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(

@@ -143,19 +143,14 @@ def test_what_is_open_wants_more_rounds_until_its_last_look() -> None:
 def test_where_a_candidate_has_failed_nothing_more_need_be_known_of_it() -> None:
     failed = judgement("b", "s", verdict=Verdict.SLOWER)
     elsewhere, other = judgement("b", "t", rounds=0), judgement("c", "s")
-    assert gate.unsettled([failed, judgement("b", "s"), elsewhere, other]) == (elsewhere, other)
+    after_a_round = judgement("b", "t", rounds=1)
+    asked = [failed, judgement("b", "s"), elsewhere, after_a_round, other]
+    assert gate.unsettled(asked) == (elsewhere, other)
+    assert gate.unsettled([after_a_round]) == (after_a_round,)
     # Nor of several scenarios together, if it has failed in one of them; and the other way round.
     assert gate.unsettled([failed, judgement("b", "s", "t"), elsewhere]) == (elsewhere,)
     pooled = judgement("b", "s", "t", verdict=Verdict.SLOWER)
     assert gate.unsettled([pooled, judgement("b", "s"), elsewhere]) == ()
-
-
-def test_a_candidate_that_has_failed_is_measured_elsewhere_for_one_round() -> None:
-    failed = judgement("b", "s", verdict=Verdict.SLOWER)
-    early, late = judgement("b", "t", rounds=0), judgement("b", "t", rounds=1)
-    other = judgement("c", "t", rounds=12, ratio=1.0)
-    assert gate.unsettled([failed, early, late, other]) == (early, other)
-    assert gate.unsettled([early, late, other]) == (early, late, other)
 
 
 def crashing(*, failed: int = 5, measured: int = 0) -> ScenarioResults:

@@ -11,7 +11,7 @@ from tests.gate_runs import counted, record_of, rounds, scaled, sides
 from tests.records import make_record, measurement, specify, times
 from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.judging import Judgement, ask
+from waitbench.analysis.judging import Judgement, make_questions
 from waitbench.analysis.rule import RULE, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
@@ -29,7 +29,7 @@ SYSTEM, ALLOWED, CPU, WAKEUPS = parse(
 def judge(
     *records: ScenarioResults, criteria: Sequence[Criterion] = (SYSTEM,)
 ) -> tuple[Judgement, ...]:
-    questions = ask(records, criteria)
+    questions = make_questions(records, criteria)
     return tuple(judging.judge(question, questions) for question in questions)
 
 
@@ -135,7 +135,7 @@ def test_many_counts_have_no_allowance_and_neither_has_what_users_ask() -> None:
         (many, DEFAULTS, "wakeups:5%"),
         (few, parse(["wakeups:6%"], METRICS), "wakeups:6%"),
     ):
-        asked = {str(one.criterion) for one in ask([record], criteria)}
+        asked = {str(one.criterion) for one in make_questions([record], criteria)}
         assert expected in asked
 
 
@@ -144,19 +144,6 @@ def test_what_rises_from_nothing_fails() -> None:
     assert judge(record)[0].fails
     assert judge(record, criteria=[replace(SYSTEM, allowance=0.5)])[0].fails
     assert not judge(record, criteria=[replace(SYSTEM, allowance=2.0)])[0].fails
-
-
-def test_a_candidate_that_slows_its_own_cpu_is_not_within_the_margin() -> None:
-    random = np.random.default_rng(3)
-    runs = {
-        label: [
-            {"time_cpu_idle": cost * math.exp(noise), "machine_pace": pace * math.exp(noise)}
-            for noise in random.normal(0, 0.05, 30)
-        ]
-        for label, cost, pace in (("a", 1.0, 1.0), ("b", 1.19, 1.08))
-    }
-    idle = replace(CPU, metric=BY_NAME["idle"])
-    assert judge(make_record(runs), criteria=[idle])[0].verdict is Verdict.SLOWER
 
 
 STEADY = BY_NAME["idle"]
@@ -170,14 +157,14 @@ def record(name: str = "one", *values: tuple[float, float], waits: bool = True) 
 
 
 def question(*records: ScenarioResults, criterion: Criterion = TOGETHER) -> Judgement:
-    (result,) = ask(records, [criterion])
+    (result,) = make_questions(records, [criterion])
     return result
 
 
 def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
-    questions = ask([*waiting, *working], DEFAULTS)
+    questions = make_questions([*waiting, *working], DEFAULTS)
     assert len([it for it in questions if not it.criterion.each]) == 12
     names = [it.scenario for it in (*waiting, *working)]
     assert sorted(it.scenario for it in questions if it.criterion.each) == names
@@ -197,7 +184,7 @@ def defaults_of(metric: str, *, waits: bool, works: bool, topology: str = "singl
         )
         for name in ("one", "two")
     ]
-    criteria = (question.criterion for question in ask(records, DEFAULTS))
+    criteria = (question.criterion for question in make_questions(records, DEFAULTS))
     return {str(it) for it in criteria if it.metric.name == metric}
 
 
@@ -234,7 +221,7 @@ def test_system_time_is_asked_where_the_launcher_starts_the_processes(waits: boo
 def test_system_time_that_doubles_is_asked_where_large_changes_are() -> None:
     scenario = record("launcher", *[(1.0, 1.0)] * 3)
     specify(scenario, large_changes_only=True)
-    questions = {str(it.criterion) for it in ask([scenario], DEFAULTS)}
+    questions = {str(it.criterion) for it in make_questions([scenario], DEFAULTS)}
     assert {"cpu:100%", "system:100%"} <= questions
 
 
@@ -258,19 +245,19 @@ def test_what_works_as_cheaply_and_takes_longer_fails(slower_s: float, fails: bo
 
 def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
     first, second = record("one"), record("two")
-    alone = {str(each.criterion) for each in ask([first], DEFAULTS)}
+    alone = {str(each.criterion) for each in make_questions([first], DEFAULTS)}
     assert {"idle:15%", "cpu:15%"} <= alone
     assert not {"idle:10%", "cpu:10%", "idle:25%,each"} & alone
-    together = {str(each.criterion) for each in ask([first, second], DEFAULTS)}
+    together = {str(each.criterion) for each in make_questions([first, second], DEFAULTS)}
     assert {"idle:10%", "cpu:10%", "idle:25%,each"} <= together
     assert question(first).criterion == TOGETHER, "what users ask stays"
     busy = record("busy", waits=False)
     specify(busy, works=True)
-    assert "real:15%,50ms" in {str(each.criterion) for each in ask([busy], DEFAULTS)}
+    assert "real:15%,50ms" in {str(each.criterion) for each in make_questions([busy], DEFAULTS)}
 
 
 def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:
-    questions = ask([record("one"), record("two")], (*DEFAULTS, EACH))
+    questions = make_questions([record("one"), record("two")], (*DEFAULTS, EACH))
     of_each = [it for it in questions if it.criterion.each]
     assert [(it.scenario, it.criterion.can_only_fail) for it in of_each] == [
         ("one", True), ("two", True), ("one", False), ("two", False),

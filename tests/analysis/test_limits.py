@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tests.records import make_record, specify, times
 from waitbench.analysis import gate
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import ask
+from waitbench.analysis.judging import make_questions
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import ScenarioResults
@@ -109,7 +109,7 @@ def test_of_several_only_candidates_are_judged() -> None:
 
 
 def test_a_revision_is_not_compared_with_itself() -> None:
-    assert ask([of_shares(a=0.004)], parse(["idle:10%"], METRICS)) == ()
+    assert make_questions([of_shares(a=0.004)], parse(["idle:10%"], METRICS)) == ()
 
 
 def test_rises_and_limits_are_one_list() -> None:

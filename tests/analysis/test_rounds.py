@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.records import make_record, measurement, specify
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import differing, understates
+from waitbench.analysis.rounds import concurrent_rounds_understate, differing_metric
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
@@ -30,7 +30,7 @@ def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> 
 
 
 def found(record: ScenarioResults) -> str:
-    return differing(record, DEFAULTS)
+    return differing_metric(record, DEFAULTS)
 
 
 def times(pair: Pair, *factors: float) -> list[Pair]:
@@ -75,7 +75,11 @@ def test_a_round_one_run_at_a_time_that_tells_something_else_is_noticed(
 
 def test_rounds_at_once_understate_the_size_of_what_spins() -> None:
     spins = rounds(IDLE, [(0.001, 1.4)], times((0.001, 0.7), *NOISE))
-    assert understates(spins, "new", IDLE)
+    assert concurrent_rounds_understate(spins, "new", IDLE)
     for pair in ((0.1, 0.14), (0.001, 0.7)):
-        assert not understates(rounds(IDLE, [pair], times(pair, *NOISE)), "new", IDLE)
-    assert not understates(rounds(IDLE, [(0.1, 0.14)], times((0.1, 0.1), *NOISE)), "new", IDLE)
+        assert not concurrent_rounds_understate(
+            rounds(IDLE, [pair], times(pair, *NOISE)), "new", IDLE
+        )
+    assert not concurrent_rounds_understate(
+        rounds(IDLE, [(0.1, 0.14)], times((0.1, 0.1), *NOISE)), "new", IDLE
+    )

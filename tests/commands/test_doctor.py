@@ -24,7 +24,7 @@ def test_a_lack_that_prevents_every_comparison_ends_with_3(
     for is_needed, code, mark in ((False, 0, "!"), (True, 3, "✗")):
         lacks = "No environment can be made."
         finding = Requirement("Pythons", "none", lacks, is_needed=is_needed)
-        monkeypatch.setattr(doctor, "_findings", lambda _cache, f=finding: iter([f]))
+        monkeypatch.setattr(doctor, "_requirements", lambda _cache, f=finding: iter([f]))
         with pytest.raises(typer.Exit) as ended:
             doctor.doctor()
         assert ended.value.exit_code == code

@@ -1,13 +1,11 @@
 """Limits as users write them, and one revision against them."""
 
-import json
 import math
 from pathlib import Path
 
 import pytest
 
-from tests.commands.idle_workers import program, worker
-from tests.conftest import Compare
+from tests.commands.idle_workers import worker
 from tests.execution.made_runs import Made, disturbed
 from tests.execution.made_runs import scenario as made_scenario
 from tests.records import context, measurement, times
@@ -138,17 +136,3 @@ def test_no_run_is_made_again_of_what_is_judged_by_itself() -> None:
     assert not record.outcomes
     assert len(record.disturbed_rounds) == len(record.measurements)
     assert gate.conclude([record]).outcome is GateStatus.INCONCLUSIVE
-
-
-@pytest.mark.integration
-def test_one_worker_fails_a_limit_of_its_file(run_compare: Compare, tmp_path: Path) -> None:
-    file = worker(tmp_path, '[limits]\nwakeups = "1/s"\n', window_s=0.5)
-    done = run_compare(program(tmp_path, "a", 0.05), "--worker", file, "--no-plot")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "FAIL: a: wake-ups while waiting" in done.stdout
-    assert "at most 1/s" in done.stdout
-    verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
-    (judged,) = verdict["judgements"]
-    assert judged["criterion"] == "limit wakeups:1/s"
-    assert (judged["fails"], judged["limit"]["most"]) == (True, 1.0)
-    assert judged["ratio"]["low"] > 1

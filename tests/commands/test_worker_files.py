@@ -40,12 +40,17 @@ def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: 
     assert "same build" not in done.stdout
 
 
-def test_a_limit_of_wake_ups_does_not_wait_for_a_poke(run_compare: Compare, tmp_path: Path) -> None:
+def test_a_limit_of_a_file_fails_and_one_of_wake_ups_does_not_wait_for_a_poke(
+    run_compare: Compare, tmp_path: Path
+) -> None:
     never = "[poke]\ncommand = 'true'\ndone = { log = 'never', within = 600 }\n"
-    file = worker(tmp_path, never, window_s=0.5)
-    asked = ("--limit", "wakeups:1/s", "--no-plot")
-    done = run_compare(program(tmp_path, "a", 0.05), "--worker", file, *asked)
+    file = worker(tmp_path, f"{never}[limits]\nwakeups = '1/s'\n", window_s=0.5)
+    done = run_compare(program(tmp_path, "a", 0.05), "--worker", file, "--no-plot")
     assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL: a: wake-ups while waiting" in done.stdout
+    verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
+    (judged,) = verdict["judgements"]
+    assert (judged["criterion"], judged["fails"]) == ("limit wakeups:1/s", True)
     (record,) = records_in(tmp_path / "results")
     assert not [run for run in record.measurements if run.incomplete]
 

@@ -93,7 +93,7 @@ def test_the_results_and_notes_of_a_verdict(name: str) -> None:
 
 FORMS: dict[str, Callable[[Findings], str]] = {
     "console-80.txt": lambda found: on_console(found, 80) + "\n",
-    "markdown.md": gate_formats.rendered,
+    "markdown.md": gate_formats.render_markdown,
     "junit.xml": lambda found: gate_formats.junit(found, VERDICTS["fail"]),
 }
 

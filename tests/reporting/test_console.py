@@ -18,7 +18,7 @@ from waitbench.analysis import statistics
 from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
-from waitbench.reporting.findings import details, findings, scenario, summarize
+from waitbench.reporting.findings import findings, question_table, scenario_table, summarize
 from waitbench.system.paths import PACKAGE
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x9b2J\x7f\u202eb"
@@ -83,15 +83,15 @@ def limits(share: float) -> Show:
 
 
 SHOWN: dict[str, Show] = {
-    "tables": tables(scenario(FOUND, LONG)),
+    "tables": tables(scenario_table(FOUND, LONG)),
     "answer": lambda console: print_report(summarize(FOUND), console),
     "one": lambda console: print_report(summarize(ONE), console),
     "several": several(),
     "limits that hold": limits(0.004),
     "a limit that does not": limits(0.006),
-    "gate": tables(details(findings((), VERDICT))),
-    "questions": tables(details(findings((), many()))),
-    "idle": tables(*(idle.side_by_side(costs, 3) for costs in (COSTS[:4], COSTS))),
+    "gate": tables(question_table(findings((), VERDICT))),
+    "questions": tables(question_table(findings((), many()))),
+    "idle": tables(*(idle.idle_table(costs, 3) for costs in (COSTS[:4], COSTS))),
     "waiting": tables(*idle.tables([statistics.compare(record())])),
     "waiting for money": tables(*idle.tables([statistics.compare(record())], PRICE)),
 }

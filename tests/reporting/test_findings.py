@@ -153,7 +153,7 @@ def test_the_size_of_what_spins_is_said_as_a_bound_beside_the_figures_of_a_run_b
     compared = findings_of(record, verdict=gate.conclude([record], parse(["idle:10%"], METRICS)))
     (question,) = compared.judgements
     assert forest.change_of(question) == ("at least 71× more" if is_understated else "70× more")
-    assert f"idle CPU {forest.change_of(question)} in" in compared.shown[0].text
+    assert f"idle CPU {forest.change_of(question)} in" in compared.distinct_notes[0].text
     (figure,) = (it for it in compared.results if it.metric.name == "idle")
     assert figure.after is not None
     assert figure.after.value == pytest.approx(alone_s, rel=0.02)

@@ -15,7 +15,7 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import ScenarioResults
 from waitbench.reporting import gate_formats, html, markdown
 from waitbench.reporting.console import print_report, print_tables
-from waitbench.reporting.findings import findings, scenario, summarize
+from waitbench.reporting.findings import findings, scenario_table, summarize
 
 FOUR = ("real", "user", "system", "cpu")
 NAMES = ("partitioned", "partitioned-long-input", "partitioned-heavy-map", "dynamic")
@@ -69,14 +69,14 @@ def screen(compared: Sequence[statistics.Comparison], width: int = 80) -> str:
     """The answer; of many revisions with the tables of -v, which have user and system time."""
     lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), width)
     if len(compared[0].figures) > 2:
-        tables = [scenario(findings([it]), it.record.scenario) for it in compared]
+        tables = [scenario_table(findings([it]), it.record.scenario) for it in compared]
         lines += lines_of(lambda to: print_tables(tables, to), width)
     return "\n".join(lines)
 
 
 def in_markdown(compared: Sequence[statistics.Comparison]) -> str:
     known = findings(compared)
-    tables = [scenario(findings([it]), it.record.scenario) for it in compared]
+    tables = [scenario_table(findings([it]), it.record.scenario) for it in compared]
     summary = markdown.render_report(summarize(known))
     return "\n".join([summary, *map(markdown.render_table, tables)])
 
@@ -86,9 +86,13 @@ def in_gate(compared: Sequence[statistics.Comparison]) -> str:
     verdict = gate.conclude([it.record for it in compared], DEFAULTS)
     known = findings(compared, verdict)
     lines = lines_of(lambda to: print_report(summarize(known), to), 120)
-    tables = [scenario(known, it.record.scenario) for it in compared]
+    tables = [scenario_table(known, it.record.scenario) for it in compared]
     return "\n".join(
-        [*lines, gate_formats.rendered(known), *lines_of(lambda to: print_tables(tables, to), 120)]
+        [
+            *lines,
+            gate_formats.render_markdown(known),
+            *lines_of(lambda to: print_tables(tables, to), 120),
+        ]
     )
 
 

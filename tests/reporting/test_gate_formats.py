@@ -30,7 +30,7 @@ from waitbench.model.verdicts import GateStatus
 from waitbench.reporting.console import make_console, print_report
 from waitbench.reporting.document import Contribution, Heading, Table
 from waitbench.reporting.findings import findings, summarize
-from waitbench.reporting.gate_formats import as_json, junit, rendered
+from waitbench.reporting.gate_formats import as_json, junit, render_markdown
 from waitbench.reporting.markdown import render_report, render_table
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
@@ -58,7 +58,7 @@ def test_every_form_agrees_with_the_exit_code(made: Callable[[], GateVerdict]) -
         bad = int(suite.get("failures") or 0) + int(suite.get("errors") or 0)
         assert bool(bad) is not passes
         assert (suite.get("failures") == "0") is (outcome is not GateStatus.FAIL)
-        first = rendered(all_findings).splitlines()[0]
+        first = render_markdown(all_findings).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}: " in first
 
@@ -71,7 +71,7 @@ def test_what_is_no_answer_is_folded_and_the_next_step_follows() -> None:
     explaining = [Contribution(explains=("--full", "is longer"))]
     known = findings([statistics.compare(record)], verdict, contributions=explaining)
     more = Table("further", [(Heading("x"), ["1"])])
-    answer, _, folded = rendered(known, [more]).partition("<details>")
+    answer, _, folded = render_markdown(known, [more]).partition("<details>")
     assert answer.rstrip().endswith("\n* Next: --full: is longer")
     assert folded.count("</details>") == 1
     for text, where in (

@@ -19,7 +19,13 @@ from waitbench.reporting import forest, html
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.console import print_report, print_tables
 from waitbench.reporting.document import Report, Table
-from waitbench.reporting.findings import Findings, costs, details, gate_table, summarize
+from waitbench.reporting.findings import (
+    Findings,
+    gate_table,
+    question_table,
+    result_table,
+    summarize,
+)
 from waitbench.reporting.notes import CHANGE, OUTCOME, WORSE
 
 VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
@@ -78,19 +84,19 @@ def findings(*, has_gate: bool) -> Findings:
 def on_console(data: Findings, width: int = 200) -> str:
     lines = lines_of(lambda to: print_report(summarize(data), to), width)
     if data.verdict is not None:
-        lines += lines_of(lambda to: print_tables([details(data)], to), width)
+        lines += lines_of(lambda to: print_tables([question_table(data)], to), width)
     return "\n".join(lines)
 
 
 def table(data: Findings) -> Table:
     if data.verdict is None:
-        return costs(data, data.results, "costs")
+        return result_table(data, data.results, "costs")
     return gate_table(data, data.judgements, "asked")
 
 
 def on_page(data: Findings) -> str:
     tables = [table(data)]
-    shown = Report(title=data.title, notes=data.shown, tables=tables)
+    shown = Report(title=data.title, notes=data.distinct_notes, tables=tables)
     return re.sub(r"<[^>]+>", " ", html.render(shown))
 
 
@@ -113,4 +119,4 @@ def test_a_page_and_a_chart_have_the_figures_of_the_other_views(
             texts += [forest.allowed_of(result)] if has_gate else []
             texts += [] if has_gate else [forest.before_of(result), forest.after_of(result)]
         assert [text for text in texts if text not in shown] == []
-    assert view is in_chart or all(note.text in shown for note in data.shown)
+    assert view is in_chart or all(note.text in shown for note in data.distinct_notes)

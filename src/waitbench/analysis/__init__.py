@@ -1,1 +1,1 @@
-"""Records -> answers. No I/O."""
+"""Judges measured runs: ratios with intervals, and the verdict of the gate. No I/O."""

@@ -13,9 +13,9 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
 
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
-"""Units of allowances by the metric's unit; others have a bare number."""
+"""The unit of allowances, and its size, by the metric's unit; those of counts have none."""
 _DIGITS = Context(prec=15)
-"""The digits that survive a float."""
+"""The digits that a float keeps."""
 
 
 class Scope(str, Enum):
@@ -29,7 +29,7 @@ class Scope(str, Enum):
     LARGE_CHANGES = "large-changes-only"
     """See ``Scenario.large_changes_only``."""
 
-    def holds(self, scenario: Scenario) -> bool:
+    def covers(self, scenario: Scenario) -> bool:
         if scenario.large_changes_only:
             return self in (Scope.EVERY, Scope.LARGE_CHANGES)
         if scenario.waits and not scenario.works:
@@ -40,26 +40,26 @@ class Scope(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """The most that a metric may be in a run."""
+    """The largest value that a metric may have in a run."""
 
     text: str
     most: float
-    """In the metric's unit, or in that per second."""
+    """In the metric's unit; with ``by_second`` in that per second."""
     unit: str
-    """The unit of the text, in which figures are shown."""
+    """The unit in which it was written, and in which figures are shown."""
     size: float
-    """The size of that unit in the metric's."""
+    """One such unit in the unit of ``most``: 0.01 for per cent of a core."""
     by_second: bool = False
 
     @property
     def is_of_counts(self) -> bool:
-        """Whether it is of a count of the window."""
+        """Whether it is of events per second, such as ``wakeups:5/s``."""
         return self.by_second and self.unit == "/s"
 
     def pairs(
         self, record: ScenarioResults, label: str, metric: Metric
     ) -> dict[int, tuple[float, float]]:
-        """The limit and the cost of a revision, by the number of the round."""
+        """The limit and the cost of a revision in each round, by its number."""
         pairs = {}
         for run in record.of(label):
             value = run.cost(metric)
@@ -80,31 +80,31 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Allowed rise, as a share: 0.1 for 10 %."""
     allowance: float = 0.0
     alone: bool = False
-    """Whether a fall of the parent metric excuses nothing."""
+    """Whether a rise fails even if the cost that the metric explains has fallen."""
     each: bool = False
-    """Judge every scenario by itself, rather than all of a group together."""
+    """Whether it judges every scenario by itself, rather than all together."""
     scope: Scope = Scope.EVERY
     by_launcher: bool | None = None
-    """Applies only with, or only without, the engine's own launcher."""
+    """If set, whether it applies to runs by the engine's own launcher, or to all others."""
     limit: Limit | None = None
 
     @property
     def cost(self) -> Metric | None:
-        """The cost that the metric explains, if a certain fall of it excuses a rise."""
+        """The cost whose certain fall explains a rise of the metric, so that it does not fail."""
         return None if self.alone else BY_NAME.get(self.metric.explains or "")
 
     @property
     def can_only_fail(self) -> bool:
-        """Whether an open answer does not prevent a pass: a default question about each scenario.
+        """Whether it can fail a gate, but not keep it from passing.
 
-        The rounds that suffice for all scenarios together settle no single one; but all together
-        pass only if none lies apart.
+        So it is with default questions about each scenario: the rounds that suffice for all
+        scenarios together are too few for one. If one stands out, these do not pass either.
         """
         return self.each and self in DEFAULTS
 
     @property
     def can_fail_by_outliers(self) -> bool:
-        """Costs and median lateness only: outliers of other metrics just prevent a pass."""
+        """Whether it is about a cost or median lateness; other outliers only prevent a pass."""
         if self.limit or self.can_only_fail:
             return False
         return self.metric.name == "latency-p50" or not (self.metric.explains or self.allowance)
@@ -114,13 +114,14 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.limit is not None:
             return f"limit {self.limit.text}"
         unit, size = ALLOWANCE_UNITS.get(self.metric.unit, ("", Decimal(1)))
-        allowance = f",{_exactly(self.allowance, size)}{unit}" if self.allowance else ""
+        allowance = f",{_format_exactly(self.allowance, size)}{unit}" if self.allowance else ""
         flags = ",alone" * self.alone + ",each" * self.each
-        return f"{self.metric.name}:{_exactly(self.margin, Decimal('0.01'))}%{allowance}{flags}"
+        percent = _format_exactly(self.margin, Decimal("0.01"))
+        return f"{self.metric.name}:{percent}%{allowance}{flags}"
 
 
-def _exactly(value: float, unit: Decimal) -> str:
-    """Writes a value in a unit without an exponent, so that ``--fail-on`` reads the same value."""
+def _format_exactly(value: float, unit: Decimal) -> str:
+    """Writes a value in a unit, without an exponent: ``--fail-on`` reads exactly this value."""
     return f"{_DIGITS.divide(Decimal(repr(value)), unit).normalize():f}"
 
 

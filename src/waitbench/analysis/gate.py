@@ -1,12 +1,12 @@
-"""Records and criteria -> the verdict of the gate: all answers, the outcome, the exit code."""
+"""The verdict of the gate: answers to all questions, the outcome, the exit code."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.judging import Judgement, ask, judge, make_question
-from waitbench.analysis.rounds import mostly_disturbed, understates
+from waitbench.analysis.judging import Judgement, judge, make_question, make_questions
+from waitbench.analysis.rounds import concurrent_rounds_understate, mostly_disturbed
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.analysis.statistics import both_sides, mean
 from waitbench.model.errors import ExitCode
@@ -15,9 +15,9 @@ from waitbench.model.run import ENDED, HARMLESS
 from waitbench.model.verdicts import GateStatus, Verdict
 
 LOST, UNSUPPORTED = "lost", "unsupported"
-"""Reasons: only the candidate does not support a scenario; or the baseline does not either."""
+"""Why a scenario is not judged: only the candidate lacks support for it, or both revisions do."""
 _ENOUGH_DISTURBED = RULE.analyses[1]
-"""Disturbed rounds until the machine is given up: in so many, even a single scenario can fail."""
+"""The disturbed rounds after which a gate may end: even a single scenario can fail in so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class GateVerdict:
     inconclusive_passes: bool = False
     failed_runs: tuple[FailedRuns, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
-    """``label in scenario`` where a revision could not run, and ``LOST`` or a harmless reason."""
+    """Revisions that could not run, as ``label in scenario``, each with the reason."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine cannot measure."""
 
@@ -77,19 +77,19 @@ def judge_all(
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison, except those that a revision does not support.
 
-    Questions that can only fail are left out unless they do. Scenarios that are measured
-    ``elsewhere`` take their part of the allowed error.
+    Leaves out questions that can only fail, unless they do. Scenarios that other machines measure,
+    ``elsewhere``, have their part of the allowed error.
     """
-    known = tuple(records)
-    names = {record.scenario for record in known}
-    questions = ask((*known, *elsewhere), criteria, rule)
+    here = tuple(records)
+    names = {record.scenario for record in here}
+    questions = make_questions((*here, *elsewhere), criteria, rule)
     answers = []
     for question in questions:
         measured = [record for record in question.records if record.scenario in names]
         if measured:
-            here = make_question(question.criterion, question.revision, measured, rule)
+            part = make_question(question.criterion, question.revision, measured, rule)
             is_partial = len(measured) < len(question.records)
-            answer = judge(replace(here, is_partial=is_partial), questions)
+            answer = judge(replace(part, is_partial=is_partial), questions)
             if answer.fails or not answer.criterion.can_only_fail:
                 answers.append(answer)
     return tuple(answers)
@@ -102,11 +102,11 @@ def _with_figures(answer: Judgement) -> Judgement:
     if len(answer.records) == 1:
         sides = both_sides(answer.records[0], answer.revision, metric)
         means = before, after = [mean(side) if side else None for side in sides]
-        is_little = any(it and it.value < metric.resolution for it in means)
-        if ratio is not None and is_little and not answer.allowance and not answer.limit:
+        is_below = any(it and it.value < metric.resolution for it in means)
+        if ratio is not None and is_below and not answer.allowance and not answer.limit:
             ratio = replace(ratio, is_bound=True)
     at_least = answer.verdict is Verdict.SLOWER and any(
-        understates(record, answer.revision, metric) for record in answer.records
+        concurrent_rounds_understate(record, answer.revision, metric) for record in answer.records
     )
     return replace(answer, before=before, after=after, ratio=ratio, at_least=at_least)
 
@@ -137,11 +137,11 @@ def is_too_disturbed(records: Iterable[ScenarioResults]) -> bool:
     They must disturb most rounds in each order of the revisions: processes that a candidate leaves
     behind disturb the baseline only if the candidate ran first.
     """
-    known = tuple(records)
-    disturbed = sum(len(record.disturbed_rounds) for record in known)
+    records = tuple(records)
+    disturbed = sum(len(record.disturbed_rounds) for record in records)
     # Whether rounds were disturbed, by the scenario and the baseline's position.
     rounds: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
-    for record in known:
+    for record in records:
         for run in record.of(record.context.labels[0]):
             is_disturbed = run.round in record.disturbed_rounds
             rounds[record.scenario, run.position].append(is_disturbed)
@@ -158,20 +158,20 @@ def conclude(
     left_out: Sequence[str] = (),
     rule: Rule = RULE,
 ) -> GateVerdict:
-    known = tuple(records)
+    records = tuple(records)
     not_asked = []
-    for record in known:
-        has_ended = {o.label for o in record.outcomes if o.reason == ENDED} & record.unable
-        is_lost = record.context.labels[0] not in record.unable - has_ended
+    for record in records:
+        ended = {o.label for o in record.outcomes if o.reason == ENDED} & record.unable
+        is_lost = record.context.labels[0] not in record.unable - ended
         for label in record.unable:
-            why = ENDED if label in has_ended else LOST if is_lost else UNSUPPORTED
+            why = ENDED if label in ended else LOST if is_lost else UNSUPPORTED
             not_asked.append((f"{label} in {record.scenario}", why))
-    answers = judge_all(known, criteria, rule=rule)
+    answers = judge_all(records, criteria, rule=rule)
     return GateVerdict(
         judgements=tuple(map(_with_figures, answers)),
         rule=rule,
         inconclusive_passes=inconclusive_passes,
-        failed_runs=tuple(runs for record in known for runs in failed_runs(record)),
+        failed_runs=tuple(runs for record in records for runs in failed_runs(record)),
         not_asked=tuple(sorted(not_asked)),
         left_out=tuple(left_out),
     )
@@ -180,8 +180,8 @@ def conclude(
 def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The failed runs of a scenario.
 
-    Repeated ones count only for unreliable revisions: otherwise a comparison would pass once it was
-    resumed often enough.
+    A run that failed, but succeeded when it was repeated, counts if its revision is unreliable:
+    otherwise any comparison would pass if it is resumed often enough.
     """
     unreliable, failures = record.unreliable, record.failures
     failed = [
@@ -197,14 +197,14 @@ def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
 
 
 def incomplete_runs(record: ScenarioResults) -> list[FailedRuns]:
-    """The runs of a scenario that lack a metric, and count all the same."""
-    whys = {
+    """The runs of a scenario that count although they lack a metric."""
+    reasons = {
         (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))
         for label in record.context.labels
         for runs in [record.of(label)]
         for key in {key for run in runs for key in run.incomplete}
     }
     return [
-        FailedRuns(label=label, scenario=record.scenario, count=len(why), message=why[-1])
-        for label, why in sorted(whys)
+        FailedRuns(label=label, scenario=record.scenario, count=len(texts), message=texts[-1])
+        for label, texts in sorted(reasons)
     ]

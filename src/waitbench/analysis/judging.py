@@ -1,8 +1,9 @@
-"""Records and criteria -> questions; a question and the rounds so far -> its answer, by the rule.
+"""The questions of the gate, and the answer of the rule to each from the rounds so far.
 
-A component of a cost fails only where that cost did not certainly fall by a tenth. Nothing passes
-if most rounds were disturbed, but failures stay: processes that a candidate leaves behind disturb
-the baseline's next run. A candidate also fails if it misses a time limit that the baseline keeps.
+A rise of a component, such as system time, fails unless the whole cost certainly fell by a tenth.
+If most rounds were disturbed, a candidate does not pass. It may still fail, because processes that
+it leaves behind can be the disturbance. It also fails if it misses a time limit that the baseline
+keeps.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,11 +33,11 @@ from waitbench.model.verdicts import Estimate, Verdict
 
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
-"""The least margin for times of a single scenario; resolving less takes longer than minutes."""
-_FEW = 100
-_ONE_TIMER = {"wakeups": 2.0, "syscalls": 5.0}
-"""The allowance of counts where the baseline has fewer than ``_FEW`` in a run. A timer wakes an
-unchanged worker once more in some windows than in others: more than 5 % where it seldom does."""
+"""The least margin for times of a single scenario: smaller rises need too many rounds."""
+_FEW_EVENTS = 100
+_ALLOWANCES_OF_FEW = {"wakeups": 2.0, "syscalls": 5.0}
+"""Allowances for counts, if the baseline has fewer than ``_FEW_EVENTS`` in a run: then one more
+expiry of a timer, as some windows have, is a rise by more than 5 %."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +48,11 @@ class Judgement(MetricResult):
     records: tuple[ScenarioResults, ...]
     rule: Rule = RULE
     is_partial: bool = False
-    """Whether some of its scenarios are measured elsewhere, so that it only guides."""
+    """Whether other machines measure some of its scenarios, so that the answer is preliminary."""
     verdict: Verdict = Verdict.INCONCLUSIVE
     judged: bool = True
     cost_ratio: Estimate | None = None
-    """The ratio of the cost that the metric explains, where it was measured and counts."""
+    """The ratio of the cost that the metric explains, if there is one."""
     disturbed: int = 0
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
@@ -68,35 +69,36 @@ class Judgement(MetricResult):
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
-        """The numbers of the rounds that all scenarios have, and their costs.
+        """The numbers of the rounds that all scenarios have, and the costs in these rounds.
 
-        In order of measuring: a round that a resumed comparison repeats comes last, so that the
-        rounds of earlier analyses stay the same.
+        They are in order of measuring. So a round that a resumed comparison repeats comes last, and
+        the rounds of earlier analyses stay the same.
         """
         limit = self.criterion.limit
         pairs_of = limit.pairs if limit is not None else paired_by_round
         rounds = [pairs_of(record, self.revision, metric) for record in self.records]
-        begun = _begun(self.records)
+        order = _order_of_rounds(self.records)
         shared = set(rounds[0]).intersection(*rounds[1:])
-        numbers = sorted(shared, key=lambda number: (begun[number], number))
+        numbers = sorted(shared, key=lambda number: (order[number], number))
         pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
         return numbers, pairs if limit else tied(
             pairs, self.criterion.margin, self.criterion.allowance
         )
 
 
-def _begun(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:
-    """Maps each round to a key that sorts by the start of its last run.
+def _order_of_rounds(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:
+    """Maps each round to a key that sorts rounds by the start of their last run.
 
-    Runs are recorded in order. Times order scenarios, and never go back, as a clock may.
+    The runs of a scenario are recorded in order. Those of several scenarios are ordered by time, of
+    which the latest so far is taken: a clock may be set back.
     """
-    begun: dict[int, tuple[str, int]] = {}
+    order: dict[int, tuple[str, int]] = {}
     for record in records:
         latest = ""
         for place, run in enumerate(record.measurements):
             latest = max(latest, run.started_at)
-            begun[run.round] = max(begun.get(run.round, ("", 0)), (latest, place))
-    return begun
+            order[run.round] = max(order.get(run.round, ("", 0)), (latest, place))
+    return order
 
 
 def make_question(
@@ -115,57 +117,57 @@ def make_question(
     )
 
 
-def ask(
+def make_questions(
     records: Iterable[ScenarioResults], criteria: Sequence[Criterion], rule: Rule = RULE
 ) -> tuple[Judgement, ...]:
-    """The unanswered questions of a comparison; those about each scenario last.
+    """The questions of a comparison, without answers; those about each scenario last.
 
     Leaves out scenarios whose runs cannot have the metric, or that a revision cannot run.
     """
-    known = tuple(records)
-    labels = dict.fromkeys(label for record in known for label in record.context.labels)
+    records = tuple(records)
+    labels = dict.fromkeys(label for record in records for label in record.context.labels)
     questions = [
-        make_question(suited, label, group, rule)
+        make_question(adjusted, label, group, rule)
         for label in labels
         for criterion in criteria
-        for suited, group in _groups(criterion, label, known)
+        for adjusted, group in _groups(criterion, label, records)
     ]
     return tuple(sorted(questions, key=lambda question: question.criterion.each))
 
 
 def _groups(
-    criterion: Criterion, label: str, known: Sequence[ScenarioResults]
+    criterion: Criterion, label: str, records: Sequence[ScenarioResults]
 ) -> Iterator[tuple[Criterion, list[ScenarioResults]]]:
-    """The criterion as it suits the scenarios, and the records of each question about it."""
-    records = [record for record in known if _applies(criterion, record, label)]
+    """The records of each question about a criterion, which is adjusted to them."""
+    records = [record for record in records if _applies(criterion, record, label)]
     if criterion in DEFAULTS and len(records) == 1:
         if criterion.each:
-            return  # the same as the question about all together
+            return  # The question about all scenarios together is the same.
         if criterion.metric.unit == "second" and not criterion.metric.explains:
             margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
     if criterion in DEFAULTS and _are_few(criterion.metric, records):
-        allowance = _ONE_TIMER.get(criterion.metric.name, criterion.allowance)
+        allowance = _ALLOWANCES_OF_FEW.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
-    have_it = [
+    with_metric = [
         record
         for record in records
         if not record.measurements
         or any(key in {*run.metrics, *run.incomplete} for run in record.measurements)
     ]
-    for group in ([record] for record in records) if criterion.each else (have_it or records,):
+    for group in ([record] for record in records) if criterion.each else (with_metric or records,):
         if group:
             yield criterion, group
 
 
 def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
-    """Whether the usual run of the baseline has few of a count, but more than next to none."""
+    """Whether usual runs of the baseline have few of the events, but enough to compare."""
     baselines = [record.of(record.context.labels[0]) for record in records]
     values = (
         [run.metrics[metric.key] for run in runs if metric.key in run.metrics] for runs in baselines
     )
-    return any(metric.resolution <= median(counts) < _FEW for counts in values if counts)
+    return any(metric.resolution <= median(counts) < _FEW_EVENTS for counts in values if counts)
 
 
 def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
@@ -173,46 +175,49 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
     judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}
     # With a single item, the poke, the lateness at p99 is the median.
-    is_twice = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
+    is_duplicate = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
     return (
         label in judged
         and record.unable.isdisjoint((baseline, label))
         and criterion.metric.key in keys
-        and criterion.scope.holds(record.spec)
+        and criterion.scope.covers(record.spec)
         and criterion.by_launcher in (None, record.by_launcher)
-        and not is_twice
+        and not is_duplicate
     )
 
 
 def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
-    """Answers one of a comparison's questions, at the latest interim analysis."""
+    """Answers one of a comparison's questions by the rounds of the latest interim analysis.
+
+    The others take part of the allowed error.
+    """
     criterion, records, rule = question.criterion, question.records, question.rule
     cost = criterion.cost
     numbers, pairs = question.pairs(criterion.metric)
     baseline = () if criterion.limit else records[0].context.labels[:1]
-    sides = (*baseline, question.revision)
-    runs = [run for record in records for label in sides for run in record.of(label)]
+    labels = (*baseline, question.revision)
+    runs = [run for record in records for label in labels for run in record.of(label)]
     key = criterion.metric.key
     lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
     unknown = [f"{label}: {lack.why}" for label, lack in lacks if lack.more_than is None]
-    given_up = (record.why_given_up(label) for record in records for label in sides)
+    given_up = (record.why_given_up(label) for record in records for label in labels)
     why_given_up = next(filter(None, (*given_up, *unknown)), None)
     has_no_answer = bool(baseline) and both_missed(pairs)
     if has_no_answer:
         why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
-    rounds = ([{run.round for run in record.of(label)} for label in sides] for record in records)
-    if not (why_given_up or numbers) and all(set.intersection(*by_side) for by_side in rounds):
+    rounds = ([{run.round for run in record.of(label)} for label in labels] for record in records)
+    if not (why_given_up or numbers) and all(set.intersection(*of_each) for of_each in rounds):
         why_given_up = f"the runs do not have {criterion.metric.title}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     result, cost_result = RuleResult(verdict=verdict, rounds=len(numbers)), None
     analysed = rule.latest_analysis(len(numbers))
-    within = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
-    missed = Missed.count(pairs[: analysed or len(pairs)], within)
+    time_limit_s = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
+    missed = Missed.count(pairs[: analysed or len(pairs)], time_limit_s)
     if analysed:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
         alpha = rule.alpha_fail * _part(criterion, criteria, rule.first_question)
-        # The signed-rank test and the sign test have half each, where that can suffice for a sign.
+        # The signed-rank test and that of missed limits share the error, if half of it can suffice.
         if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
             alpha /= 2
         if criterion.limit is not None:
@@ -229,7 +234,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 alpha_outliers=rule.alpha_outliers * part,
             )
         if cost and len(cost_pairs := question.pairs(cost)[1]) >= analysed:
-            # A fall in one scenario does not excuse a rise in another: no excess is allowed.
+            # A fall in one scenario does not explain a rise in another: no excess is allowed.
             cost_result = judge_pairs(
                 cost_pairs[:analysed],
                 rule,
@@ -243,7 +248,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         if missed:
             if baseline and missed.chance_of_so_many <= alpha:
                 result = replace(result, verdict=Verdict.SLOWER)
-            # Figures of censored values mean nothing.
+            # Some values are only known to exceed the limit, so a ratio would be meaningless.
             result = replace(result, ratio=None, means=None)
     counted = numbers[: result.rounds]
     disturbed = sum(len(record.disturbed_rounds.intersection(counted)) for record in records)
@@ -264,7 +269,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
 
 
 def _is_unresponsive(question: Judgement) -> bool:
-    """Whether the candidate leaves most pokes of a scenario unanswered, which excuses nothing."""
+    """Whether the candidate leaves most pokes of a scenario unanswered, which explains no rise."""
     by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 

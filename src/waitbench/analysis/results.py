@@ -40,16 +40,19 @@ class MetricResult(RuleResult):
     before: Estimate | None = None
     after: Estimate | None = None
     why_not: str = ""
+    """The reason for having no ratio."""
     judged: bool = False
     """Whether the verdict on the revision rests on it."""
     headline: bool = False
+    """Whether the first screen has it."""
     is_alone: bool = False
     """Whether there is nothing to compare its revision with."""
     waits: bool = True
     is_point: bool = False
+    """Whether its scenario is one value of a scan, which is judged as a whole."""
     criterion: Criterion | None = None
     at_least: bool = False
-    """Whether most rounds were concurrent, in which spinning workers lacked CPUs."""
+    """Whether the true ratio is larger: in concurrent rounds, spinning workers lacked CPUs."""
     missed: Missed | None = None
 
     @property
@@ -71,12 +74,15 @@ class MetricResult(RuleResult):
     @property
     def is_main(self) -> bool:
         """Whether charts of ratios show it."""
-        is_price = self.metric.name == "latency" and self.waits
-        return not self.is_point and (self.judged or self.metric.name == "real" or is_price)
+        is_lateness = self.metric.name == "latency" and self.waits
+        return not self.is_point and (self.judged or self.metric.name == "real" or is_lateness)
 
     @property
     def most(self) -> float:
-        """The ratio that is allowed; with an allowance or a limit, ratios are to that already."""
+        """The largest allowed ratio.
+
+        With an allowance or a limit it is 1, as ratios are to the allowed cost.
+        """
         return 1.0 if self.allowance or self.limit else 1 + self.margin
 
     @property
@@ -88,7 +94,7 @@ class MetricResult(RuleResult):
 def with_answers(
     results: Sequence[MetricResult], answers: Iterable[MetricResult]
 ) -> list[MetricResult]:
-    """The results with the gate's estimates of the same ratios, so that views show one value."""
+    """Replaces ratios by the gate's estimates of them, so that all views show the same value."""
     estimates = {
         (it.scenario, it.revision, it.metric.name): it.ratio.value
         for it in answers
@@ -115,13 +121,13 @@ def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
     """Splits results into those that the outcome of a gate rests on, and the others.
 
-    A pass rests on falls, budgets, and the result nearest to its limit. Services always belong to
-    the first part, as they appear nowhere else.
+    A pass rests on falls, budgets, and the result nearest to its limit. The first part always has
+    the costs of services, as no other table has them.
     """
     ordered = by_urgency(results)
     has_failed = any(it.fails for it in ordered)
-    shown = _URGENCY[:2] if has_failed else (*_URGENCY[:2], *_OPEN)
-    decides = [it for it in ordered if it.verdict in shown]
+    deciding = _URGENCY[:2] if has_failed else (*_URGENCY[:2], *_OPEN)
+    decides = [it for it in ordered if it.verdict in deciding]
     if not has_failed and not any(it.verdict in _OPEN for it in ordered):
         passing = [it for it in ordered if it.verdict is Verdict.WITHIN_MARGIN]
         decides += [it for it in ordered if it.verdict is Verdict.FASTER]

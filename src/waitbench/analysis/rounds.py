@@ -1,11 +1,11 @@
-"""The rounds of a record that its figures are based on, interleaved or concurrent.
+"""The costs of rounds, and whether interleaved and concurrent rounds agree about them.
 
-The ratio of a candidate, and the means beside it, use the rounds of both revisions. A disturbed
-round is repeated (``execution.session``); one that was disturbed in every attempt counts, too.
+A ratio, and the means beside it, use the rounds that both revisions have. ``execution.session``
+repeats a disturbed round; if every attempt is disturbed, the last one counts.
 
-In concurrent rounds, copies of a worker share pages, caches and CPUs, and may wait for each other's
-locks, or answer each other's messages. Caches shift the costs of both sides, so ratios of both
-kinds of rounds are compared, with the allowance of the question on both sides.
+In concurrent rounds, copies of a worker share pages, caches and CPUs. They may also wait for each
+other's locks, or answer each other's messages. Caches change the costs of both revisions, so it is
+their ratios that are compared between the two kinds of rounds.
 """
 
 import math
@@ -17,10 +17,10 @@ from waitbench.model.metrics import BEYOND, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
 
-_FEWEST = 2
-"""Concurrent rounds that tell anything."""
-_LEAST, _MOST = math.log(1.15), math.log(2)
-"""A shift of the logarithm that may matter, and one that does however much rounds vary."""
+_FEWEST_CONCURRENT = 2
+"""The concurrent rounds that a comparison with interleaved ones needs."""
+_LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
+"""Changes of log ratios: a smaller one never matters, a larger one does however rounds vary."""
 
 CostPairs = Sequence[tuple[float, float]]
 """Costs of the baseline and of a candidate."""
@@ -34,7 +34,7 @@ def mostly_disturbed(disturbed: int, rounds: int) -> bool:
 def by_round(
     sides: Iterable[tuple[ScenarioResults, str]], metric: Metric
 ) -> dict[int, tuple[float, ...]]:
-    """The values of pairs of scenario and revision in the rounds that all have, by number."""
+    """The values of several revisions, each in a scenario, in the rounds that all of them have."""
     columns = [
         {
             run.round: run.metrics[metric.key]
@@ -50,7 +50,7 @@ def by_round(
 def paired_by_round(
     record: ScenarioResults, label: str, metric: Metric
 ) -> dict[int, tuple[float, float]]:
-    """``(baseline, candidate)`` in the rounds of both, by number; censored costs are ``BEYOND``."""
+    """The costs of the baseline and a candidate in the rounds of both; ``BEYOND`` if censored."""
     baseline, candidate = (
         {run.round: cost for run in record.of(side) if (cost := run.cost(metric)) is not None}
         for side in (record.context.labels[0], label)
@@ -64,15 +64,15 @@ def interleaved_rounds(record: ScenarioResults) -> frozenset[int]:
     return record.rounds - {run.round for run in record.measurements if CONCURRENT in run.marks}
 
 
-def differing(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
-    """The title of the first metric whose ratios differ between the two kinds of rounds.
+def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
+    """The title of the first metric whose ratios certainly differ between the two kinds of rounds.
 
-    Ratios may differ where both exceed the question's allowance. Empty if none certainly differs.
+    Empty if there is none. If all rounds exceed the allowed cost, a difference is harmless.
     """
     for criterion in criteria:
         metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
         is_of_machine = metric.key.startswith("machine_")
-        if criterion.limit or is_of_machine or not criterion.scope.holds(record.spec):
+        if criterion.limit or is_of_machine or not criterion.scope.covers(record.spec):
             continue
         for label in record.context.labels[1:]:
             interleaved, concurrent = _by_kind(record, label, metric)
@@ -86,11 +86,11 @@ def differing(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     return ""
 
 
-def understates(record: ScenarioResults, label: str, metric: Metric) -> bool:
-    """Whether a revision costs a multiple, and concurrent rounds, for lack of CPUs, show less."""
+def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Metric) -> bool:
+    """Whether concurrent rounds, for lack of CPUs, show less of a cost that has multiplied."""
     interleaved, concurrent = _by_kind(record, label, metric)
     ratios = (after / before for before, after in interleaved)
-    is_multiple = min(ratios, default=0.0) > math.exp(_MOST)
+    is_multiple = min(ratios, default=0.0) > math.exp(_CLEAR_SHIFT)
     return is_multiple and _shift(interleaved, concurrent, 0.0) > 0
 
 
@@ -106,18 +106,19 @@ def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostP
 
 
 def _shift(interleaved: CostPairs, concurrent: CostPairs, allowance: float) -> float:
-    """How much greater the logarithm of ratios is in interleaved rounds; 0 if that is not certain.
+    """How much greater log ratios are in interleaved rounds; 0 if that is not certain.
 
-    It is certain where all of them lie on the same side, beyond the noise of concurrent rounds.
+    It is certain if all of them are greater, or all less, by more than concurrent rounds vary.
     """
-    if not interleaved or len(concurrent) < _FEWEST:
+    if not interleaved or len(concurrent) < _FEWEST_CONCURRENT:
         return 0.0
     logs, concurrent_logs = (
         [math.log((after + allowance) / (before + allowance)) for before, after in pairs]
         for pairs in (interleaved, concurrent)
     )
     centre = median(concurrent_logs)
-    noise = min(max(_LEAST, 2 * max(abs(log - centre) for log in concurrent_logs)), _MOST)
+    spread = max(abs(log - centre) for log in concurrent_logs)
+    noise = min(max(_LEAST_SHIFT, 2 * spread), _CLEAR_SHIFT)
     shifts = [log - centre for log in logs]
     is_certain = min(shifts) > noise or max(shifts) < -noise
     return median(shifts) if is_certain else 0.0

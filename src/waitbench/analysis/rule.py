@@ -23,8 +23,8 @@ A *limit* is judged by *shares*, the cost of a run divided by its limit:
   mean above 1, or outliers, of more than twice the limit, that may be frequent.
 * *Else it is inconclusive.*
 
-Shares are skewed, if at all, by outliers. Then these two tests are the conservative ones, and the
-logarithm of 0 is needed for a rank only.
+If shares are skewed, outliers are the cause, and then both tests err on the safe side. The
+logarithm of 0 is needed only for its rank.
 
 A *censored* cost exceeded a time limit. It ranks above all others; two of them are a tie.
 """
@@ -54,11 +54,11 @@ Pairs = tuple[tuple[tuple[float, float], ...], ...]
 ALPHA = 0.05
 NOT_WITHIN = "not within"
 BOTH_AFTER = 3
-"""Rounds that both sides missed in a scenario until it is given up."""
+"""If both sides miss the limit in so many rounds of a scenario, and in all, it is given up."""
 _DIGITS = 12
 """Digits of logarithms, so that values that differ by rounding are ties."""
 _NOTHING = 1e-9
-"""Stands for a share of 0 in logarithms."""
+"""Replaces a share of 0, which has no logarithm."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -75,28 +75,29 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     So eight pairs that agree, of two scenarios, suffice for it after four rounds."""
     first_of_outliers: float = 0.5
-    """The same of ``alpha_outliers``."""
+    """The share of ``alpha_outliers`` that the first question about a cost has."""
     analyses: tuple[int, ...] = (4, 9, 12, 18, 30)
     """Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
     outlier: float = 2.0
     rise_of_outliers: float = 0.3
     """An increase in the frequency of outliers that must not be missed."""
     rise_of_outliers_anywhere: float = 0.5
-    """The same in one of several scenarios, with a chance of ``alpha`` at one analysis; and where a
-    large rise is allowed, so that two scenarios can pass at the first analysis."""
-    added_by_outliers: float = 0.2
-    """To pass, outliers must add less than this share to the baseline's mean, where they can fail.
+    """The same for one of several scenarios, with the error ``alpha`` at each analysis.
 
-    So a single run of ten times the cost in 36 pairs keeps a question open, and if one run in eight
-    is such, the chance of eighteen pairs without any is at most a tenth."""
+    With a margin of ``large_rise`` for all together, so that two can pass at the first analysis."""
+    added_by_outliers: float = 0.2
+    """To pass, outliers must add less than this share to the baseline's mean, if they can fail.
+
+    So a single run of ten times the cost in 36 pairs keeps a question open. If one run
+    in eight costs as much, the chance of eighteen pairs without any is at most a tenth."""
     added_by_outliers_anywhere: float = 0.5
     """The same in one of several scenarios."""
     large_rise: float = 1.0
     """Margins from here on are for defects that occur in every run, not for rare outliers."""
     most_excess: float = 1.15
-    """The most that passes of plain means and of each scenario, as a factor of the allowed cost."""
+    """To pass, plain means and each scenario must not exceed the allowed cost by this factor."""
     offsetting_fall: float = 0.1
-    """The certain fall of a cost, as a share, that excuses a rise of its components."""
+    """The certain fall of a cost, as a share, that explains a rise of its components."""
 
     @property
     def alpha_fail(self) -> float:
@@ -229,7 +230,7 @@ class RuleResult:
     outliers: PairCounts | None = None
     by_outliers: bool = False
     apart: tuple[int, ...] = ()
-    """Indices of the scenarios that keep it open by their own centre or outliers."""
+    """Indices of the scenarios whose estimate or outliers keep the question open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +267,7 @@ def both_missed(pairs: Pairs) -> bool:
 
 
 def tied(pairs: Pairs, margin: float, allowance: float) -> Pairs:
-    """The pairs, where a candidate's cost in a tie is set to the allowed cost."""
+    """Sets the candidate's cost to the allowed cost in pairs of which both sides missed a limit."""
     return tuple(
         tuple(
             (before, before * (1 + margin) + allowance if min(before, after) >= BEYOND else after)
@@ -317,8 +318,8 @@ def judge_pairs(
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # Relative to the baseline's own cost: an allowance would hide rare late runs. Below a large
-    # margin a candidate may cost more than an outlier of the baseline, which adds nothing.
+    # Relative to the baseline's own cost, as an allowance would hide rare late runs. With a large
+    # margin, a candidate may cost more than an outlier of the baseline: such a pair adds nothing.
     rises = np.minimum(candidate - baseline, np.where(sides < 0, 0.0, np.inf))
     added = np.where(sides, rises, 0.0).sum(axis=0) / baseline.sum(axis=0)
     added *= alpha_outliers > 0
@@ -339,8 +340,8 @@ def judge_pairs(
         or bool(added.mean() > rule.added_by_outliers)
     )
     verdict = Verdict.SLOWER if has_more_outliers else interval.verdict(is_open=is_open)
-    # By as much as it may rise: a bound with the error of a single question lies below 1 by chance
-    # in some of many.
+    # A smaller fall than the margin is not reported, as of many questions some have bounds below 1
+    # by chance.
     has_fallen = not allowance and interval.high < -2 * math.log1p(margin)
     if verdict is Verdict.WITHIN_MARGIN and has_fallen:
         verdict = Verdict.FASTER

@@ -1,4 +1,4 @@
-"""Measurements -> a Comparison: means and paired ratios, with intervals and verdicts.
+"""Means and paired ratios of measurements, with intervals and verdicts.
 
 The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the
 Hodges-Lehmann estimate of the ratios within rounds, as in the gate: pairing removes drift of the
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import by_round, interleaved_rounds, understates
+from waitbench.analysis.rounds import by_round, concurrent_rounds_understate, interleaved_rounds
 from waitbench.analysis.rule import not_within, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, BY_SECOND, METRIC_ORDER, Metric
 from waitbench.model.record import ScenarioResults
@@ -28,19 +28,21 @@ ERROR = 0.05
 WIDEST = 1000.0
 """The largest factor by which an interval extends to either side of its ratio."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
+"""Reasons for having no ratio, by the outcome of the runs."""
 BELOW_RESOLUTION = "below the resolution"
-"""Reasons for having no ratio, the former by the outcome of runs."""
+"""The reason for having no ratio where both sides cost next to nothing."""
+# The metrics of the first screen: of dataflows, of waiting workers, of commands that end.
 OF_DATAFLOWS = ("real", "user", "system", "cpu")
 OF_WORKERS = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
-"""Headline figures of dataflows, of waiting workers, of commands that end."""
 _HEADLINES = {"window": OF_COMMANDS, "memory": OF_WORKERS}
+"""By a metric that only such scenarios have; all others are dataflows."""
 HEADLINE_METRICS = ("cpu", "real", "system", "idle")
 """The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (
     "latency", "latency-p50", "wakeups", "syscalls", "startup", "shutdown", "rss", "memory",
 )  # fmt: skip
-"""Costs that a change may raise while it lowers others. They share the last fifth."""
+"""Costs that a change may raise while it lowers others. They share a fifth of the error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,7 @@ class Comparison:
 
     record: ScenarioResults
     figures: Mapping[str, tuple[MetricResult, ...]]
-    """By revision: the baseline's own, then those of each candidate and the baseline."""
+    """By revision: the baseline's means, and the comparison of each candidate with it."""
 
     @property
     def results(self) -> list[MetricResult]:
@@ -71,7 +73,7 @@ class Comparison:
         return {it.metric.name: it.after for it in self.figures[label] if it.after}
 
     def cost(self, label: str, name: str) -> Estimate | None:
-        """The mean as shown beside ratios; the baseline's is that of the largest pairing."""
+        """The mean of a metric. The baseline's is over its rounds with one of the candidates."""
         baseline, *candidates = self.figures
         if label == baseline and candidates:
             results = [it for candidate in candidates for it in self.figures[candidate]]
@@ -106,7 +108,7 @@ def compare(record: ScenarioResults, *, scenarios: int = 1) -> Comparison:
 
 
 def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDENCE) -> Estimate:
-    """The mean of values that are at least ``least``, with its t interval."""
+    """The mean with its t interval, which ends at ``least``, the least possible value."""
     count = len(values)
     centre = math.fsum(values) / count
     if count < 2:
@@ -139,7 +141,7 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
     """The ratio of a candidate to the baseline, given pairs of baseline and candidate."""
     import numpy as np
 
-    is_little = [
+    is_below = [
         math.fsum(side) / len(side) < metric.resolution for side in zip(*pairs, strict=True)
     ]
     logs = log_ratios(pairs, metric.resolution)
@@ -147,25 +149,26 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
     interval = geometric_mean(logs, error)
     low = interval.low and min(interval.low, centre)
     high = interval.high and max(interval.high, centre)
-    return Estimate(centre, low, high, len(logs), is_bound=is_little[0] != is_little[1])
+    return Estimate(centre, low, high, len(logs), is_bound=is_below[0] != is_below[1])
 
 
 def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[MetricResult]:
+    """The results of a revision, a metric each, in ``METRIC_ORDER``."""
     baseline, *candidates = record.context.labels
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
     sides = {name: both_sides(record, label, metric) for name, metric in metrics.items()}
     lacking = {name: _lacking(record, label, metric) for name, metric in metrics.items()}
-    known = {name for name, costs in sides.items() if any(costs) or lacking[name]}
+    shown = {name for name, costs in sides.items() if any(costs) or lacking[name]}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
     headlines = next((_HEADLINES[name] for name in _HEADLINES if name in metrics), OF_DATAFLOWS)
     # A worker that reports no window is judged by its total CPU.
-    has_idle = "idle" in (compared if "cpu" in compared else known)
+    has_idle = "idle" in (compared if "cpu" in compared else shown)
     judged_by = "idle" if has_idle and headlines is OF_WORKERS else "cpu"
     reasons = {o.reason for o in record.outcomes if o.label in (baseline, label)}
-    unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
+    why_unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
-    parts = {
+    error_parts = {
         name: share / sum(it in metrics for it in group)
         for share, group in ((0.8, HEADLINE_METRICS), (0.2, SIDE_EFFECTS))
         for name in group
@@ -173,19 +176,19 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
     }
     for name in dict.fromkeys((*METRIC_ORDER, *metrics)):
         metric, is_judged = BY_NAME.get(name, metrics.get(name)), name == judged_by and not is_alone
-        if not metric or metric.key.startswith("machine_") or not (name in known or is_judged):
+        if not metric or metric.key.startswith("machine_") or not (name in shown or is_judged):
             continue
         costs = sides.get(name, ([], []))
         before, after = (mean(side) if side else None for side in costs)
         ratio, why_not = None, ""
         if name in compared:
-            ratio = _ratio([*zip(*costs, strict=True)], metric, error * parts.get(name, 1.0))
-            is_little = max(map(fmean, costs)) < metric.resolution
-            why_not = BELOW_RESOLUTION if is_little else ""
+            ratio = _ratio([*zip(*costs, strict=True)], metric, error * error_parts.get(name, 1.0))
+            is_below = max(map(fmean, costs)) < metric.resolution
+            why_not = BELOW_RESOLUTION if is_below else ""
         elif lacking.get(name):
             why_not = lacking[name]
         elif not is_alone:
-            why_not = unable or ("not compared" if compared else "not measured")
+            why_not = why_unable or ("not compared" if compared else "not measured")
         ratio = None if why_not else ratio
         yield MetricResult(
             scenario=record.scenario,
@@ -207,7 +210,7 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
 
 
 def _lacking(record: ScenarioResults, label: str, metric: Metric) -> str:
-    """Why a metric has no mean: its time limit passed first in some runs, for instance."""
+    """Why a metric has no mean, such as a time limit that passed in some runs."""
     baseline = record.context.labels[0]
     for side in dict.fromkeys((label, baseline)):
         runs = record.of(side)
@@ -235,7 +238,7 @@ def both_sides(
         for side in (record.context.labels[0], label)
     )
     rounds = baseline.keys() & candidate.keys() or baseline.keys() or candidate.keys()
-    if understates(record, label, metric):
+    if concurrent_rounds_understate(record, label, metric):
         rounds = set(rounds) & interleaved_rounds(record)
     before, after = ([side[it] for it in side if it in rounds] for side in (baseline, candidate))
     return before, after

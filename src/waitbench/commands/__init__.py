@@ -1,4 +1,4 @@
-"""The command line: parses, calls one command, and maps errors to exit codes."""
+"""The command line: parses arguments, calls a command, and turns errors into exit codes."""
 
 import errno
 import io
@@ -29,7 +29,7 @@ A command starts without the modules of the others, which are imported by name.
 
 
 def make_app(*names: str) -> typer.Typer:
-    """The command line with some commands; with all if none is named, or an unknown one."""
+    """Makes the command line of these commands, or of all if none is named, or an unknown one."""
     app = typer.Typer(
         cls=help.CommandGroup,
         help="Measure the CPU that workers use while they wait, and compare revisions of them.",
@@ -39,10 +39,10 @@ def make_app(*names: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    # With a callback, or typer would take the only command for the program.
-    app.callback()(_before)
-    known = COMMANDS.keys()
-    for name in names if names and known >= set(names) else known:
+    # Without a callback, typer would make a single command the whole program.
+    app.callback()(_global_options)
+    all_names = COMMANDS.keys()
+    for name in names if names and all_names >= set(names) else all_names:
         module = import_module(COMMANDS[name])
         command = app.command(
             name,
@@ -53,17 +53,17 @@ def make_app(*names: str) -> typer.Typer:
     return app
 
 
-def _say_version(is_requested: bool) -> None:
+def _print_version(is_requested: bool) -> None:
     if is_requested:
         print(f"waitbench {installation.version()}")
         raise typer.Exit
 
 
-def _before(
+def _global_options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_say_version, is_eager=True, help="Print the version, and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version, and exit."
         ),
     ] = False,
 ) -> None:
@@ -74,7 +74,7 @@ def main() -> int:
     """Runs the command line; returns its exit code."""
     shutdown.open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
+        if isinstance(stream, io.TextIOWrapper):  # A terminal may lack a character such as ×.
             stream.reconfigure(errors="replace")
     with variables.only_listed():
         code, message = _run()
@@ -84,11 +84,11 @@ def main() -> int:
             try:
                 print(message, file=sys.stderr, flush=True)
             except OSError:
-                # The interpreter would flush it again, and end with 120.
+                # Else the interpreter would flush stderr again, and exit with 120.
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         if shutdown.was_interrupted():
-            os._exit(code)  # threads may still be waiting for their children
+            os._exit(code)  # Threads may still be waiting for their children.
         return code
 
 
@@ -111,8 +111,8 @@ def _run() -> tuple[int, str]:
         code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
     except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
         code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
-    except (BrokenPipeError, SystemExit):  # typer makes the one of the other
-        # The reader, such as head, has had enough, which matters to unfinished work only.
+    except (BrokenPipeError, SystemExit):  # typer turns the first into the second.
+        # The reader, such as head, has closed the pipe, which matters only to unfinished work.
         code, message = ExitCode.FAILED, ""
         if shutdown.has_note():
             message = f"the reader of the output went away. {shutdown.note()}"
@@ -125,7 +125,7 @@ def _run() -> tuple[int, str]:
 
 
 def _flush(code: int) -> int:
-    """Flushes stdout. Returns the exit code: 3 on an error, not the interpreter's 120."""
+    """Flushes stdout. Returns the exit code, which is 3 on an error, not the interpreter's 120."""
     stream = sys.__stdout__ or sys.stdout
     try:
         stream.flush()

@@ -1,4 +1,4 @@
-"""``compare``: the main job."""
+"""``compare``: measures revisions, and reports or judges their differences."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""``doctor``: checks this machine for everything that measuring takes."""
+"""``doctor``: checks whether this machine has everything that measuring needs."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from waitbench.engines import cargo
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode
 from waitbench.reporting.console import make_console, print_prose
-from waitbench.reporting.drawing import BROKEN, HOLDS, MARK_STYLES, WARNING
+from waitbench.reporting.drawing import FAILURE, HOLDS, MARK_STYLES, WARNING
 from waitbench.system import machine, proc
 from waitbench.system.machine import CpuTimes, find_instruments
 from waitbench.system.paths import Cache
@@ -20,12 +20,12 @@ from waitbench.system.paths import Cache
 
 @dataclass(frozen=True)
 class Requirement:
-    """One requirement of measuring."""
+    """A requirement of measuring, and whether this machine meets it."""
 
     name: str
-    here: str
+    status: str
     consequence: str = ""
-    """The consequence if it is missing; else empty."""
+    """The consequence of lacking it; empty if it is met."""
     remedy: str = ""
     is_needed: bool = False
     """Whether nothing can be compared without it."""
@@ -35,39 +35,38 @@ def doctor() -> None:
     """Check what this machine can measure, what is missing, and how to fix it."""
     console = make_console()
     cannot_measure = False
-    for finding in _findings(Cache()):
-        mark = (BROKEN if finding.is_needed else WARNING) if finding.consequence else HOLDS
+    for requirement in _requirements(Cache()):
+        mark = (FAILURE if requirement.is_needed else WARNING) if requirement.consequence else HOLDS
         first = Text.assemble((mark, MARK_STYLES[mark]), " ")
-        print_prose(f"{finding.name}: {finding.here}", console, first=first)
-        if finding.consequence:
-            print_prose(finding.consequence, console, first="    ")
-        if finding.remedy:
-            console.print(Text(f"    {finding.remedy}", style="bold"), soft_wrap=True)
-        cannot_measure = cannot_measure or bool(finding.consequence and finding.is_needed)
+        print_prose(f"{requirement.name}: {requirement.status}", console, first=first)
+        if requirement.consequence:
+            print_prose(requirement.consequence, console, first="    ")
+        if requirement.remedy:
+            console.print(Text(f"    {requirement.remedy}", style="bold"), soft_wrap=True)
+        cannot_measure = cannot_measure or bool(requirement.consequence and requirement.is_needed)
     raise typer.Exit(ExitCode.FAILED if cannot_measure else ExitCode.OK)
 
 
-def _findings(cache: Cache) -> Iterator[Requirement]:
-    """The most important first, each as soon as it is known."""
+def _requirements(cache: Cache) -> Iterator[Requirement]:
+    """Yields each requirement as soon as it is checked, the most important first."""
     yield from _kernel()
     yield from _load()
     yield from _programs(cache)
 
 
 def _check(
-    name: str, here: str | None, status_if_missing: str, consequence: str, remedy: str = ""
+    name: str, status: str | None, status_if_missing: str, consequence: str, remedy: str = ""
 ) -> Requirement:
-    return (
-        Requirement(name, here)
-        if here
-        else Requirement(name, status_if_missing, consequence, remedy)
-    )
+    """A requirement that is met if there is a status."""
+    if status:
+        return Requirement(name, status)
+    return Requirement(name, status_if_missing, consequence, remedy)
 
 
 def _kernel() -> Iterator[Requirement]:
     count = len(os.sched_getaffinity(0))
-    alone = "With one CPU the processes of a cluster take turns: measure single processes."
-    yield Requirement("CPUs", str(count), "" if count > 1 else alone)
+    if_single = "With one CPU the processes of a cluster take turns: measure single processes."
+    yield Requirement("CPUs", str(count), "" if count > 1 else if_single)
     accounting = str(machine.describe()["cpu_accounting"] or "unknown")
     by_ticks = (
         "Total CPU is exact; its split into user and system time is estimated by ticks, so system "
@@ -102,9 +101,11 @@ def _kernel() -> Iterator[Requirement]:
 def _load() -> Iterator[Requirement]:
     reading = CpuTimes.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
-    costs = "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
-    here = f"{share:.1%} of all busy time so far"
-    yield Requirement("steal time", here, costs if share > 0.01 else "")
+    consequence = (
+        "Other machines use the same CPUs: figures vary more, and verdicts stay inconclusive."
+    )
+    status = f"{share:.1%} of all busy time so far"
+    yield Requirement("steal time", status, consequence if share > 0.01 else "")
     governor = machine.describe()["frequency_governor"]
     yield _check(
         "frequency governor",
@@ -119,8 +120,8 @@ def _programs(cache: Cache) -> Iterator[Requirement]:
     program = hyperfine.installed(cache)
     can_install = shutil.which("apt-get") or shutil.which("cargo")
     if program is None and not can_install:
-        costs, remedy = "Nothing can be measured.", "cargo install hyperfine"
-        yield Requirement("hyperfine", "not installed", costs, remedy, is_needed=True)
+        consequence, remedy = "Nothing can be measured.", "cargo install hyperfine"
+        yield Requirement("hyperfine", "not installed", consequence, remedy, is_needed=True)
     else:
         version = program.version if program else None
         yield _check("hyperfine", version, "not installed", "The first comparison sets it up.")

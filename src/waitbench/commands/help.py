@@ -1,4 +1,4 @@
-"""Help of commands: brief, one line an option, or with ``--help-all`` all that there is to say."""
+"""Help of commands: a line for each option, or with ``--help-all`` the whole text."""
 
 from itertools import chain
 from typing import Any
@@ -15,14 +15,15 @@ _GROUPS = {
     "Gate": "gate fail_on limit inconclusive budget",
     "Output": "results resume plot quiet verbose as_json",
 }
-"""Headings of a long help, each with its parameters; others come last."""
+"""Headings of a long help, each with its parameters. All others are listed last."""
 _MOST_UNGROUPED = 20
+"""If a command has more options, they are grouped."""
 _EXAMPLES = 3
-"""Those of brief help."""
+"""The number of examples in brief help."""
 
 
 class CommandGroup(TyperGroup):
-    """The commands, which are listed if none is named."""
+    """All commands, which are listed if none is named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args:
@@ -32,7 +33,7 @@ class CommandGroup(TyperGroup):
 
 
 class Subcommand(TyperCommand):
-    """A command whose usage has the program as the user called it, and arguments by their names."""
+    """A command whose usage names the program as the user called it, and its arguments."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
@@ -91,6 +92,6 @@ def _is_brief(ctx: Any) -> bool:
 
 
 def _brief(text: str, room: int) -> str:
-    """The first paragraph, with the default where that fits, too."""
+    """The first paragraph, and the default if it fits."""
     first = text.partition("\n\n")[0]
     return first if len(first) <= room else first.partition("  [default")[0]

@@ -1,4 +1,4 @@
-"""Options of several commands; those of a request together."""
+"""Options that several commands have, and the options of a request."""
 
 import errno
 import inspect
@@ -30,7 +30,7 @@ def seconds(text: str) -> float:
     return number
 
 
-# The first paragraph of a help text is also what docs/command-line.md says of the option.
+# docs/command-line.md has the first paragraph of each help text.
 Scenarios = Annotated[
     list[str],
     typer.Option(
@@ -193,16 +193,16 @@ CorePrice = Annotated[
 ]
 
 
-def parsed_price(price: str | None) -> Price | None:
+def parse_price(price: str | None) -> Price | None:
     return None if price is None else Price.parse(price)
 
 
 def with_request_options(
     command: Callable[..., None], extensions: Sequence[type[Extension]] = ()
 ) -> Callable[..., None]:
-    """Replaces the parameter ``request`` of a command by options, which make a ``Request``.
+    """Replaces the parameter ``request`` of a command by the options that make a ``Request``.
 
-    The options of extensions are among them.
+    Those of extensions are among them.
     """
     makers: tuple[Callable[..., Any], ...] = (_request, *extensions)
     by_maker = [inspect.signature(maker).parameters for maker in makers]
@@ -217,10 +217,10 @@ def with_request_options(
         command(request=replace(request, extensions=tuple(parts)), **values)
 
     signature = inspect.signature(command)
-    known = (signature.parameters, *by_maker)
-    merged = {name: it for parameters in known for name, it in parameters.items()}
+    all_parameters = (signature.parameters, *by_maker)
+    merged = {name: it for parameters in all_parameters for name, it in parameters.items()}
     del merged["request"]
-    # typer reads these two.
+    # typer reads the annotations and the signature.
     called.__annotations__ = {name: it.annotation for name, it in merged.items()}
     called.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[it.replace(kind=it.KEYWORD_ONLY) for it in merged.values()]

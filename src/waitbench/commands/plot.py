@@ -1,4 +1,4 @@
-"""``plot``: the charts of a folder of results."""
+"""``plot``: draws the charts of a folder of results."""
 
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
@@ -16,14 +16,13 @@ Examples:
 
 def plot(results: options.SavedResults = None) -> None:
     """Draw the charts of a folder of results."""
-    output = make_console()
     folder = folders.existing_folder(results)
-    known = findings_of(comparisons.read(folder))
-    # Imported late: matplotlib takes a second, for which no error message should wait.
+    findings = findings_of(comparisons.read(folder))
+    # Imported late: matplotlib takes a second, and errors are reported without it.
     from waitbench.reporting import charts
 
-    paths = charts.draw_all(known)
+    paths = charts.draw_all(findings)
     if not paths:
         raise UsageError(f"Nothing was measured in {str(folder)!r}. {comparisons.MEASURE_FIRST}")
     for path in paths:
-        output.print(str(path), soft_wrap=True)
+        make_console().print(str(path), soft_wrap=True)

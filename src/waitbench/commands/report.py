@@ -1,4 +1,4 @@
-"""``report``: folders of results -> tables, or a page."""
+"""``report``: prints folders of results as tables, or writes a page or Markdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,7 +58,7 @@ def report(
     verbose: options.Verbose = 0,
 ) -> None:
     """Print the answer and tables of folders of results, or write a page of them."""
-    output = Output(verbosity=verbose, price=options.parsed_price(price))
+    output = Output(verbosity=verbose, price=options.parse_price(price))
     if html is not None and markdown is not None:
         raise UsageError("--markdown does not go with --html: leave it out, or --html.")
     if html is not None:

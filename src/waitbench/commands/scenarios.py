@@ -1,4 +1,4 @@
-"""``scenarios``: the list of scenarios."""
+"""``scenarios``: lists the scenarios."""
 
 from waitbench.engines import SCENARIOS
 from waitbench.reporting.console import make_console, print_cells

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.gate import is_too_disturbed
-from waitbench.analysis.rounds import differing
+from waitbench.analysis.rounds import differing_metric
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.session import Session
@@ -126,7 +126,7 @@ def measure(
             concurrent_scenarios(
                 request.here, criteria, request.topology, is_whole=request.shard is None
             ),
-            partial(differing, criteria=of_copies),
+            partial(differing_metric, criteria=of_copies),
         ),
     )
     try:
@@ -169,7 +169,7 @@ def concurrent_scenarios(
         if scenario.idles
         and (is_whole or not scenario.is_staggered)
         and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
-        and not any(criterion.scope.holds(scenario) for criterion in apart)
+        and not any(criterion.scope.covers(scenario) for criterion in apart)
     )
 
 

@@ -21,11 +21,11 @@ from waitbench.reporting.console import make_console, print_report, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.findings import (
     Findings,
-    details,
+    command_tables,
     findings,
     next_step,
-    of_commands,
-    scenario,
+    question_table,
+    scenario_table,
     summarize,
 )
 from waitbench.reporting.gate_formats import FORMATS, VERDICT_NAME
@@ -59,7 +59,7 @@ def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list
     """
     in_units = idle.tables(known.comparisons, price) if price or not brief else []
     contributed = (table for it in known.contributions for table in it.tables)
-    return [*in_units, *of_commands(known), *contributed]
+    return [*in_units, *command_tables(known), *contributed]
 
 
 def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:
@@ -111,14 +111,14 @@ def say(known: Findings, output: Output, *, has_charts: bool = False) -> None:
     console = output.answers
     if not output.quiet:
         figures = [
-            scenario(findings([it]), it.record.scenario, everything=output.verbosity > 1)
+            scenario_table(findings([it]), it.record.scenario, everything=output.verbosity > 1)
             for it in (known.comparisons if output.verbosity else ())
         ]
         print_tables([*figures, *tables(known, output.price, brief=not output.verbosity)], console)
     if not known.comparisons:
         return
     if known.verdict is not None and output.verbosity:
-        print_tables([details(known)], console)
+        print_tables([question_table(known)], console)
     links = _links(known, has_charts)
     shown = replace(summarize(known), links=links)
     if output.quiet:

@@ -198,7 +198,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if any(c.scope is Scope.EVERY and not c.each for c in self.criteria):
             return [scenarios]
         order = (Scope.WAITING, Scope.LARGE_CHANGES, Scope.WORKING)
-        groups = ([it for it in scenarios if scope.holds(it)] for scope in order)
+        groups = ([it for it in scenarios if scope.covers(it)] for scope in order)
         return [group for group in groups if group]
 
     def stops(self, scenarios: int) -> tuple[int, ...]:

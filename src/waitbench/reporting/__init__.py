@@ -1,1 +1,1 @@
-"""Answers -> what people read."""
+"""Tables, sentences, charts and pages of results."""

@@ -1,4 +1,4 @@
-"""Comparisons -> bars from zero: the costs of each revision in each scenario."""
+"""Bars of the costs of each revision in each scenario, from zero."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _OF_WAITING = {
     "lateness p99": BY_NAME["latency"],
     "memory": BY_NAME["memory"],
 }
-"""Costs of workers that run until they are stopped: the time that they run means nothing."""
+"""Costs of workers that run until they are stopped, so that their real time means nothing."""
 
 
 def compose(comparisons: Sequence[Comparison], basis: str = "") -> Bars:

@@ -13,7 +13,7 @@ from waitbench.model.errors import sanitize
 from waitbench.reporting import bars
 from waitbench.reporting.document import Bars, Cell, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import MARK_STYLES, TONES, Axis, shorten
-from waitbench.reporting.findings import Findings, costs, gate_table
+from waitbench.reporting.findings import Findings, gate_table, result_table
 from waitbench.system.files import write_with
 
 matplotlib.use("Agg")
@@ -21,25 +21,26 @@ matplotlib.use("Agg")
 matplotlib.rcParams["text.parse_math"] = False
 _DARK, _GREY = "#222222", "#555555"
 
-# Of tables: inches and points. Where GitHub shows a chart 830 pixels wide, its smallest text is 10
-# pixels high.
+# Sizes of tables, in inches and points. On GitHub, where a chart is 830 pixels wide, its smallest
+# text is 10 pixels high.
 _WIDTH, _ROW_HEIGHT, _FRAME_HEIGHT = 8.5, 0.24, 0.9
 _LONGEST_NAME = 64
-_MARK, _SWATCH = -11, -22
-"""Points to the left of the axis, clear of an arrow there: a mark, and the colour of a revision."""
-_POINTS = (8, 96, 180)
-"""To the right of the axis: a change, its interval, and how late items were."""
+_MARK_OFFSET, _SWATCH_OFFSET = -11, -22
+"""Points from the left end of the axis to a mark and to a revision's colour, clear of arrows."""
+_FIGURE_OFFSETS = (8, 96, 180)
+"""Points from the right end of the axis to the texts of the columns in ``_DRAWN``."""
 _DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
 _OF_CORES = "per cent of a core: mean and its interval"
 
-# Of bars: inches.
+# Sizes of bars, in inches.
 _BARS_WIDTH, _BARS_FRAME, _LEGEND_LINE = 9.5, 1.1, 0.2
 _BAR, _LEAST_ROW = 0.16, 0.4
-"""The height of a bar, and the least of a scenario."""
+"""The height of a bar, and the least height of a scenario."""
 _BARS_HEIGHT = 0.76
 """The share of a scenario's height that its bars take."""
 _IN_LEGEND_LINE = 3
+"""Revisions in a line of the legend."""
 _LONGEST_NAME_OF_BARS, _LONGEST_LABEL = 34, 32
 
 
@@ -54,7 +55,7 @@ def draw_all(findings: Findings) -> list[Path]:
     if costs_of_runs.columns:
         figures["costs"] = draw_bars(costs_of_runs)
     if any(result.ratio is not None for result in findings.main):
-        figures["overview"] = draw_table(costs(findings, findings.main, findings.title))
+        figures["overview"] = draw_table(result_table(findings, findings.main, findings.title))
     if findings.judgements:
         title = f"The gate: {findings.notes[0].text.partition(':')[0].lower()}"
         judgements = by_urgency(findings.judgements)
@@ -74,9 +75,9 @@ def save(figure: Figure, folder: Path, name: str) -> Path:
 
 
 def draw_table(table: Table) -> Figure:
-    """Names to the left, dots with intervals on the table's axis, and their figures to the right.
+    """Draws names to the left, dots with intervals on the table's axis, and figures to the right.
 
-    Above the rows of each group stands its name.
+    The name of each group is above its rows.
     """
     (axis,) = (heading.axis for heading in table.headings if heading.axis)
     lines: list[tuple[str, Sequence[Cell]]] = []
@@ -99,16 +100,20 @@ def draw_table(table: Table) -> Figure:
                 figures.append(cell)
             elif isinstance(cell, TextCell):
                 has_swatches |= bool(cell.colour)
-                _annotate(axes, 0, y, _MARK, cell.mark, _tone(MARK_STYLES.get(cell.mark, "")))
-                _annotate(axes, 0, y, _SWATCH, "■" if cell.colour else "", cell.colour)
-        for points, cell in zip(_POINTS, figures, strict=False):
+                _annotate(
+                    axes, 0, y, _MARK_OFFSET, cell.mark, _tone(MARK_STYLES.get(cell.mark, ""))
+                )
+                _annotate(axes, 0, y, _SWATCH_OFFSET, "■" if cell.colour else "", cell.colour)
+        for points, cell in zip(_FIGURE_OFFSETS, figures, strict=False):
             style = cell.style if isinstance(cell, TextCell) else ""
-            is_first = points == _POINTS[0]
+            is_first = points == _FIGURE_OFFSETS[0]
             colour = _tone(style) if style else "black" if is_first else _GREY
             _annotate(axes, 1, y, points, text_of(cell), colour)
     names = [sanitize(shorten(name, _LONGEST_NAME)) for name, _ in lines]
     axes.set_yticks(range(len(lines)), names, fontsize=9)
-    axes.tick_params(axis="y", length=0, pad=-(_SWATCH if has_swatches else _MARK) + 5)
+    axes.tick_params(
+        axis="y", length=0, pad=-(_SWATCH_OFFSET if has_swatches else _MARK_OFFSET) + 5
+    )
     axes.minorticks_off()
     axes.set_xticks([value for value, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
@@ -132,7 +137,7 @@ def _tone(style: str) -> str:
 
 
 def _draw_dot(axes: Axes, y: int, dot: Dot, axis: Axis) -> None:
-    """Draws a margin, an interval and a value; beyond the axis an arrow."""
+    """Draws a margin, an interval and a value, or an arrow for a value beyond the axis."""
     mark = dot.on(axis)
     if mark.band is not None:
         low, high = mark.band
@@ -149,7 +154,7 @@ def _draw_dot(axes: Axes, y: int, dot: Dot, axis: Axis) -> None:
 
 
 def _annotate(axes: Axes, edge: int, y: int, points: float, text: str, colour: str) -> None:
-    """Writes so many points from the left edge of the axis, 0, or the right one, 1."""
+    """Writes a text at a distance in points from the left end of the axis (0) or the right (1)."""
     if text:
         axes.annotate(
             text, (edge, y), xycoords=axes.get_yaxis_transform(), xytext=(points, 0),
@@ -158,17 +163,17 @@ def _annotate(axes: Axes, edge: int, y: int, points: float, text: str, colour: s
         )  # fmt: skip
 
 
-def draw_bars(shown: Bars) -> Figure:
-    """A column for each cost: below each other the scenarios, with a bar of each revision."""
-    rows, thickness = range(len(shown.scenarios)), _BARS_HEIGHT / len(shown.colours)
-    height = len(rows) * max(_LEAST_ROW, _BAR * (len(shown.colours) + 1))
-    height += _BARS_FRAME + _LEGEND_LINE * len(shown.colours) / _IN_LEGEND_LINE
+def draw_bars(bars_shown: Bars) -> Figure:
+    """Draws a column for each cost, with a bar of each revision in each scenario."""
+    rows, thickness = range(len(bars_shown.scenarios)), _BARS_HEIGHT / len(bars_shown.colours)
+    height = len(rows) * max(_LEAST_ROW, _BAR * (len(bars_shown.colours) + 1))
+    height += _BARS_FRAME + _LEGEND_LINE * len(bars_shown.colours) / _IN_LEGEND_LINE
     figure = Figure(figsize=(_BARS_WIDTH, height), layout="constrained")
-    all_axes = figure.subplots(1, len(shown.columns), sharey=True, squeeze=False)[0]
-    for axes, column in zip(all_axes, shown.columns, strict=True):
+    all_axes = figure.subplots(1, len(bars_shown.columns), sharey=True, squeeze=False)[0]
+    for axes, column in zip(all_axes, bars_shown.columns, strict=True):
         axes.set_title(column.heading, loc="left", fontsize=9, fontweight="bold")
         axes.set(xlim=(0, 1 / column.scale), ylim=(len(rows) - 0.5, -0.5))
-        for number, (label, colour) in enumerate(shown.colours.items()):
+        for number, (label, colour) in enumerate(bars_shown.colours.items()):
             # A legend leaves out names that begin with an underscore.
             name = f"\u200b{sanitize(shorten(label, _LONGEST_LABEL))}"
             bars_of_label = [cell[number] for cell in column.cells]
@@ -184,12 +189,12 @@ def draw_bars(shown: Bars) -> Figure:
         axes.xaxis.set_visible(False)
         axes.tick_params(axis="y", length=0)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-    names = [sanitize(shorten(name, _LONGEST_NAME_OF_BARS)) for name in shown.scenarios]
+    names = [sanitize(shorten(name, _LONGEST_NAME_OF_BARS)) for name in bars_shown.scenarios]
     all_axes[0].set_yticks(rows, names, fontsize=9)
-    figure.suptitle(shown.title, fontsize=13, fontweight="bold", x=0.01, ha="left")
+    figure.suptitle(bars_shown.title, fontsize=13, fontweight="bold", x=0.01, ha="left")
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower left", ncols=_IN_LEGEND_LINE, fontsize=9,
-        frameon=False, title=sanitize(shown.note), title_fontsize=8, alignment="left",
+        frameon=False, title=sanitize(bars_shown.note), title_fontsize=8, alignment="left",
     )  # fmt: skip
     return figure

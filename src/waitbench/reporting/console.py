@@ -1,4 +1,4 @@
-"""Documents on a console, and the console that everything is printed on."""
+"""The console that everything is printed on, and reports and tables on it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
@@ -19,10 +19,11 @@ from waitbench.reporting.drawing import MARK_STYLES
 from waitbench.reporting.notes import HEADLINES
 
 _GAP = 2
-_LEAST = 12
-"""The width at which a column of names is not folded any further."""
+"""The space between two columns."""
+_LEAST_NAME_WIDTH = 12
+"""The width below which a column of names is not folded any further."""
 _Column = tuple[Heading, int, int]
-"""A heading, the width of its column, and the space before it."""
+"""A heading, the width of its column, and the space before that."""
 
 
 def make_console(
@@ -51,14 +52,14 @@ class _TextConsole(Console):
 
 
 def print_prose(text: str, console: Console, *, first: str | Text = "", style: str = "") -> None:
-    """Prints sentences after ``first``, wrapped below themselves. No word is broken."""
-    begin = first if isinstance(first, Text) else Text(first, style)
-    indent = begin.cell_len
+    """Prints sentences behind ``first``; wrapped lines begin below its end. Breaks no word."""
+    prefix = first if isinstance(first, Text) else Text(first, style)
+    indent = prefix.cell_len
     for paragraph in text.split("\n"):
         width = max(1, console.width - indent)
         for line in wrap(paragraph, width, break_long_words=False, break_on_hyphens=False):
-            console.print(Text.assemble(begin, (line, style)), soft_wrap=True)
-            begin = Text(" " * indent)
+            console.print(Text.assemble(prefix, (line, style)), soft_wrap=True)
+            prefix = Text(" " * indent)
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -101,7 +102,10 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 
 
 def print_cells(table: Table, console: Console) -> None:
-    """Prints headings and rows: columns that give way go first, then names fold; no figure does."""
+    """Prints headings and rows. If they are too wide, columns that may give way are left out.
+
+    If that does not suffice, names fold; figures never do.
+    """
     table = table.as_text
     headings, gaps = table.headings, _gaps(table.headings)
     widths = _widths(table, gaps)
@@ -110,12 +114,14 @@ def print_cells(table: Table, console: Console) -> None:
         print_cells(table.without(giving_way), console)
         return
     names = [place for place, it in enumerate(headings) if it.is_left]
-    while sum(widths) + sum(gaps) > console.width and any(widths[it] > _LEAST for it in names):
+    while sum(widths) + sum(gaps) > console.width and any(
+        widths[it] > _LEAST_NAME_WIDTH for it in names
+    ):
         widths[max(names, key=widths.__getitem__)] -= 1
     columns = [*zip(headings, widths, gaps, strict=True)]
     line, end = "", 0
     for group, members in groupby(columns, lambda column: column[0].group):
-        # At the right end of its columns.
+        # The name of a group ends where its columns end.
         end += sum(width + gap for _, width, gap in members)
         line += group.rjust(end - len(line)) if group else ""
     if line:
@@ -129,7 +135,7 @@ def print_cells(table: Table, console: Console) -> None:
 
 
 def _gaps(headings: Sequence[Heading]) -> list[int]:
-    """The space before each column: columns of one group are close."""
+    """The space before each column: less between columns of one group."""
     return [0] * bool(headings) + [
         1 if right.group and left.group == right.group else _GAP
         for left, right in pairwise(headings)
@@ -156,7 +162,7 @@ def _text(cell: Cell) -> Text:
 
 
 def _print_rows(
-    columns: Sequence[tuple[Heading, int, int]], rows: Iterable[Iterable[Text]], console: Console
+    columns: Sequence[_Column], rows: Iterable[Iterable[Text]], console: Console
 ) -> None:
     # A line too wide for the terminal wraps there: nothing is cropped.
     total = sum(width + gap for _, width, gap in columns)

@@ -1,4 +1,4 @@
-"""Reports and pages as data: builders make it of results, renderers show it."""
+"""Reports, tables and bars as data, which consoles, pages, charts and Markdown show alike."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_T]]:
-    """The items by their keys, in the order of their first."""
+    """Groups items by their keys; a group stands where its first item was."""
     groups: dict[_Key, list[_T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -22,15 +22,15 @@ def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_
 
 @dataclass(frozen=True, kw_only=True)
 class TextCell:
-    """A text that looks or sorts in a way of its own."""
+    """A text with a style, a mark, or a key to sort by."""
 
     text: str
     short: str = ""
-    """Replaces the text on a console, below the row that it continues."""
+    """Replaces the text on a console, such as the end of a name that begins like the one above."""
     mark: str = ""
     """Stands before the text: a key of ``drawing.MARK_STYLES``."""
     style: str = ""
-    """As rich names it: a console, a page and a chart show the same."""
+    """A style of rich, which pages and charts show as well."""
     sort: float | None = None
     """The key by which a page sorts; ``None`` sorts by the text."""
     colour: str = ""
@@ -43,7 +43,7 @@ class PlacedDot(NamedTuple):
     interval: tuple[float, float] | None
     value: float
     beyond: int
-    """−1 or 1 where the value lies beyond the low or the high end, and an arrow stands there."""
+    """−1 if the value lies beyond the low end of the axis, 1 beyond the high end, else 0."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ Cell = str | TextCell | Dot
 
 
 def text_of(cell: Cell) -> str:
-    """A cell's text, behind its mark; a dot has none."""
+    """The text of a cell with its mark; a dot has no text."""
     if isinstance(cell, TextCell):
         return f"{cell.mark} {cell.text}" if cell.mark else cell.text
     return cell if isinstance(cell, str) else ""
@@ -85,16 +85,16 @@ def text_of(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column; a bare text is the head of a column of figures."""
+    """The heading of a column. A ``str`` in its place is the heading of a column of figures."""
 
     text: str
     is_left: bool = True
     axis: Axis | None = None
     """The axis of a column of dots, which pages and charts draw."""
     gives_way: bool = False
-    """Whether a console leaves out the column where names do not fit beside it."""
+    """Whether a console may leave out the column, so that names fit."""
     group: str = ""
-    """Stands above this heading and its neighbours of the same group, whose columns are close."""
+    """A common heading above this and its neighbours of the same group."""
 
 
 Column = tuple[str | Heading, Sequence[Cell]]
@@ -102,13 +102,13 @@ Column = tuple[str | Heading, Sequence[Cell]]
 
 @dataclass(frozen=True)
 class Table:
-    """Columns with as many cells, the first of which name the row."""
+    """Columns of equal length; the first ones name the row."""
 
     title: str
     columns: Sequence[Column]
     notes: Sequence[str] = ()
     groups: Sequence[str] = ()
-    """The scenario of each row, if there are several: a console says it once, above them."""
+    """The scenario of each row, or none; a console prints it once, above its rows."""
 
     @classmethod
     def of_texts(cls, title: str, rows: Sequence[Mapping[str, str]]) -> "Table":
@@ -143,7 +143,7 @@ class Table:
 
 
 _LONGEST_BAR = 0.7
-"""The share of a column that its longest bar takes: the value is behind it."""
+"""The share of a column's width that its longest bar takes, so that its value fits behind it."""
 
 
 class Bar(NamedTuple):
@@ -164,7 +164,7 @@ class BarColumn(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """The share of the column's width that a unit of the cost has."""
+        """The width of a bar for a cost of 1, as a share of the column's width."""
         return _LONGEST_BAR / (max(bar.most for cell in self.cells for bar in cell) or 1.0)
 
 
@@ -181,7 +181,7 @@ class Bars:
 
 
 class FlameBox(NamedTuple):
-    """A function within its callers, or the thread or process that they belong to."""
+    """A function in a flame graph; or a thread or process, which contains functions."""
 
     depth: int
     left: float
@@ -194,7 +194,7 @@ class FlameBox(NamedTuple):
 
 
 Flame = tuple[str, Sequence[FlameBox]]
-"""A flame graph with its title, callers above: of two revisions, with the difference."""
+"""A title and a flame graph, with callers above; of two revisions, it shows the difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,10 +209,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
-    """A feature's part in all views of a comparison."""
+    """The notes, tables and charts that a feature adds to a comparison."""
 
     notes: Sequence[Note] = ()
-    """Changes, for the first lines of an answer."""
+    """Changes, which are printed among the headlines."""
     sections: Sequence[Section] = ()
     """Sections of a page. Their tables, and those of ``of_scenarios``, are printed as well."""
     of_scenarios: Mapping[str, Section] = field(default_factory=dict)
@@ -221,7 +221,7 @@ class Contribution:
     """Tables that are drawn, by the names of the files."""
     json: Mapping[str, Any] = field(default_factory=dict)
     explains: tuple[str, str] | None = None
-    """An option of ``compare`` that explains a rise, and how."""
+    """An option of ``compare`` that explains a rise, and its purpose."""
 
     @property
     def tables(self) -> list[Table]:
@@ -231,7 +231,7 @@ class Contribution:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The end of a comparison on a console and in Markdown, or a whole page."""
+    """A report for a console or Markdown, or a page."""
 
     title: str
     facts: Sequence[str] = ()
@@ -240,4 +240,4 @@ class Report:
     tables: Sequence[Table] = ()
     sections: Sequence[Section] = ()
     links: Sequence[tuple[str, str]] = ()
-    """A word, and an option or a command to use next, or a place where there is more."""
+    """Pairs of a title and an option, a command or a folder."""

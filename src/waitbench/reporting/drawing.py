@@ -8,8 +8,8 @@ from itertools import chain, cycle
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.formats import factor_of, format_digits
 
-HARMLESS, BROKEN, WARNING, HOLDS = "–", "✗", "!", "✓"
-"""No figure is possible; a failure; a caution; within its limit."""
+NOT_COMPARED, FAILURE, WARNING, HOLDS = "–", "✗", "!", "✓"
+"""Marks: nothing to compare; a failure; a caution; within its limit."""
 MARKS = {
     Verdict.SLOWER: "▲",
     Verdict.FASTER: "▼",
@@ -22,21 +22,22 @@ MARK_STYLES = {
     "=": "dim",
     "?": "dim",
     HOLDS: "green",
-    BROKEN: "bold red",
+    FAILURE: "bold red",
     WARNING: "yellow",
-    HARMLESS: "dim",
+    NOT_COMPARED: "dim",
 }
-"""As rich names them: green is less, red is more, grey is open."""
+"""Styles of rich by mark: green is less, red is more, dim is open."""
 COLOURS = ("#8a8f98", "#0072B2", "#E69F00", "#CC79A7", "#56B4E9", "#8C5A2B", "#7A52B3")
 """Colours of revisions, the baseline's first, of Okabe and Ito's palette for colour-blind people.
 
 See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less.
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
-"""The styles of marks on paper; any other is grey."""
+"""The colours of styles in charts; any other style is grey."""
 _VAGUE = 10.0
-"""An interval whose end is so many times farther from 1 than its estimate stretches no axis."""
+"""An axis need not hold an interval that ends so many times farther from 1 than its estimate."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+"""The factors from the middle of an axis of ratios to its ends."""
 
 
 def colours_of(labels: Sequence[str]) -> dict[str, str]:
@@ -45,7 +46,7 @@ def colours_of(labels: Sequence[str]) -> dict[str, str]:
 
 
 def shorten(text: str, width: int) -> str:
-    """Leaves out the middle of a wide text, because names differ at their ends."""
+    """Leaves out the middle of a long text, because names differ at their ends."""
     if len(text) <= width:
         return text
     tail = (width - 1) // 2
@@ -69,9 +70,9 @@ class Axis:
 
     @classmethod
     def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0, middle: str = "1") -> "Axis":
-        """The shortest axis that holds all ratios with their intervals but for a share ``beyond``.
+        """The shortest axis that holds all ratios and intervals, except for a share ``beyond``.
 
-        Of a bound, and of a vague interval, it need hold the estimate only.
+        If the ratio is a bound, or the interval vague, holding the estimate suffices.
         """
         reaches = sorted(map(_reach, ratios))
         most = reaches[math.ceil(len(reaches) * (1 - beyond)) - 1] if reaches else 1.0

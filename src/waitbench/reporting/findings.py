@@ -1,4 +1,4 @@
-"""Comparisons and a verdict -> findings, and the tables and next step of a report."""
+"""The findings of a comparison, and the tables and the next step of its report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,17 @@ from waitbench.reporting.formats import format_count, format_span
 _MOST_NAMED = 2
 """More candidates are counted in the title, not named."""
 _MORE_ROUNDS = 2
-"""The factor of rounds that are proposed where those made were too few."""
+"""If the rounds were too few, so many times as many are proposed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """All results and notes of a comparison. Every view is made of this."""
+    """The results and notes of a comparison, of which every view is made."""
 
     folder: Path = Path()
     labels: tuple[str, ...] = ()
     basis: str = ""
+    """The processes, rounds and windows behind the figures."""
     comparisons: Sequence[Comparison] = ()
     results: Sequence[MetricResult] = ()
     verdict: GateVerdict | None = None
@@ -40,8 +41,7 @@ class Findings:
         return self.verdict.judgements if self.verdict else ()
 
     @property
-    def shown(self) -> tuple[Note, ...]:
-        """Each text once."""
+    def distinct_notes(self) -> tuple[Note, ...]:
         return tuple({note.text: note for note in self.notes}.values())
 
     @property
@@ -55,7 +55,7 @@ class Findings:
 
     @property
     def main(self) -> Sequence[MetricResult]:
-        """The ratios that charts draw: with many candidates, the judged ones alone."""
+        """The ratios that charts draw; with many candidates, only the judged ones."""
         is_short = len(self.labels) <= _MOST_NAMED + 1
         return [it for it in self.results if it.is_main and (is_short or it.judged)]
 
@@ -66,6 +66,7 @@ def findings(
     folder: Path = Path(),
     contributions: Sequence[Contribution] = (),
 ) -> Findings:
+    """Collects the results and notes of a comparison; those of a gate come first."""
     judgements = verdict.judgements if verdict else ()
     figures = [result for comparison in comparisons for result in comparison.results]
     results = with_answers(figures, judgements)
@@ -113,7 +114,7 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
 
 
 def _windows(comparisons: Sequence[Comparison]) -> str:
-    """The windows of workers that run until they are stopped."""
+    """The median lengths of the windows of workers that run until they are stopped."""
     records = [it.record for it in comparisons if STOP in it.record.metrics]
     by_record = [[it.window_s(run) or 0.0 for run in it.measurements] for it in records]
     medians = (round(median(windows), 1) for windows in by_record if windows)
@@ -122,44 +123,44 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 
 
 def summarize(findings: Findings) -> Report:
-    """The deciding questions of a gate, then the figures of each scenario."""
+    """The report of a console: the deciding questions of a gate, and figures of each scenario."""
     decides, _ = decisive(findings.judgements)
     tables = [*forest.first_screen(findings.labels, findings.results, decides)]
     if findings.verdict is not None:
         tables.insert(0, gate_table(findings, decides))
     return Report(
-        title=findings.title, facts=(findings.basis,), notes=findings.shown, tables=tables
+        title=findings.title, facts=(findings.basis,), notes=findings.distinct_notes, tables=tables
     )
 
 
-def costs(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
-    """Figures beside those of the baseline; of a revision alone, its own."""
+def result_table(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
+    """A row for each result, with the figures of the baseline if there is one."""
     axis = forest.axis_of(results) if findings.labels[1:] else None
     columns, colours = forest.columns_of(findings.labels), colours_of(findings.labels)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
-def scenario(findings: Findings, name: str, *, everything: bool = False) -> Table:
-    """The figures of one scenario that a reader can act on, or all."""
+def scenario_table(findings: Findings, name: str, *, everything: bool = False) -> Table:
+    """The figures of one scenario that a reader can act on, or all of them."""
     results = [it for it in findings.results if it.scenario == name]
     if not everything:
         results = [it for it in results if it.metric.name in METRIC_ORDER or it.metric.is_declared]
-    return costs(findings, results, f"{name} · {findings.basis}")
+    return result_table(findings, results, f"{name} · {findings.basis}")
 
 
-def of_commands(findings: Findings) -> list[Table]:
-    """The metrics that commands report themselves, a table a scenario."""
+def command_tables(findings: Findings) -> list[Table]:
+    """A table for each scenario of the metrics that commands report themselves."""
     by_scenario = grouped(
         (it for it in findings.results if it.metric.is_of_command), lambda it: it.scenario
     )
     return [
-        costs(findings, results, f"{name} · what the command measured")
+        result_table(findings, results, f"{name} · what the command measured")
         for name, results in by_scenario.items()
     ]
 
 
 def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: str = "") -> Table:
-    """Answers of a gate, grouped by scenario, with the figures of both sides."""
+    """Answers of a gate, grouped by scenario, with the figures of both revisions."""
     has_several = len({it.revision for it in judgements}) > 1
     has_figures = any(it.after for it in judgements)
     has_rises = any(it.limit is None for it in judgements)
@@ -167,7 +168,7 @@ def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: st
         title,
         judgements,
         (
-            *(forest.sides(findings.labels, give_way=True) if has_figures else ()),
+            *(forest.value_columns(findings.labels, give_way=True) if has_figures else ()),
             *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS),
         ),
         axis=forest.axis_of(judgements),
@@ -178,14 +179,14 @@ def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: st
     )
 
 
-def details(findings: Findings) -> Table:
+def question_table(findings: Findings) -> Table:
     judgements = by_urgency(findings.judgements)
     number = format_count(len(judgements), "question", "questions")
     return gate_table(findings, judgements, f"the gate · {number}")
 
 
 def next_step(findings: Findings) -> str:
-    """An option of ``compare`` that helps to go on, and how; empty if none does."""
+    """The option of ``compare`` to use next, and its purpose; empty if there is none."""
     if not findings.comparisons:
         return ""
     verdict = findings.verdict

@@ -1,10 +1,9 @@
-"""Results -> tables: a row for each result, or on the first screen for each scenario.
+"""Tables of results, as forest plots: texts, and a dot with its interval.
 
-A result has the same texts in every view, and a dot that draws it.
+Each result has a row; on the first screen, each scenario.
 
-An axis of ratios is logarithmic with 1 in its middle; that of a gate has each row's limit there. A
-dot is green, red or grey as its mark is, and hollow where it is inconclusive; the band is the
-row's own margin.
+Axes are logarithmic. In the middle is a ratio of 1, or in a gate the limit of each row. A dot has
+the colour of its mark, and is hollow if the result is inconclusive; a band shows the margin.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,11 +15,11 @@ from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_DATAFLOWS, UNABLE
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import (
-    BROKEN,
-    HARMLESS,
+    FAILURE,
     HOLDS,
     MARK_STYLES,
     MARKS,
+    NOT_COMPARED,
     WARNING,
     Axis,
     shorten,
@@ -40,10 +39,11 @@ from waitbench.reporting.formats import (
 
 TOO_FEW = "too few rounds"
 _SHORT = 10
-"""Labels up to this length head a column of figures."""
+"""Longer labels are replaced by "baseline" and "candidate" in headings."""
 _LONGEST_LABEL = 9
+"""Labels are shortened to this where each revision has a column."""
 _FIGURES_WIDTH = 56
-"""Characters that figures have beside names, in 80."""
+"""The width that figures have beside names, of 80 characters."""
 _WAITING = ("idle", "wakeups", "latency")
 _HEADINGS = {"real": "real", "user": "user", "system": "system", "wakeups": "wake-ups"}
 _CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
@@ -53,15 +53,15 @@ def mark_of(result: MetricResult) -> str:
     if result.verdict is Verdict.EXPLAINED:
         return WARNING
     if result.fails:
-        return BROKEN
+        return FAILURE
     if result.verdict is not None:
         holds = {Verdict.WITHIN_MARGIN: HOLDS} if result.criterion else {}
-        return holds.get(result.verdict) or MARKS.get(result.verdict, HARMLESS)
+        return holds.get(result.verdict) or MARKS.get(result.verdict, NOT_COMPARED)
     if result.is_alone:
         return ""
     is_harmless = result.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not result.judged
-    # Where neither side has a figure a gate ended before its turn, or a note names the failure.
-    return HARMLESS if is_harmless or result.before is None else BROKEN
+    # If the baseline has no figure either, the gate ended before, or a note names the failure.
+    return NOT_COMPARED if is_harmless or result.before is None else FAILURE
 
 
 label_of: Callable[[MetricResult], str] = attrgetter("revision")
@@ -72,12 +72,12 @@ def cost_of(result: MetricResult) -> str:
 
 
 def before_of(result: MetricResult) -> str:
-    """The baseline's value, in the unit of both sides."""
+    """The baseline's value, in the unit of both values."""
     return _sides(result)[0]
 
 
 def after_of(result: MetricResult) -> str:
-    """The candidate's value, in the unit of both sides; of a revision alone, or why it has none."""
+    """The value of the candidate, or of the only revision, or the reason for having none."""
     return result.why_not if result.is_alone and result.why_not else _sides(result)[1]
 
 
@@ -87,7 +87,7 @@ def _sides(result: MetricResult) -> list[str]:
 
 
 def has_ratio(result: MetricResult) -> bool:
-    """Whether both sides lie above the resolution, so that their ratio means anything."""
+    """Whether both values lie above the resolution, so that their ratio is meaningful."""
     is_bound = result.ratio is not None and result.ratio.is_bound and not result.allowance
     return not is_bound and result.why_not != BELOW_RESOLUTION
 
@@ -113,13 +113,13 @@ def interval_of(result: MetricResult) -> str:
         return counted
     if result.ratio is not None and result.limit is not None:
         ends = (("≥", result.ratio.low), ("≤", result.ratio.high))
-        known = [f"{sign} {format_of_limit(result.limit, end)}" for sign, end in ends if end]
-        return ", ".join(known) or NOTHING
+        bounds = [f"{sign} {format_of_limit(result.limit, end)}" for sign, end in ends if end]
+        return ", ".join(bounds) or NOTHING
     if not has_ratio(result):
         return NOTHING
     if result.ratio is not None:
-        certain = format_shares(result.ratio) if result.allowance else format_range(result.ratio)
-        return certain or (NOTHING if result.criterion else TOO_FEW)
+        interval = format_shares(result.ratio) if result.allowance else format_range(result.ratio)
+        return interval or (NOTHING if result.criterion else TOO_FEW)
     if result.verdict is Verdict.INCONCLUSIVE:
         # Before the first interim analysis of a question.
         return TOO_FEW
@@ -127,7 +127,7 @@ def interval_of(result: MetricResult) -> str:
 
 
 def _counted(result: MetricResult) -> str:
-    """Counts in place of bounds: of outliers, or of runs that missed a time limit."""
+    """The number of outliers, or of runs that missed a time limit, in place of an interval."""
     if missed := result.missed:
         candidate, baseline = (it + missed.both for it in (missed.candidate, missed.baseline))
         baseline_text = "" if result.limit else f", baseline {baseline}"
@@ -156,8 +156,8 @@ GATE_COLUMNS: Columns = (("change", _change), ("certainly", interval_of), ("allo
 LIMIT_COLUMNS: Columns = (("estimate", _change), *GATE_COLUMNS[1:])
 
 
-def sides(labels: Sequence[str], *, give_way: bool = False) -> Columns:
-    """The columns of both figures; of a revision alone, of its own."""
+def value_columns(labels: Sequence[str], *, give_way: bool = False) -> Columns:
+    """The columns of the values of the baseline and a candidate, or of the only revision."""
     baseline, *candidates = labels or ("",)
     if not candidates:
         return ((Heading(baseline, is_left=False, gives_way=give_way), after_of),)
@@ -171,11 +171,11 @@ def sides(labels: Sequence[str], *, give_way: bool = False) -> Columns:
 
 
 def columns_of(labels: Sequence[str], *, give_way: bool = False) -> Columns:
-    return (*sides(labels, give_way=give_way), *(COLUMNS if labels[1:] else ()))
+    return (*value_columns(labels, give_way=give_way), *(COLUMNS if labels[1:] else ()))
 
 
 def dot_of(result: MetricResult) -> Dot | None:
-    """A ratio, or how far it is from the limit of a gate."""
+    """A dot for a ratio; in a gate, for the ratio to the row's limit."""
     ratio, most = result.ratio, result.most
     if ratio is None or not has_ratio(result):
         return None
@@ -189,7 +189,7 @@ def dot_of(result: MetricResult) -> Dot | None:
 
 
 def axis_of(results: Sequence[MetricResult]) -> Axis:
-    """The axis that holds all dots; in its middle, no change or the limit."""
+    """The axis that holds all dots. Its middle is no change or, in a gate, the limit."""
     middle = "limit" if any(result.criterion for result in results) else "1"
     return Axis.over([dot.ratio for dot in map(dot_of, results) if dot], middle=middle)
 
@@ -209,19 +209,21 @@ def tabulate(
 
     By default, names that all rows share have no column.
     """
-    known: Names = (
+    all_names: Names = (
         ("scenario", attrgetter("scenario")),
         ("cost", cost_of),
         ("revision", lambda it: TextCell(text=it.revision, colour=colours.get(it.revision, ""))),
     )
-    shown = names or [it for it in known if it[1] is cost_of or len(set(map(it[1], results))) > 1]
-    first = shown[0][1]
+    names_shown = names or [
+        it for it in all_names if it[1] is cost_of or len(set(map(it[1], results))) > 1
+    ]
+    first = names_shown[0][1]
 
     def marked(result: MetricResult) -> Cell:
         return TextCell(text=text_of(first(result)), mark=mark_of(result))
 
     cells: list[tuple[str | Heading, Callable[[MetricResult], Cell]]] = [
-        *((Heading(text), marked if name is first else name) for text, name in shown),
+        *((Heading(text), marked if name is first else name) for text, name in names_shown),
         *columns,
     ]
     if axis is not None:
@@ -235,20 +237,20 @@ def first_screen(
 ) -> Iterator[Table]:
     """The four figures of dataflows, then the cost of waiting; or the main costs of workers.
 
-    The table of a gate has those costs of workers that it ``decides`` by in one scenario. With two
-    revisions, both figures of each cost stand side by side. With more, each cost has a table of its
-    own with a column for each revision.
+    The costs of workers in ``decides`` are left out, as the table of the gate has them. With two
+    revisions, each cost has a column for both. With more, each cost has a table with a column for
+    each revision.
     """
-    shown = [it for it in results if not it.is_point]
-    main = [it for it in shown if it.headline]
+    outside_scans = [it for it in results if not it.is_point]
+    main = [it for it in outside_scans if it.headline]
     names = dict.fromkeys(it.metric.name for it in main)
     are_workers = not names.keys() <= set(OF_DATAFLOWS)
     if len(labels) > 2:
         metrics = names if are_workers else ("cpu", "real")
-        yield from _by_revision(labels, main if are_workers else shown, metrics)
+        yield from _by_revision(labels, main if are_workers else outside_scans, metrics)
     elif are_workers:
-        has = {(it.scenario, it.revision, it.metric) for it in decides}
-        main = [it for it in main if (it.scenario, it.revision, it.metric) not in has]
+        shown_before = {(it.scenario, it.revision, it.metric) for it in decides}
+        main = [it for it in main if (it.scenario, it.revision, it.metric) not in shown_before]
         scenarios = [it.scenario for it in main]
         groups = scenarios if len(set(scenarios)) > 1 else ()
         cost = (("cost", cost_of),)
@@ -257,7 +259,7 @@ def first_screen(
     elif main:
         headings = dict(zip(labels, ("old", "new") if labels[1:] else ("",), strict=True))
         yield _matrix(headings, main, OF_DATAFLOWS, judged="cpu")
-        waiting = [it for it in shown if it.waits and it.metric.name in _WAITING]
+        waiting = [it for it in outside_scans if it.waits and it.metric.name in _WAITING]
         if any(it.metric.name == "idle" for it in waiting):
             yield _matrix(headings, waiting, _WAITING)
 
@@ -271,8 +273,8 @@ def _by_revision(
     for metric in metrics:
         of_metric = [it for it in results if it.metric.name == metric]
         for start in range(1, len(labels), number):
-            shown = dict([headings[0], *headings[start : start + number]])
-            yield _matrix(shown, of_metric, [metric])
+            labels_shown = dict([headings[0], *headings[start : start + number]])
+            yield _matrix(labels_shown, of_metric, [metric])
 
 
 def _matrix(
@@ -281,14 +283,14 @@ def _matrix(
     metrics: Sequence[str],
     judged: str = "",
 ) -> Table:
-    """Each metric of these revisions, and the interval of the judged one."""
+    """A row for each scenario: each metric of these revisions, and the judged one's interval."""
     scenarios = [*dict.fromkeys(it.scenario for it in results)]
-    known = {(it.scenario, it.metric.name, it.revision): it for it in results}
+    by_place = {(it.scenario, it.metric.name, it.revision): it for it in results}
     befores = {(it.scenario, it.metric.name): it.before for it in results if it.before}
     by_name = {it.metric.name: it.metric for it in results}
     first, columns = "scenario", list[Column]()
     for metric in (by_name[name] for name in metrics if name in by_name):
-        cells = [[known.get((it, metric.name, label)) for it in scenarios] for label in headings]
+        cells = [[by_place.get((it, metric.name, label)) for it in scenarios] for label in headings]
         means = [[it.after if it else None for it in column] for column in cells]
         if len(headings) > 1:
             means[0] = [befores.get((it, metric.name)) for it in scenarios]
@@ -304,7 +306,7 @@ def _matrix(
             columns.append((heading, _figures(column, of_label, has_marks=not judged)))
     if judged and len(headings) > 1:
         candidate = [*headings][-1]
-        intervals = [_interval(known.get((it, judged, candidate))) for it in scenarios]
+        intervals = [_interval(by_place.get((it, judged, candidate))) for it in scenarios]
         columns.append((Heading("95 %"), intervals))
     return Table("", [(Heading(first), _names(scenarios)), *columns])
 
@@ -316,8 +318,8 @@ def _figures(
     cells = []
     for text, result in zip(texts, results, strict=True):
         mark = mark_of(result) if result and result.verdict in _CERTAIN else ""
-        shown = f"{text}{mark or ' '}" if has_marks else text
-        cells.append(TextCell(text=shown, style=MARK_STYLES.get(mark, "")))
+        figure = f"{text}{mark or ' '}" if has_marks else text
+        cells.append(TextCell(text=figure, style=MARK_STYLES.get(mark, "")))
     return cells
 
 
@@ -331,13 +333,13 @@ def _interval(result: MetricResult | None) -> TextCell:
     else:
         text = "" if result.ratio.is_bound else format_range(result.ratio, whole=True)
         if text.startswith(("≤", "≥")):
-            # The mark says the direction.
+            # The mark shows the direction.
             text = " ".join(text.split()[:2]) if result.verdict in _CERTAIN else NOT_KNOWN
     return TextCell(text=f"{mark} {text}".rstrip(), style=MARK_STYLES.get(mark, ""))
 
 
 def _names(scenarios: Sequence[str]) -> list[TextCell]:
-    """Scenarios; on a console, one that begins as the one above has only the rest of its name."""
+    """Scenarios; a console shortens a name that begins like one above, as in " -long-input"."""
     cells, stem = [], ""
     for name in scenarios:
         is_continued = bool(stem) and name.startswith(f"{stem}-")

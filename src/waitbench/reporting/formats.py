@@ -1,7 +1,7 @@
-"""Numbers as people write them: counts, values, changes, ratios, intervals, shares.
+"""Numbers as text: counts, values, ratios, intervals and shares.
 
-A ratio is written as a change: "13× less", and below 1.5× in per cent. Its interval has the same
-unit. No other module formats figures, so that they are alike everywhere.
+A ratio is written as a change: "13× less", or "+4.2 %" below 1.5×. Its interval has the same unit.
+No other module formats figures, so that they look alike everywhere.
 """
 
 import math
@@ -16,19 +16,19 @@ NOT_KNOWN = "not known"
 NOTHING = "–"
 """Takes the place of a figure."""
 FARTHEST = 10.0
-"""An end of an interval that is off its ratio by a larger factor is not printed."""
+"""An end of an interval is not printed if it differs from the ratio by a larger factor."""
 
 _DIGITS = 3
 _RATIO_DIGITS = 2
 _SHARES_BELOW = 1.5
 """Changes by less than this factor are in per cent."""
 _WHOLE = 9.95
-"""From here on two digits have none after the point."""
+"""From here on, a number of two digits has none after the point."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
 }
-"""By the unit of a metric: from which value on a unit is used, and the factor to it."""
+"""By the unit of a metric: the least value of each unit, its name, and the factor to it."""
 _LEAST = 1e-6
 """A value below this counts as 0, and a change by its inverse as boundless."""
 
@@ -38,13 +38,13 @@ def format_count(count: int, singular: str, plural: str) -> str:
 
 
 def format_span(values: Iterable[float], form: str) -> str:
-    """The least and the greatest value, in this format: "4–20"; empty without any."""
+    """The least and the greatest value, such as "4–20"; empty without values."""
     ordered = sorted(values)
     return "–".join(dict.fromkeys(format(end, form) for end in ordered[:1] + ordered[-1:]))
 
 
 def format_digits(value: float, digits: int = _DIGITS, *, zeros: bool = False) -> str:
-    """So many significant digits, or all before the point; ``zeros`` keeps those at the end."""
+    """Rounds to significant digits, but not before the point; ``zeros`` keeps zeros at the end."""
     if not math.isfinite(value):
         return "∞"
     if abs(value) < _LEAST:
@@ -83,18 +83,21 @@ def format_columns(
     counted_in: str,
     like: Sequence[Sequence[float | None]],
 ) -> tuple[str, list[list[str]]]:
-    """The unit for the median of ``like``, and columns in it with three digits: ".091", "48.5"."""
+    """Columns of three digits, such as ".091" and "48.5", in the unit of the median of ``like``.
+
+    Returns the unit and the columns.
+    """
     values = [abs(value) for column in like for value in column if value]
     unit, scale = _unit_for([median(values)] if values else [], counted_in)
-    return unit, [[_narrow(value, scale) for value in column] for column in columns]
+    return unit, [[_format_narrow(value, scale) for value in column] for column in columns]
 
 
-def _narrow(value: float | None, scale: float) -> str:
+def _format_narrow(value: float | None, scale: float) -> str:
     if value is None:
         return NOTHING
     scaled = value * scale
-    known = ((0.0, 0), (0.9995, 3), (9.995, 2), (99.95, 1))
-    places = next((places for most, places in known if abs(scaled) <= most), 0)
+    limits = ((0.0, 0), (0.9995, 3), (9.995, 2), (99.95, 1))
+    places = next((places for most, places in limits if abs(scaled) <= most), 0)
     text = f"{scaled:,.{places}f}"
     return text.removeprefix("0") if places == 3 else text
 
@@ -110,7 +113,7 @@ def format_of_limit(limit: Limit, share: float) -> str:
 
 
 def format_change(ratio: float, like: float | None = None) -> str:
-    """A ratio in the unit of the ratio ``like``: "13× less", "1.5× more", below that "+4.2 %"."""
+    """A ratio as a change: "13× less", or "+4.2 %" if ``like``, by default itself, is below 1.5."""
     if factor_of(ratio if like is None else like) < _SHARES_BELOW:
         return f"{_percent(ratio)} %"
     return f"{_times(factor_of(ratio))}× {'less' if ratio < 1 else 'more'}"
@@ -143,7 +146,7 @@ def format_range(ratio: Estimate, *, whole: bool = False) -> str:
 
 
 def format_bound(ratios: Iterable[Estimate]) -> str:
-    """The farthest end of intervals from no change, in whole per cent: "±8 %"."""
+    """The largest change within some intervals, in whole per cent: "±8 %"."""
     ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end]
     return f"±{max(1, math.ceil(max(abs(end - 1) for end in ends) * 100 - 1e-9))} %"
 
@@ -169,7 +172,7 @@ def _two_digits(value: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """A ratio to a limit: "8.4 %", and from 1.5 on "21×"."""
+    """A ratio to a limit: "8.4 %", or from 1.5 on "21×"."""
     return f"{_times(share)}×" if share >= _SHARES_BELOW else f"{_two_digits(share * 100)} %"
 
 

@@ -1,4 +1,4 @@
-"""Findings of a gate -> the files of its verdict, which ``FORMATS`` lists."""
+"""The formats of a gate's verdict: JSON, JUnit and Markdown."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from waitbench.analysis.rule import ALPHA
 from waitbench.model.errors import sanitize
 from waitbench.reporting import forest, markdown, notes
 from waitbench.reporting.document import Table
-from waitbench.reporting.drawing import BROKEN
+from waitbench.reporting.drawing import FAILURE
 from waitbench.reporting.findings import Findings, gate_table, next_step, summarize
 from waitbench.reporting.formats import format_count
 from waitbench.store import formats
@@ -23,7 +23,7 @@ VERDICT_NAME = "verdict"
 SCHEMA_VERSION = 7
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
-"""Kinds of notes that keep a gate from a pass without a question."""
+"""Kinds of notes that prevent a pass, although they are about no question."""
 _EXPLANATION = (
     "Lower bounds hold for all questions and interim analyses together, upper ones for all "
     "analyses, each with {:g} % error. With an allowance, a ratio is to the most that "
@@ -47,20 +47,20 @@ def as_json(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
 def junit(findings: Findings, verdict: GateVerdict) -> str:
     """JUnit's XML: a test case for each answer, and for each other note that prevents a pass.
 
-    It has failures or errors if and only if the exit code is not 0; an inconclusive answer is an
-    error, or skipped where it passes.
+    It has failures or errors if and only if the exit code is not 0. So an inconclusive answer is an
+    error, or skipped if such answers pass.
     """
     is_passed_over = verdict.inconclusive_passes or verdict.failures
-    tags = {"?": "skipped" if is_passed_over else "error", BROKEN: "error"}
+    tags = {"?": "skipped" if is_passed_over else "error", FAILURE: "error"}
     suite = ElementTree.Element("testsuite", name="waitbench")
     step = next_step(findings)
-    after = f"\nNext: {step}" if step else ""
+    advice = f"\nNext: {step}" if step else ""
     for place, name, note in _cases(findings):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
         tag = "failure" if note.kind == _FAILS else tags.get(note.level)
         if tag:
             # Some readers show the attribute, some the text.
-            ElementTree.SubElement(case, tag, message=note.text).text = f"{note.text}{after}"
+            ElementTree.SubElement(case, tag, message=note.text).text = f"{note.text}{advice}"
         else:
             ElementTree.SubElement(case, "system-out").text = note.text
     suite.set("tests", str(len(suite)))
@@ -77,27 +77,27 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
 
 
 def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
-    known = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
+    notes_by_question = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
     for judgement in findings.judgements:
         place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))
         allowed = forest.allowed_of(judgement)
         name = f"{judgement.metric.title}, allowed {allowed} ({judgement.revision})"
         kind, level = _FAILS if judgement.fails else "", forest.mark_of(judgement)
         answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
-        note = known.get((place, *question), answer)
+        note = notes_by_question.get((place, *question), answer)
         if note.kind == notes.OPEN:
-            # It has no figures, and may be about several questions.
+            # This note has no figures, and may be about several questions.
             note = msgspec.structs.replace(note, text=f"{answer.text}. {note.text}")
         yield place, name, note
     others = [note for note in findings.notes if note.kind in _ERRORS]
     if not (findings.judgements or others):
-        others = [msgspec.structs.replace(findings.notes[0], level=BROKEN)]
+        others = [msgspec.structs.replace(findings.notes[0], level=FAILURE)]
     for note in others:
         yield note.scenario or "waitbench", f"{note.revision} {note.kind}".strip(), note
 
 
-def rendered(findings: Findings, more: Sequence[Table] = ()) -> str:
-    """Markdown: the answer for a reviewer; cautions, other questions and ``more`` are folded."""
+def render_markdown(findings: Findings, more: Sequence[Table] = ()) -> str:
+    """The answer for a reviewer; cautions, other questions and ``more`` tables are folded."""
     report = summarize(findings)
     first = [it for it in report.notes if it.kind in notes.HEADLINES or _is_about_answers(it)]
     if step := next_step(findings):
@@ -118,12 +118,12 @@ def rendered(findings: Findings, more: Sequence[Table] = ()) -> str:
 
 
 def _is_about_answers(note: Note) -> bool:
-    return note.level in (BROKEN, "?") or bool(note.criterion)
+    return note.level in (FAILURE, "?") or bool(note.criterion)
 
 
 FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
-    "json": lambda known, verdict, _: formats.encode(VERDICT_NAME, as_json(known, verdict)),
-    "xml": lambda known, verdict, _: junit(known, verdict),
-    "md": lambda known, _, more: rendered(known, more),
+    "json": lambda findings, verdict, _: formats.encode(VERDICT_NAME, as_json(findings, verdict)),
+    "xml": lambda findings, verdict, _: junit(findings, verdict),
+    "md": lambda findings, _, more: render_markdown(findings, more),
 }
-"""By suffix. Only Markdown has the tables that are no part of the verdict."""
+"""By suffix. Only Markdown includes tables that are not part of the verdict."""

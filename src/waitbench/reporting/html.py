@@ -1,4 +1,4 @@
-"""A page as one HTML file that needs no network, and no script to be read."""
+"""A page as a single HTML file, which can be read without network and scripts."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,14 @@ from waitbench.reporting.notes import HEADLINES
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PITCH = 1.2
-"""Ems from bar to bar."""
+"""The distance between the tops of two bars, in ems."""
 _ARROWS = {-1: "M-5 0 5-5V5Z", 1: "M5 0-5-5V5Z"}
+"""Paths of the arrows to the left and to the right."""
 
 
 def render(page: Report) -> str:
     """The page as HTML, with all content escaped."""
-    # Imported here, as it takes a while and nothing else needs it.
+    # Imported late: it takes a while, and other commands do not need it.
     import jinja2
 
     environment = jinja2.Environment(
@@ -36,7 +37,7 @@ def render(page: Report) -> str:
 
 
 def _sanitize(value: object) -> object:
-    """Removes characters that reorder letters or command a terminal."""
+    """Replaces characters that reorder text or command a terminal."""
     # A ``Markup``, which the template declares safe, is not exactly a ``str``.
     return sanitize(value) if type(value) is str else value
 

@@ -1,4 +1,4 @@
-"""Idle costs -> a table in plain units, with dots on an axis of per cent of a core."""
+"""The table of idle costs: per cent of a core, events per second, memory, money."""
 
 import math
 import re
@@ -20,8 +20,8 @@ from waitbench.reporting.formats import (
 )
 
 _HOURS_A_MONTH = 365.25 * 24 / 12
-_LEAST, _USUAL = 1e-4, 0.1
-"""Cores: the start of the axis, and its least end."""
+_AXIS_START, _LEAST_AXIS_END = 1e-4, 0.1
+"""The low end of the axis, and the least value of its high end, in cores."""
 _FIGURES = (
     ("wakes/s", "wakeups", ""),
     ("calls/s", "syscalls", ""),
@@ -32,6 +32,7 @@ _FIGURES = (
     ("bytes/s\nservices", "service-bytes", ""),
     ("% core\nservices", "service-cpu", "core"),
 )
+"""The other columns: heading, metric and unit."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Price:
 
 
 Costs = Sequence[tuple[str, str, IdleCost | None]]
-"""Scenario and revision of a worker, and its cost if that is known."""
+"""The scenario and revision of each worker, and its cost if that is known."""
 
 
 def costs_of(worker: Comparison) -> Costs:
@@ -68,60 +69,63 @@ def tables(
     costs = [row for it in waiting for row in costs_of(it) if row[2] or not grouped]
     if not any(cost for *_, cost in costs):
         return []
-    return [side_by_side(costs, max(it.rounds for it in waiting), price, grouped=grouped)]
+    return [idle_table(costs, max(it.rounds for it in waiting), price, grouped=grouped)]
 
 
-def side_by_side(
+def idle_table(
     costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
 ) -> Table:
-    """The costliest first, failed workers last: a column for each figure that any has."""
+    """A row for each worker, costliest first, and a column for each figure that any has.
+
+    Workers that failed come last.
+    """
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
-    known = [cost for *_, cost in rows]
-    span = format_span((cost.window_s for cost in known if cost and cost.window_s), ".0f")
+    idle_costs = [cost for *_, cost in rows]
+    span = format_span((cost.window_s for cost in idle_costs if cost and cost.window_s), ".0f")
     runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{span} s, {runs}" if span else runs
     names = [
         label if grouped or label == worker else f"{worker} {label}" for worker, label, _ in rows
     ]
-    cores = [cost.cores if cost else None for cost in known]
+    cores = [cost.cores if cost else None for cost in idle_costs]
     columns: list[Column] = [
         (Heading("worker"), names),
-        column("% core", [it.value if it else None for it in cores], "core"),
-        dots(cores),
+        figure_column("% core", [it.value if it else None for it in cores], "core"),
+        dot_column(cores),
     ]
     if price is not None:
         prices = [price.of_month(it.value) if it else None for it in cores]
-        columns.append(column("per month", prices))
+        columns.append(figure_column("per month", prices))
     for text, metric, unit in _FIGURES:
-        values = [cost.figures.get(metric) if cost else None for cost in known]
+        values = [cost.figures.get(metric) if cost else None for cost in idle_costs]
         if any(value is not None for value in values):
-            columns.append(column(text, values, unit))
+            columns.append(figure_column(text, values, unit))
     return Table(title, columns, groups=[worker for worker, *_ in rows] if grouped else ())
 
 
-def column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
+def figure_column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
     gives_way = text == "calls/s" or "\n" in text
     cells = [NOTHING if it is None else TextCell(text=_write(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
-def dots(cores: Sequence[Estimate | None], colours: Iterable[str] = repeat("")) -> Column:
-    """Shares of a core on an axis from a hundredth of a per cent on."""
-    most = max([_USUAL, *(it.value for it in cores if it)])
+def dot_column(cores: Sequence[Estimate | None], colours: Iterable[str] = repeat("")) -> Column:
+    """Dots on a logarithmic axis that begins at a hundredth of a per cent of a core."""
+    most = max([_LEAST_AXIS_END, *(it.value for it in cores if it)])
     decade = 10.0 ** math.floor(math.log10(most))
     high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
-    decades = math.floor(math.log10(high / _LEAST) + 1e-9)
-    ticks = [_LEAST * 10**number for number in range(decades + 1)]
+    decades = math.floor(math.log10(high / _AXIS_START) + 1e-9)
+    ticks = [_AXIS_START * 10**number for number in range(decades + 1)]
     texts = tuple((tick, f"{tick * 100:g}".lstrip("0")) for tick in ticks)
     cells: list[Cell] = [
         Dot(estimate, None, colour) if estimate else ""
         for estimate, colour in zip(cores, colours, strict=False)
     ]
-    return Heading("% of a core, logarithmic", axis=Axis(_LEAST, high, texts)), cells
+    return Heading("% of a core, logarithmic", axis=Axis(_AXIS_START, high, texts)), cells
 
 
 def _write(value: float, unit: str) -> str:
     if unit == "core":
-        return "< .01" if value < _LEAST else _write(value * 100, "")
+        return "< .01" if value < _AXIS_START else _write(value * 100, "")
     return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)

@@ -1,4 +1,4 @@
-"""Answers and tables as Markdown, with all content escaped."""
+"""Reports and tables as Markdown, with all content escaped."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,8 @@ from waitbench.reporting.notes import HEADLINES, OUTCOME
 _MARKUP = re.compile(
     r"[\\`*\[\]~|$]|(?<!\w)_|_(?!\w)|^>|^[-+](?=\s|-*$)|^=(?==*$)|(?<=^\d)[.)](?=\s|$)"
 )
-_LIVE = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
-"""Plain text of which GitHub makes links and notifications."""
+_AUTOLINKS = re.compile(r"[@#]|\b(?:https?|ftp)(?=://)|\bwww(?=\.)", re.IGNORECASE)
+"""Text that GitHub turns into links and notifications."""
 
 
 def render_report(report: Report) -> str:
@@ -57,7 +57,7 @@ def _table_lines(table: Table) -> list[str]:
 
 def _escape(text: str) -> str:
     text = _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
-    return _LIVE.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\g<0>", text))
+    return _AUTOLINKS.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\g<0>", text))
 
 
 def _one_line(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Comparisons and verdicts -> notes: every fact that a reader must know beside the figures.
+"""Notes: the facts that a reader must know beside the figures, each as a sentence.
 
-The level of a note is its mark. A view selects notes by kind and level, and words none itself.
+The level of a note is its mark. A view selects notes by kind and level, but never words them.
 """
 
 import math
@@ -19,7 +19,7 @@ from waitbench.model.run import BY_PROC, ENDED, INCOMPLETE, RESTARTED, SENT_AT_E
 from waitbench.model.verdicts import Estimate, GateStatus, Verdict
 from waitbench.reporting import forest
 from waitbench.reporting.document import grouped
-from waitbench.reporting.drawing import BROKEN, HARMLESS, HOLDS, MARKS, WARNING
+from waitbench.reporting.drawing import FAILURE, HOLDS, MARKS, NOT_COMPARED, WARNING
 from waitbench.reporting.formats import (
     NOTHING,
     format_bound,
@@ -36,17 +36,17 @@ HEADLINES = (OUTCOME, CHANGE, WORSE)
 SAME_BUILD = "same-build"
 DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
-"""Rounds that tell a change from chance, if it is not small."""
+"""The rounds that distinguish a change from chance, if it is not small."""
 COSTLY_COUNTING_S = 10e-6
-"""CPU of a wake-up; counting adds a third to 2.4 µs, a tenth to 24 µs: trials/counting-cost.txt."""
+"""CPU per wake-up below which counting may add a third to it: docs/trials/counting-cost.txt."""
 _NEXT_TO_NOTHING_S = 5e-5
-"""A smaller rise has no line."""
+"""Smaller rises of other costs are not mentioned."""
 _MOST_IN_FULL = 2
 """If there are more candidates, each has a line for its first cost, and for rises."""
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateStatus.PASS: HOLDS,
-    GateStatus.FAIL: BROKEN,
+    GateStatus.FAIL: FAILURE,
     GateStatus.INCONCLUSIVE: "?",
     GateStatus.NOT_MEASURED: WARNING,
 }
@@ -68,7 +68,7 @@ def _note(kind: str, text: str, level: str = WARNING, **about: Any) -> Note:
 
 
 def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
-    """Changes of total CPU, real time and system time of each candidate, and all other rises."""
+    """Changes of total CPU, real time and system time of each candidate, and other rises."""
     labels = [*dict.fromkeys(it.revision for it in results if it.judged)]
     is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
@@ -82,7 +82,7 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
 
 
 def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
-    """A line for each main cost; user time is left out, as it is a part of the total."""
+    """A line for each main cost, without user time, which is part of total CPU."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.headline and it.metric.name == "cpu" for it in results):
         names = tuple(it.metric.name for it in results if it.judged)[:1]
@@ -91,9 +91,9 @@ def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
         group = [it for it in results if it.metric.name == name]
         if not group:
             continue
-        grown = [it for it in group if it.verdict is Verdict.SLOWER]
+        risen = [it for it in group if it.verdict is Verdict.SLOWER]
         text = _change(group)
-        if name == "system" and grown and is_less.issuperset(it.scenario for it in grown):
+        if name == "system" and risen and is_less.issuperset(it.scenario for it in risen):
             text += ", while total CPU fell there"
         yield _note(CHANGE, f"{group[0].metric.title} {text}", _mark(group), count=len(group))
 
@@ -101,8 +101,8 @@ def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
 def _mark(group: Sequence[MetricResult]) -> str:
     """The mark of a line about several scenarios: a rise comes before a fall."""
     verdicts = {it.verdict for it in group}
-    known = next((it for it in MARKS if it in verdicts), None)
-    return MARKS[known] if known else forest.mark_of(group[0])
+    marked = next((it for it in MARKS if it in verdicts), None)
+    return MARKS[marked] if marked else forest.mark_of(group[0])
 
 
 def _change(group: Sequence[MetricResult]) -> str:
@@ -135,6 +135,7 @@ def _values(result: MetricResult) -> str:
 
 
 def _single(result: MetricResult) -> str:
+    """The change of a cost in the only scenario."""
     values = _values(result)
     if result.verdict is None:
         return values if result.why_not == BELOW_RESOLUTION else result.why_not
@@ -164,7 +165,7 @@ def _reason(result: MetricResult) -> str:
 
 
 def _worse(results: Sequence[MetricResult]) -> Iterator[Note]:
-    """Certain rises of other costs, each where it is largest."""
+    """Certain rises of other costs, each in the scenario where it is largest."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
     texts = []
@@ -176,9 +177,9 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[Note]:
         level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
         yield _note(WORSE, text, level, count=len(texts))
     elif others and not any(NOT_WITHIN in it.why_not for it in others):
-        known = [it for it in others if it.verdict is not None]
-        unclear = [it for it in known if it.verdict is Verdict.INCONCLUSIVE]
-        titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or known))
+        compared = [it for it in others if it.verdict is not None]
+        unclear = [it for it in compared if it.verdict is Verdict.INCONCLUSIVE]
+        titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or compared))
         verdict = Verdict.INCONCLUSIVE if unclear else Verdict.WITHIN_MARGIN
         text = "no other rise is certain; unclear" if unclear else "nothing else got worse"
         yield _note(WORSE, f"{text}: {titles}", MARKS[verdict])
@@ -190,9 +191,7 @@ def _is_rise(result: MetricResult) -> bool:
     return bool(is_much) and result.verdict is Verdict.SLOWER
 
 
-def cautions(
-    comparisons: Sequence[Comparison], *, is_gate: bool = False
-) -> Iterator[Note]:
+def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Iterator[Note]:
     """Reasons to distrust figures, with remedies."""
     records = [comparison.record for comparison in comparisons]
     labels = dict.fromkeys(label for it in comparisons for label in it.figures)
@@ -232,7 +231,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
         count, place = sum(it.count for it in alike), alike[0].scenario
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         text = f"{label}, {format_count(count, 'run', 'runs')} of {place}{more} {how}: {message}"
-        level = WARNING if how == INCOMPLETE else BROKEN
+        level = WARNING if how == INCOMPLETE else FAILURE
         yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
@@ -300,10 +299,10 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     for place, why in verdict.not_asked:
-        level = BROKEN if why == LOST else HARMLESS
+        level = FAILURE if why == LOST else NOT_COMPARED
         yield _note(why, f"{place}: {_NOT_ASKED[why]}", level, scenario=place)
     for text in verdict.left_out:
-        yield _note("left-out", text.rstrip("."), HARMLESS)
+        yield _note("left-out", text.rstrip("."), NOT_COMPARED)
 
 
 def _headline(verdict: GateVerdict) -> str:
@@ -337,7 +336,7 @@ def _risen(answer: MetricResult, bounds: str = "") -> str:
 
 
 def sentence(answer: MetricResult) -> str:
-    """An answer of a gate in a line, for views without tables."""
+    """An answer of a gate as a line of text, for views without tables."""
     certain = forest.interval_of(answer).strip(NOTHING)
     is_open = ": inconclusive" if answer.verdict is Verdict.INCONCLUSIVE else ""
     risen = _risen(answer, f" ({certain})" if certain else "")
@@ -345,9 +344,9 @@ def sentence(answer: MetricResult) -> str:
 
 
 def _remark(answer: Judgement) -> tuple[str, str, str]:
-    """Kind, level and text of a remark on an answer; empty for most answers."""
+    """The kind, level and text of a remark on an answer; empty if it needs none."""
     if answer.verdict is Verdict.NOT_MEASURED:
-        return "not-measured", BROKEN, f"no answer for {answer.revision}: {answer.why_given_up}"
+        return "not-measured", FAILURE, f"no answer for {answer.revision}: {answer.why_given_up}"
     cost = answer.criterion.cost
     if answer.verdict is Verdict.EXPLAINED and cost and answer.cost_ratio:
         fell = f"{cost.title} {format_change(answer.cost_ratio.value)}"
@@ -356,11 +355,11 @@ def _remark(answer: Judgement) -> tuple[str, str, str]:
 
 
 def _why_open(answer: Judgement) -> str:
-    """The reason for an open question, where its bounds do not show it."""
+    """Why a question is open, if its bounds do not show that; else empty."""
     if answer.verdict is not Verdict.INCONCLUSIVE or answer.is_disturbed:
-        # A caution of its own counts all disturbed rounds.
+        # Another note counts all disturbed rounds.
         return ""
-    # A ratio to a limit is a share, as one to an allowance is.
+    # With a limit or an allowance, the ratio is a share of the allowed cost.
     is_share = bool(answer.limit or answer.allowance)
     reasons, most = [answer.why_given_up or ""], answer.most
     ratio, outliers = answer.ratio, answer.outliers

@@ -1,4 +1,4 @@
-"""The streams of a command: its log, and the progress of a comparison, live on a terminal."""
+"""The output streams of a command: results, log, and the progress of a comparison."""
 
 import math
 import time
@@ -16,12 +16,12 @@ from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
 from waitbench.reporting.idle import Price
 
-_REST, _LEAST = 24, 8
-"""The width of a bar of some characters with the time left, and the least of a scenario."""
+_BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
+"""The widths that the bar with the time left takes, and that a scenario's name has at least."""
 
 
 class Log:
-    """Prints lines unless quiet; in a file, a line is never wrapped."""
+    """Prints lines, unless quiet. Wraps them only on a terminal."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._console, self._quiet = console, quiet
@@ -43,7 +43,7 @@ class Log:
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """The streams of a command, and the amount of what it prints."""
+    """The output streams of a command, and how much it prints."""
 
     quiet: bool = False
     as_json: bool = False
@@ -55,12 +55,12 @@ class Output:
 
     @cached_property
     def answers(self) -> Console:
-        """One for all: text that is printed to the console that has a bar does not tear it."""
+        """Shared, as only a console that draws the progress bar can print beside it."""
         return make_console()
 
     @cached_property
     def progress(self) -> Console:
-        """On stderr where stdout is for something else than tables and sentences."""
+        """The console for progress: on stderr if stdout is for JSON, or for the caller's output."""
         is_apart = self.as_json or self.progress_only
         return make_console(stderr=True) if is_apart else self.answers
 
@@ -70,10 +70,10 @@ class Output:
 
 
 class RunProgress(Log):
-    """Shows runs as they begin, on a terminal in one line; elsewhere, rounds as they end.
+    """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends.
 
-    The time left is the expected time of the runs left, scaled by the pace so far. If their number
-    is not known, it is the shortest and longest that they may take. The bar never goes back.
+    The time left is the expected time of the runs left, scaled by the pace so far. For a gate,
+    which may end early, it is the shortest and the longest time. The bar never goes back.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class RunProgress(Log):
         self._left: list[PlannedRun] = []
         self._running = 0
         self._stops: Sequence[int] = ()
-        """Numbers of rounds after which all may be over."""
+        """The numbers of rounds after which the comparison may end."""
         self._expected_s = self._seen_s = self._share = 0.0
         self._end = self._budget_end = math.inf
-        """The latest end of everything, by the clock; infinite if it is not known."""
+        """The latest end of the comparison, and that of its budget; infinite if not known."""
         self._fewest_s: float | None = None
         self._earliest = 0.0
-        """The clock at the first certain answer, if runs take as long as expected."""
+        """The clock at the first possible certain answer."""
         self._started = self._begun = clock()
-        # Refreshed by hand: while an idle worker is measured, nothing here may wake up. Transient,
-        # so that no bar is left behind among the tables.
+        # Without automatic refresh: this process must not wake up while idle workers are measured.
+        # Transient: the bar disappears before tables are printed.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
@@ -111,10 +111,10 @@ class RunProgress(Log):
         self._bar.stop()
 
     def expect(self, budget_s: float, fewest_s: float, stops: Sequence[int]) -> None:
-        """Announces what to say after the first round: how long all may take, and if too long.
+        """Prepares the forecast that is printed after the first round.
 
-        No certain answer comes in less than ``fewest_s``, if runs take as long as expected, and all
-        may be over after so many rounds as in ``stops``.
+        A certain answer takes at least ``fewest_s``, if runs take as long as expected. ``stops``
+        are the numbers of rounds after which the comparison may end.
         """
         self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
         self._stops = stops
@@ -127,7 +127,7 @@ class RunProgress(Log):
             self._stops = [max((*self._stops, *(planned.round for planned in runs)))]
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        """Adds a round again, as other programs used so many cores during it."""
+        """Adds a round again, during which other programs used ``other_cores``."""
         self.extend(runs)
         others = f"other programs used {format_digits(other_cores)} cores meanwhile"
         self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
@@ -138,9 +138,9 @@ class RunProgress(Log):
         left_s, spent_s = self._left_s, self._begun - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
         name, rest = planned.scenario.name, f" · {self._number(planned)} · {planned.label}"
-        room = self._console.width - _REST - len(rest)
+        room = self._console.width - _BAR_WIDTH - len(rest)
         state: dict[str, Any] = {
-            "description": f"{shorten(name, max(_LEAST, room))}{rest}",
+            "description": f"{shorten(name, max(_LEAST_NAME_WIDTH, room))}{rest}",
             "completed": self._share,
             "left": self._time_left,
         }
@@ -148,10 +148,10 @@ class RunProgress(Log):
 
     def end(self, planned: PlannedRun, result: Result) -> None:
         is_measured = isinstance(result, Measurement)
-        if is_measured:  # the time of a run that hung predicts nothing
+        if is_measured:  # The time of a run that failed predicts nothing.
             self._expected_s += planned.scenario.expected_s
             now = self._clock()
-            # The time of runs that began together is counted once.
+            # Concurrent runs share their time.
             self._seen_s, self._begun = self._seen_s + now - self._begun, now
         self.skip(planned)
         self._running -= 1
@@ -162,7 +162,7 @@ class RunProgress(Log):
         is_over = not self._running and planned.round not in {
             it.round for it in self._left if it.scenario == planned.scenario
         }
-        # A terminal has the bar.
+        # On a terminal the bar shows this.
         if is_over and planned.round != WARM_UP and not self._console.is_terminal:
             self.say(f"{place} · {self._time_left}")
         is_round = is_measured and not self._left and planned.round != WARM_UP
@@ -181,7 +181,10 @@ class RunProgress(Log):
         run = format_quantity(pace * expected_s, "second", 2)
         self.say(f"A run takes {run}, the answer {self._time_left.removesuffix(' left')} more.")
         if pace * fewest_s > self._budget_end - now:
-            needed, left = _human(pace * fewest_s), _human(max(0.0, self._budget_end - now))
+            needed, left = (
+                _format_duration(pace * fewest_s),
+                _format_duration(max(0.0, self._budget_end - now)),
+            )
             self.say(
                 f"No certain answer fits into --budget: it takes {needed} more or longer, and "
                 f"{left} are left."
@@ -193,8 +196,8 @@ class RunProgress(Log):
     @property
     def _time_left(self) -> str:
         left_s, fewest_s = self._left_s, self._earliest - self._clock()
-        least = f"{_human(fewest_s)} to " if 1 <= fewest_s < left_s else "at most "
-        return f"{least if math.isfinite(self._end) else ''}{_human(left_s)} left"
+        least = f"{_format_duration(fewest_s)} to " if 1 <= fewest_s < left_s else "at most "
+        return f"{least if math.isfinite(self._end) else ''}{_format_duration(left_s)} left"
 
     @property
     def _pace(self) -> float:
@@ -207,7 +210,7 @@ class RunProgress(Log):
         return self._pace * sum(planned.scenario.expected_s for planned in self._left)
 
 
-def _human(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

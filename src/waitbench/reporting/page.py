@@ -1,4 +1,4 @@
-"""Comparisons -> a page."""
+"""The page of a comparison, and that of several."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from waitbench.model.revision import SHOWN_DIGITS, Revision
 from waitbench.model.run import HARMLESS
 from waitbench.reporting import bars, idle, notes
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
-from waitbench.reporting.findings import Findings, costs, gate_table
+from waitbench.reporting.findings import Findings, gate_table, result_table
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import StoredComparison
@@ -21,7 +21,7 @@ from waitbench.system.installation import as_called
 def compose(contents: StoredComparison, findings: Findings, price: Price | None = None) -> Report:
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
-    first = costs(findings, findings.main, title)
+    first = result_table(findings, findings.main, title)
     sections = [section for it in findings.contributions for section in it.sections]
     if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
@@ -40,10 +40,10 @@ def compose(contents: StoredComparison, findings: Findings, price: Price | None 
         facts=(
             findings.basis,
             format_count(len(records), "scenario", "scenarios"),
-            moment(contents.comparison.started_at),
+            format_time(contents.comparison.started_at),
             f"{runs}, {failed or 'none'} failed",
         ),
-        notes=findings.shown,
+        notes=findings.distinct_notes,
         bars=bars.compose(findings.comparisons),
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
@@ -54,7 +54,7 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
     parts = [it.of_scenarios.get(record.scenario) for it in findings.contributions]
     more = [part for part in parts if part is not None]
     results = [it for it in findings.results if it.scenario == record.scenario]
-    tables = [costs(findings, results, "Every metric")] if results else []
+    tables = [result_table(findings, results, "Every metric")] if results else []
     return Section(
         title=record.scenario,
         logs=tuple(_logs(record)),
@@ -64,7 +64,7 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
 
 
 def _logs(record: ScenarioResults) -> Iterator[tuple[str, str]]:
-    """The log of each revision's last run with each kind of failure."""
+    """For each revision and kind of failure, the log of the last such run."""
     last = {(run.label, run.reason): run for run in record.outcomes}
     for (label, reason), run in last.items():
         if run.log and reason not in HARMLESS:
@@ -77,9 +77,9 @@ def _runs(record: ScenarioResults) -> Table:
         (Heading("round"), [f"{run.round}" for run in runs]),
         (Heading("revision"), [run.label for run in runs]),
     ]
-    known = {metric.name: metric for metric in record.metrics}
+    metrics = {metric.name: metric for metric in record.metrics}
     names = (*METRIC_ORDER, *(metric.name for metric in record.metrics if metric.is_declared))
-    for metric in (known[name] for name in names if name in known):
+    for metric in (metrics[name] for name in names if name in metrics):
         values = [run.metrics.get(metric.key) for run in runs]
         if any(value is not None for value in values):
             texts = zip(format_values(values, metric.unit), values, strict=True)
@@ -92,12 +92,12 @@ def compose_several(several: Sequence[StoredComparison], tables: Sequence[Table]
     """A page of several comparisons."""
     records = [record for contents in several for record in contents.records]
     scenarios = len({record.scenario for record in records})
-    begun = sorted(moment(contents.comparison.started_at) for contents in several)
+    begun = sorted(format_time(contents.comparison.started_at) for contents in several)
     compared = format_count(len(several), "comparison", "comparisons")
     sources = [
         {
             "folder": it.folder.resolve().name,
-            "begun": moment(it.comparison.started_at),
+            "begun": format_time(it.comparison.started_at),
             "machine": notes.machine_name(it.comparison.machine),
             "command": _command(it),
         }
@@ -116,7 +116,7 @@ def compose_several(several: Sequence[StoredComparison], tables: Sequence[Table]
     )
 
 
-def moment(iso: str) -> str:
+def format_time(iso: str) -> str:
     return iso[:16].replace("T", " ") + " UTC"
 
 
@@ -128,7 +128,7 @@ def _source(contents: StoredComparison) -> Section:
     context = contents.comparison
     facts = {
         "command": _command(contents),
-        "begun": moment(context.started_at),
+        "begun": format_time(context.started_at),
         "topology": context.topology,
         "engine": context.engine,
         "hyperfine": context.hyperfine_version,

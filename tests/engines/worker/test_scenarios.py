@@ -8,7 +8,7 @@ import pytest
 from tests.engines.worker.reading import read
 from tests.records import context
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.judging import ask
+from waitbench.analysis.judging import make_questions
 from waitbench.engines import selection
 from waitbench.engines.base import Service
 from waitbench.engines.worker import metrics, services_of, worker_config
@@ -33,7 +33,7 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
     text = "command = '{revision}'\nready = { log = 'up' }\n[poke]\ncommand = 'true'\n"
     (scenario,) = scenarios_of(read(tmp_path, text))
     record = ScenarioResults(spec=scenario, context=context(["a", "b"]))
-    names_asked = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
+    names_asked = {it.criterion.metric.name for it in make_questions([record], DEFAULTS)}
     assert {"memory", "stop", "cpu", "idle", "startup", "latency-p50", "foreign-cpu"} <= names_asked
     # The peak of one process may be our launcher's, and there is one lateness in a run.
     assert names_asked.isdisjoint({"rss", "shutdown", "latency"})
@@ -57,7 +57,7 @@ def test_a_gate_asks_for_the_work_of_services_where_there_are_any(
 ) -> None:
     scenario = scenarios_of(read(tmp_path, f"command = '{{revision}}'\n{tables}"))[-1]
     record = ScenarioResults(spec=scenario, context=context(["a", "b"]))
-    questions = {it.criterion.metric.name for it in ask([record], DEFAULTS)}
+    questions = {it.criterion.metric.name for it in make_questions([record], DEFAULTS)}
     assert questions & SERVICE_QUESTIONS == names_asked
     assert (reason or "") in scenario.lacks.get("service_requests", "")
     assert ("service_requests" in scenario.lacks) == (reason is not None)

@@ -11,7 +11,7 @@ from waitbench.features.bisect.search import COMMITS, Change, End, Search, Step
 from waitbench.model.revision import SHOWN_DIGITS
 from waitbench.model.verdicts import Verdict
 from waitbench.reporting.document import Column, Heading, Report, Table
-from waitbench.reporting.drawing import HARMLESS, HOLDS, MARKS
+from waitbench.reporting.drawing import HOLDS, MARKS, NOT_COMPARED
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.notes import OUTCOME
 
@@ -70,7 +70,7 @@ def _notes(bisection: Bisection) -> Iterator[Note]:
 
 
 def _note(kind: str, text: str) -> Note:
-    return Note(kind=kind, level=HARMLESS, text=text)
+    return Note(kind=kind, level=NOT_COMPARED, text=text)
 
 
 def _steps(bisection: Bisection) -> Table:

@@ -76,7 +76,7 @@ def look(
     ] = False,
 ) -> int:
     """Say what a running worker costs. Nothing of it is started, stopped or changed."""
-    core_price = options.parsed_price(price)
+    core_price = options.parse_price(price)
     criteria, known = read_limits(limits), [observe.find(target) for target in targets]
     if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")

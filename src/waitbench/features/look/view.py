@@ -13,9 +13,9 @@ from waitbench.pipeline.extension import extensions
 from waitbench.reporting import forest, notes
 from waitbench.reporting.console import print_report
 from waitbench.reporting.document import Contribution, Heading, Report, Table
-from waitbench.reporting.drawing import BROKEN, WARNING, shorten
+from waitbench.reporting.drawing import FAILURE, WARNING, shorten
 from waitbench.reporting.formats import format_count, format_digits, format_quantity
-from waitbench.reporting.idle import Price, column
+from waitbench.reporting.idle import Price, figure_column
 from waitbench.system.machine import OTHER_CORES
 
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
@@ -41,7 +41,7 @@ def notes_of(decision: Decision) -> list[Note]:
     shown = [*notes.of_verdict(decision.verdict)]
     if decision.ended:
         text = f"NOT MEASURED: {decision.ended} ended before an answer was certain"
-        shown = [Note(kind=notes.OUTCOME, level=BROKEN, text=text)]
+        shown = [Note(kind=notes.OUTCOME, level=FAILURE, text=text)]
     elif decision.verdict.outcome is GateStatus.INCONCLUSIVE:
         text = "for longer it may become certain (--for, seconds=)"
         shown.append(Note(kind="longer", level="", text=text))
@@ -72,10 +72,10 @@ def table(look: Total) -> Table:
         f"what it costs now · {count} · {format_quantity(look.seconds, 'second')}",
         (
             (Heading("who"), [name for name, _ in rows]),
-            column("% core", [it.cores for it in costs], "core"),
-            column("wakes/s", [it.wakeups_per_s for it in costs]),
-            column("calls/s", [it.syscalls_per_s for it in costs]),
-            column("memory", [it.memory_bytes for it in costs], "byte"),
+            figure_column("% core", [it.cores for it in costs], "core"),
+            figure_column("wakes/s", [it.wakeups_per_s for it in costs]),
+            figure_column("calls/s", [it.syscalls_per_s for it in costs]),
+            figure_column("memory", [it.memory_bytes for it in costs], "byte"),
         ),
         look.notes,
     )

@@ -16,7 +16,7 @@ from waitbench.reporting.formats import (
     format_quantity,
     format_range,
 )
-from waitbench.reporting.idle import column, dots
+from waitbench.reporting.idle import dot_column, figure_column
 
 _MICRO = 1e6
 
@@ -38,13 +38,15 @@ def table(scanned: Scanned) -> Table:
     columns: list[Column] = [
         (Heading(f"{scanned.parameter}{unit}"), values),
         (Heading("revision"), names),
-        column("% core", [cost.value if cost else None for cost in costs], "core"),
+        figure_column("% core", [cost.value if cost else None for cost in costs], "core"),
         ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
-        dots(costs, [name.colour for name in names]),
+        dot_column(costs, [name.colour for name in names]),
     ]
     late = [curve.lateness.get(value) for value, curve in rows]
     if any(late):
-        columns.append(column("late", [mean.value if mean else None for mean in late], "second"))
+        columns.append(
+            figure_column("late", [mean.value if mean else None for mean in late], "second")
+        )
     notes = [_line(curve, scanned.parameter) for curve in curves if curve.slope]
     return Table(f"{title(scanned)} · idle CPU", columns, notes)
 

@@ -72,7 +72,7 @@ def workers(
 
     One after the other, each in the versions that its file names.
     """
-    workers, core_price = _read(paths or [WORKERS]), options.parsed_price(price)
+    workers, core_price = _read(paths or [WORKERS]), options.parse_price(price)
     for worker in workers:
         selection.select((), settings, worker=worker)
     request = Request(
