@@ -85,10 +85,14 @@ class RunProgress(Log):
         self._running = 0
         self._stops: Sequence[int] = ()
         """The numbers of rounds after which the comparison may end."""
-        self._expected_s = self._seen_s = self._share = 0.0
+        self._expected_s = self._true_s = 0.0
+        """The expected and the true time of the runs that have ended."""
+        self._share = 0.0
+        """The part of the bar that is filled."""
         self._end = self._budget_end = math.inf
         """The latest end of the comparison, and that of its budget; infinite if not known."""
         self._fewest_s: float | None = None
+        """The least time until a certain answer, before the forecast is printed."""
         self._earliest = 0.0
         """The clock at the first possible certain answer."""
         self._started = self._begun = clock()
@@ -152,7 +156,7 @@ class RunProgress(Log):
             self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
-            self._seen_s, self._begun = self._seen_s + now - self._begun, now
+            self._true_s, self._begun = self._true_s + now - self._begun, now
         self.skip(planned)
         self._running -= 1
         place = f"{planned.scenario.name} · {self._number(planned)}"
@@ -201,7 +205,7 @@ class RunProgress(Log):
 
     @property
     def _pace(self) -> float:
-        return self._seen_s / self._expected_s if self._expected_s else 1.0
+        return self._true_s / self._expected_s if self._expected_s else 1.0
 
     @property
     def _left_s(self) -> float:
