@@ -161,3 +161,13 @@ def test_a_ratio_has_one_estimate_wherever_it_stands() -> None:
     (alone,) = (it for it in without.results if it.metric.name == "cpu")
     assert alone.ratio is not None
     assert alone.ratio.value == pytest.approx(answer_of_gate.ratio.value)
+
+
+def test_a_line_of_each_of_six_revisions_has_the_costs_that_certainly_changed() -> None:
+    compared = [statistics.compare(record) for record in CASES["six revisions"]()]
+    lines = lines_of(lambda to: print_report(summarize(findings(compared)), to), 400)
+    line = next(it for it in lines if "v3:" in it)
+    assert "total CPU more in all 4" in line
+    assert "real time within" in line
+    assert "system time more in all 4" in line
+    assert "unclear" not in line

@@ -42,7 +42,8 @@ COSTLY_COUNTING_S = 10e-6
 _NEXT_TO_NOTHING_S = 5e-5
 """Smaller rises of other costs are not mentioned."""
 _MOST_IN_FULL = 2
-"""If there are more candidates, each has a line for its first cost, and for rises."""
+"""Up to so many candidates have a line for each cost; with more, each has one line."""
+_CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
 _OUTCOMES = {
     GateStatus.PASS: HOLDS,
@@ -73,15 +74,16 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
         of_label = [it for it in results if it.revision == label]
-        lines = [*_changes(of_label), *_worse(of_label)]
-        if is_brief:
-            lines = [it for it in lines if it is lines[0] or it.level == MARKS[Verdict.SLOWER]]
+        lines = [*_changes(of_label, is_brief=is_brief), *_worse(of_label, is_brief=is_brief)]
+        if is_brief and lines:
+            text = "; ".join(line.text for line in lines)
+            lines = [_note(CHANGE, text, lines[0].level, count=len(of_label))]
         prefix = f"{label}: " if labels[1:] else ""
         for line in lines:
             yield replace(line, text=f"{prefix}{line.text}", revision=label)
 
 
-def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
+def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """A line for each main cost, without user time, which is part of total CPU."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.headline and it.metric.name == "cpu" for it in results):
@@ -89,10 +91,11 @@ def _changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
     for name in names:
         group = [it for it in results if it.metric.name == name]
-        if not group:
+        is_certain = any(it.verdict in _CERTAIN for it in group)
+        if not group or (is_brief and name == "system" and not is_certain):
             continue
         risen = [it for it in group if it.verdict is Verdict.SLOWER]
-        text = _change(group)
+        text = _change(group, is_brief=is_brief)
         if name == "system" and risen and is_less.issuperset(it.scenario for it in risen):
             text += ", while total CPU fell there"
         yield _note(CHANGE, f"{group[0].metric.title} {text}", _mark(group), count=len(group))
@@ -105,7 +108,7 @@ def _mark(group: Sequence[MetricResult]) -> str:
     return MARKS[marked] if marked else forest.mark_of(group[0])
 
 
-def _change(group: Sequence[MetricResult]) -> str:
+def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
     """The scenarios where a cost rose, fell or stayed the same, with the largest change."""
     if len(group) == 1:
         return _single(group[0])
@@ -113,18 +116,23 @@ def _change(group: Sequence[MetricResult]) -> str:
     for verdict, word in ((Verdict.SLOWER, "more"), (Verdict.FASTER, "less")):
         if certain := [it for it in group if it.verdict is verdict]:
             most = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
-            change = forest.change_of(most).strip(NOTHING)
+            change, place = forest.change_of(most).strip(NOTHING), most.scenario
             where = f"{_in(certain, group)}, most in" if certain[1:] else "in"
             figures = f"{_values(most)}, {change}" if change else _values(most)
-            parts.append(f"{word} {where} {most.scenario} ({figures})")
+            parts.append(
+                f"{word} {_in(certain, group)} ({change or figures} in {place})"
+                if is_brief
+                else f"{word} {where} {place} ({figures})"
+            )
     if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
         bound = format_bound(it.ratio for it in same if it.ratio)
         parts.append(f"within {bound} {_in(same, group)}")
     unsure = [it for it in group if it.verdict is Verdict.INCONCLUSIVE]
-    if unsure:
+    if unsure and not (is_brief and parts):
         widest = max(unsure, key=lambda it: _width(it.ratio))
-        figures = f"{forest.interval_of(widest)} in {widest.scenario}"
-        parts.append(f"unclear {_in(unsure, group)} ({figures})")
+        known = forest.interval_of(widest)
+        where = "" if is_brief else f" ({known} in {widest.scenario})"
+        parts.append(f"unclear {_in(unsure, group)}{where}")
     reasons = grouped((it for it in group if it.verdict is None), lambda it: it.why_not)
     parts += [f"{_reason(alike[0])} {_in(alike, group)}" for alike in reasons.values()]
     return "; ".join(parts)
@@ -164,7 +172,7 @@ def _reason(result: MetricResult) -> str:
     return f"below {format_limit(result.metric.resolution, result.metric)}"
 
 
-def _worse(results: Sequence[MetricResult]) -> Iterator[Note]:
+def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """Certain rises of other costs, each in the scenario where it is largest."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
@@ -172,11 +180,12 @@ def _worse(results: Sequence[MetricResult]) -> Iterator[Note]:
     for title, risen in grouped(filter(_is_rise, others), lambda it: it.metric.title).items():
         most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
-        texts.append(f"{title} {_values(most)} in {most.scenario}{more}")
+        full = f"{_values(most)} in {most.scenario}{more}"
+        texts.append(f"{title} {_in(risen, ()) if is_brief else full}")
     if texts:
         level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
         yield _note(WORSE, text, level, count=len(texts))
-    elif others and not any(NOT_WITHIN in it.why_not for it in others):
+    elif others and not is_brief and not any(NOT_WITHIN in it.why_not for it in others):
         compared = [it for it in others if it.verdict is not None]
         unclear = [it for it in compared if it.verdict is Verdict.INCONCLUSIVE]
         titles = ", ".join(dict.fromkeys(it.metric.title for it in unclear or compared))
