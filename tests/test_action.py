@@ -72,7 +72,7 @@ def test_every_input_reaches_a_step_as_a_variable_and_none_as_text() -> None:
 def test_lines_become_arguments_and_a_hostile_name_stays_one(tmp_path: Path) -> None:
     done = run_step(
         tmp_path, baseline="main", candidate=f"a\n{BRANCH}", scenarios="partitioned*\ndynamic",
-        fail_on="system:5%\n", arguments="--full", repository="some where",
+        fail_on="system:5%\n", arguments="--full", repository="some where", accepted="a b.toml",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     first, *printed, last = done.stdout.split()
@@ -80,6 +80,7 @@ def test_lines_become_arguments_and_a_hostile_name_stays_one(tmp_path: Path) -> 
     assert printed[-4:] == ["[--]", "[main]", "[a]", f"[{BRANCH}]"]
     assert not (tmp_path / "pwned").exists()
     assert "[some where]" in done.stdout
+    assert "[--accepted]\n[a b.toml]\n" in done.stdout
     assert "[--processes]\n[2]\n" in done.stdout
     assert "[--worker]" not in done.stdout
     assert done.stdout.count("[--scenario]") == 2
@@ -153,12 +154,15 @@ def test_what_cannot_be_found_is_an_error_that_says_what_to_do(tmp_path: Path) -
         assert done.stdout.startswith("::error title=waitbench::")
 
 
-def test_a_change_does_not_choose_how_it_is_measured(tmp_path: Path) -> None:
+def test_a_change_neither_chooses_how_it_is_measured_nor_accepts_its_own_regression(
+    tmp_path: Path,
+) -> None:
     pull = Upstream(tmp_path / "repository")
     pull.commit("part", "cpu/part.py")
     base = pull.commit("base", "cpu/rq.toml")
     pull.switch("change", "main")
     pull.commit("part of the change", "cpu/part.py")
+    pull.commit("accepts itself", "accepted.toml")
     pull.commit("change", "cpu/rq.toml")
     (tmp_path / "action").mkdir()
     fake = tmp_path / "action" / "compare.sh"
@@ -166,8 +170,8 @@ def test_a_change_does_not_choose_how_it_is_measured(tmp_path: Path) -> None:
     fake.chmod(0o755)
 
     def given(**inputs: str) -> list[str]:
-        worker = f"{pull.folder}/cpu/rq.toml"
-        inputs = {"repository": str(pull.folder), "worker": worker, **inputs}
+        named = {"worker": f"{pull.folder}/cpu/rq.toml", "accepted": f"{pull.folder}/accepted.toml"}
+        inputs = {"repository": str(pull.folder), **named, **inputs}
         action = {"GITHUB_ACTION_PATH": str(tmp_path / "action")}
         done = run_one(FIND, tmp_path, inputs, **action, BASE=base)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -179,8 +183,11 @@ def test_a_change_does_not_choose_how_it_is_measured(tmp_path: Path) -> None:
     by_default = given()
     worker = Path(by_default[by_default.index("--worker") + 1])
     assert (worker.read_text(), worker.with_name("part.py").read_text()) == ("base", "part")
+    assert "--accepted" not in by_default
+    assert "none is accepted" in by_default[0]
     of_change = given(files_from="change")
     assert of_change[of_change.index("--worker") + 1] == f"{pull.folder}/cpu/rq.toml"
+    assert of_change[of_change.index("--accepted") + 1] == f"{pull.folder}/accepted.toml"
 
 
 @pytest.mark.parametrize(

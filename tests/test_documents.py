@@ -3,6 +3,7 @@
 import re
 import sys
 import textwrap
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,6 +14,7 @@ import waitbench
 from tests.running import run
 from waitbench.analysis.rule import RULE
 from waitbench.engines.worker import file as worker_file
+from waitbench.pipeline.gating import read_accepted
 from waitbench.system.paths import ROOT
 
 PATTERNS = ("*.md", "docs/**/*.md", "*/README.md", "workers/*.md")
@@ -89,6 +91,10 @@ def test_every_worker_file_of_a_document_is_valid(
 ) -> None:
     """In itself, or if it begins with a table, behind the first and the tables before it."""
     path = tmp_path / "example.toml"
+    if block.startswith("[[accepted]]"):
+        path.write_text(block)
+        assert read_accepted(path, today=date(2026, 1, 1))
+        return
     texts = [text for path, text in blocks("toml") if path == document]
     first, *parts = texts[: texts.index(block) + 1]
     parts = [text for text in parts if text.startswith("[")]

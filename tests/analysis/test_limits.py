@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tests.records import make_record, specify, times
 from waitbench.analysis import gate
+from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import make_questions
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
@@ -141,3 +142,10 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
         [record], parse([f"limit service-cpu:{limit}"], record.metrics)
     ).judgements
     assert answer.verdict.value == verdict, answer.why_given_up
+
+
+def test_a_limit_is_not_accepted_for_a_time() -> None:
+    acceptance = Acceptance(criterion="share", scenario="*", reason="known", until="2999-01-01")
+    criteria = parse([HALF_PERCENT], METRICS)
+    (answer,) = gate.judge_all([of_shares(a=0.009)], criteria, acceptances=[acceptance])
+    assert answer.fails

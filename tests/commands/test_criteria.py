@@ -1,19 +1,12 @@
 """Criteria as users write them."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.records import context, make_record, times
-from tests.store.keeping import finish
-from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rule import Rule
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.pipeline.gating import LIMIT, Gate, gate_of, parse
-from waitbench.store import comparisons
+from waitbench.pipeline.gating import parse
 
 
 @pytest.mark.parametrize(
@@ -96,17 +89,3 @@ def test_whatever_is_read_is_read_again_as_it_is_shown(
     allowed = "" if allowance is None else f",{allowance}{unit}"
     (criterion,) = parse([f"{name}:{percent}%{allowed}{alone}{',each' * each}"], METRICS)
     assert parse([str(criterion)], METRICS) == (criterion,)
-
-
-def test_a_gate_is_read_from_a_folder_as_it_was_stored(tmp_path: Path) -> None:
-    criteria = (*DEFAULTS, *parse(["cpu:0.00001%,each", f"{LIMIT}wakeups:5/s"], METRICS))
-    rule = Rule(alpha=0.01, analyses=(4, 10))
-    gate = Gate(criteria=criteria, rule=rule, most_rounds=10, budget_s=9.0)
-    finish(tmp_path, make_record({"a": [times(1, 1, 1)], "b": []}), gate=gate)
-    assert gate_of(comparisons.read(tmp_path).comparison) == gate
-
-
-def test_a_gate_of_another_version_cannot_be_read() -> None:
-    settings = {"gate": {"criteria": [{"criterion": "cpu:10%", "scenarios": "every"}]}}
-    with pytest.raises(UsageError, match=r"settings of the gate cannot be read .*`metric`"):
-        gate_of(context(["a"], settings=settings))

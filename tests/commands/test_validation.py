@@ -49,8 +49,9 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
         (["--budget", "nan", "v0.16.0"], "'--budget': nan must be above zero"),
         (
             ["--inconclusive", "pass", "v0.16.0", "v0.16.1"],
-            "--inconclusive is for the gate",
+            "--inconclusive and --accepted are for the gate",
         ),
+        (["--accepted", "none.toml", "v0.16.0", "v0.16.1"], "none.toml' cannot be read: No such"),
         (["--scenario", "nothing", "v0.16.0"], "matches no scenario. There are: partitioned, "),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "'2.4' is neither a version"),

@@ -22,8 +22,10 @@ from tests.reporting.test_page import gate as asked
 from tests.reporting.test_views import findings as made_up
 from tests.reporting.test_views import on_console
 from waitbench.analysis import gate
-from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.gate import GateVerdict
+from waitbench.model.metrics import METRICS
+from waitbench.pipeline.gating import parse
 from waitbench.reporting import gate_formats, html
 from waitbench.reporting.findings import Findings, findings
 from waitbench.system.paths import ROOT
@@ -68,9 +70,18 @@ def test_what_a_console_shows(name: str) -> None:
     check(f"console/{name.replace(' ', '-')}-80.txt", "\n".join([*lines_of(SHOWN[name]), ""]))
 
 
+def accepted() -> GateVerdict:
+    """A regression that is accepted, by one of two entries."""
+    entry = Acceptance(criterion="system:10%", scenario="wait*", reason="It does more.", until="2")
+    entries = (entry, replace(entry, scenario="other", reason="It was needed."))
+    record = record_of(BASE, scaled(BASE, system=1.5))
+    return gate.conclude([record], parse(["system:10%"], METRICS), acceptances=entries)
+
+
 def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
     return {
+        "accepted": accepted(),
         "fail": gate_runs.failing(),
         "pass": verdict_of(record_of(BASE, BASE), criteria=["system:10%", "cpu:50%"]),
         "explained": gate_runs.forgiven(),
@@ -89,6 +100,11 @@ def test_the_results_and_notes_of_a_verdict(name: str) -> None:
     verdict = VERDICTS[name]
     said = json.dumps(gate_formats.as_json(findings((), verdict), verdict), indent=1)
     check(f"gate/{name}.json", f"{said}\n")
+
+
+def test_an_accepted_regression_is_no_failure_for_junit() -> None:
+    found = findings((), VERDICTS["accepted"])
+    check("gate/accepted.xml", gate_formats.junit(found, VERDICTS["accepted"]))
 
 
 FORMS: dict[str, Callable[[Findings], str]] = {

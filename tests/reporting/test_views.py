@@ -65,7 +65,7 @@ NOTES = tuple(
     Note(kind=kind, level=level, text=f"what is said of {kind}", scenario="scenario-0")
     for kind, level in (
         (OUTCOME, "✗"), (CHANGE, "▲"), (WORSE, "▲"), ("failed-runs", "✗"), ("lost", "✗"),
-        ("unfinished", "?"), ("explained", "!"), ("disturbed", "!"),
+        ("unfinished", "?"), ("explained", "!"), ("accepted", "!"), ("disturbed", "!"),
         ("same-build", "!"), ("unsupported", "–"), ("left-out", "–"), ("holds", "✓"),
     )
 )  # fmt: skip

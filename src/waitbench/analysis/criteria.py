@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import Enum
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -118,6 +120,24 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         flags = ",alone" * self.alone + ",each" * self.each
         percent = _format_exactly(self.margin, Decimal("0.01"))
         return f"{self.metric.name}:{percent}%{allowance}{flags}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """A regression that a project accepts for a time: an entry of ``accepted.toml``."""
+
+    criterion: str
+    """As on the command line; or the name of a metric, for every criterion about it."""
+    scenario: str
+    """A glob, which all scenarios of a question must match."""
+    reason: str
+    until: str
+    """The last day, in ISO 8601."""
+
+    def accepts(self, criterion: str, metric: str, scenarios: Sequence[str]) -> bool:
+        return self.criterion in (criterion, metric) and all(
+            fnmatchcase(name, self.scenario) for name in scenarios
+        )
 
 
 def _format_exactly(value: float, unit: Decimal) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.criteria import Acceptance, Criterion
 from waitbench.analysis.judging import Judgement, judge, make_question, make_questions
 from waitbench.analysis.rounds import concurrent_rounds_understate, mostly_disturbed
 from waitbench.analysis.rule import RULE, Rule
@@ -48,6 +48,10 @@ class GateVerdict:
     def failures(self) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.fails)
 
+    @property
+    def accepted(self) -> tuple[Judgement, ...]:
+        return tuple(j for j in self.judgements if j.accepted is not None)
+
     def answers(self, verdict: Verdict) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.verdict is verdict)
 
@@ -73,6 +77,7 @@ def judge_all(
     records: Iterable[ScenarioResults],
     criteria: Sequence[Criterion],
     elsewhere: Iterable[ScenarioResults] = (),
+    acceptances: Sequence[Acceptance] = (),
     rule: Rule = RULE,
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison, except those that a revision does not support.
@@ -91,8 +96,15 @@ def judge_all(
             is_partial = len(measured) < len(question.records)
             answer = judge(replace(part, is_partial=is_partial), questions)
             if answer.fails or not answer.criterion.can_only_fail:
-                answers.append(answer)
+                answers.append(_accepted(answer, acceptances))
     return tuple(answers)
+
+
+def _accepted(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
+    if not answer.fails or answer.limit is not None:
+        return answer
+    about = str(answer.criterion), answer.metric.name, answer.scenarios
+    return replace(answer, accepted=next((it for it in acceptances if it.accepts(*about)), None))
 
 
 def _with_figures(answer: Judgement) -> Judgement:
@@ -156,6 +168,7 @@ def conclude(
     *,
     inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
+    acceptances: Sequence[Acceptance] = (),
     rule: Rule = RULE,
 ) -> GateVerdict:
     records = tuple(records)
@@ -166,7 +179,7 @@ def conclude(
         for label in record.unable:
             why = ENDED if label in ended else LOST if is_lost else UNSUPPORTED
             not_asked.append((f"{label} in {record.scenario}", why))
-    answers = judge_all(records, criteria, rule=rule)
+    answers = judge_all(records, criteria, acceptances=acceptances, rule=rule)
     return GateVerdict(
         judgements=tuple(map(_with_figures, answers)),
         rule=rule,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from waitbench.analysis.criteria import Criterion, Limit
+from waitbench.analysis.criteria import Acceptance, Criterion, Limit
 from waitbench.analysis.rule import Missed, RuleResult
 from waitbench.model.metrics import Metric
 from waitbench.model.verdicts import MARGIN, Estimate, Verdict
@@ -54,6 +54,7 @@ class MetricResult(RuleResult):
     at_least: bool = False
     """Whether the true ratio is larger: in concurrent rounds, spinning workers lacked CPUs."""
     missed: Missed | None = None
+    accepted: Acceptance | None = None
 
     @property
     def margin(self) -> float:
@@ -69,7 +70,8 @@ class MetricResult(RuleResult):
 
     @property
     def fails(self) -> bool:
-        return self.criterion is not None and self.verdict is Verdict.SLOWER
+        is_rise = self.verdict is Verdict.SLOWER
+        return self.criterion is not None and is_rise and self.accepted is None
 
     @property
     def is_main(self) -> bool:
@@ -140,7 +142,7 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
 _KEYS = (
     "scenario", "scenarios", "revision", "metric", "before", "after", "ratio", "rounds", "verdict",
     "why_not", "judged", "headline", "is_alone", "waits", "is_point", "criterion", "margin",
-    "allowance", "limit", "outliers", "by_outliers", "at_least", "missed",
+    "allowance", "limit", "outliers", "by_outliers", "at_least", "missed", "accepted",
 )  # fmt: skip
 
 
@@ -151,6 +153,7 @@ def as_json(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
             **msgspec.to_builtins({key: getattr(result, key) for key in _KEYS}),
             "metric": result.metric.name,
             "criterion": str(result.criterion or ""),
+            "accepted": result.accepted is not None,
             "unit": result.metric.unit,
             "fails": result.fails,
         }

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal, Optional
 
 import typer
@@ -70,6 +71,13 @@ def compare(
             "\n\nIf no criterion of the gate failed.",
         ),
     ] = "error",
+    accepted: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FILE.toml",
+            help="Regressions accepted for a time, with reasons.",
+        ),
+    ] = None,
     full: options.Full = False,
     origin: options.Origin = "auto",
     results: options.NewResults = None,
@@ -101,6 +109,7 @@ def compare(
         most_rounds=gating.last_analysis(GATE_ROUNDS if rounds is None or not criteria else rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive == "pass",
+        acceptances=gating.read_accepted(accepted, request.worker) if accepted else (),
     )
     request = replace(
         request,

@@ -12,7 +12,7 @@ from waitbench.system import installation
 _GROUPS = {
     "What to compare": "revisions worker scenario settings python repo origin",
     "How to measure": "rounds processes workers topology full time_limit",
-    "Gate": "gate fail_on limit inconclusive budget",
+    "Gate": "gate fail_on limit inconclusive accepted budget",
     "Output": "results resume plot quiet verbose as_json",
 }
 """Headings of a long help, each with its parameters. All others are listed last."""

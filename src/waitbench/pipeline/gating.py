@@ -3,7 +3,10 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct, structs
@@ -12,6 +15,7 @@ from waitbench.analysis import gate
 from waitbench.analysis.criteria import (
     ALLOWANCE_UNITS,
     DEFAULTS,
+    Acceptance,
     Criterion,
     Limit,
     Scope,
@@ -24,6 +28,7 @@ from waitbench.model.metrics import BY_NAME, BY_SECOND, INSTRUMENTED, Instrument
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
+from waitbench.system import files
 from waitbench.system.installation import called
 
 _CRITERION = re.compile(
@@ -143,6 +148,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether an inconclusive comparison has the exit code of a pass."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine, or no scenario, can measure."""
+    acceptances: tuple[Acceptance, ...] = ()
 
     @property
     def is_on(self) -> bool:
@@ -165,9 +171,10 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
                 "two revisions."
             )
-        if not self.is_on and self.inconclusive_passes:
+        if not self.is_on and (self.inconclusive_passes or self.acceptances):
             raise UsageError(
-                "--inconclusive is for the gate: add --gate, or --fail-on METRIC:PCT%."
+                "--inconclusive and --accepted are for the gate: add --gate, or --fail-on "
+                "METRIC:PCT%."
             )
 
     def supported_by(self, instruments: Instruments, scenarios: Sequence[Scenario]) -> "Gate":
@@ -208,7 +215,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:
         """Names the scenarios with an open question: see ``comparing.StoppingRule``."""
-        answers = gate.judge_all(records, self.criteria, elsewhere, self.rule)
+        answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
         return {scenario for answer in gate.unsettled(answers) for scenario in answer.scenarios}
 
     def conclude(self, records: Iterable[ScenarioResults]) -> GateVerdict:
@@ -217,6 +224,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
             self.criteria,
             inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
+            acceptances=self.acceptances,
             rule=self.rule,
         )
 
@@ -279,3 +287,46 @@ def last_analysis(most_rounds: int) -> int:
             "about a single scenario."
         )
     return RULE.latest_analysis(most_rounds)
+
+
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class _AcceptedEntry(Struct, forbid_unknown_fields=True):
+    criterion: _Text
+    scenario: _Text
+    reason: _Text
+    until: date
+
+
+class _AcceptedFile(Struct, forbid_unknown_fields=True):
+    accepted: list[_AcceptedEntry] = []
+
+
+def read_accepted(
+    path: Path, worker: WorkerFile | None = None, today: date | None = None
+) -> tuple[Acceptance, ...]:
+    """Reads the acceptances of a file that are still valid.
+
+    Raises ``UsageError`` with the entry and the key that is wrong.
+    """
+    metrics, option = metrics_known(worker), f"--accepted {str(path)!r}"
+    names = {metric.name for metric in metrics}
+    try:
+        entries = files.parse_toml(files.read(path, named=True), _AcceptedFile).accepted
+        return tuple(
+            Acceptance(
+                criterion=entry.criterion
+                if entry.criterion in names
+                else str(*parse([entry.criterion], metrics)),
+                scenario=entry.scenario,
+                reason=" ".join(entry.reason.split()),
+                until=entry.until.isoformat(),
+            )
+            for entry in entries
+            if entry.until >= (today or date.today())
+        )
+    except OSError as error:
+        raise UsageError(f"{option} cannot be read: {error.strerror}.") from error
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"{option}: {str(error).removeprefix('--fail-on ')}") from error

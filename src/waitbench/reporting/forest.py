@@ -50,7 +50,7 @@ _CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
 
 
 def mark_of(result: MetricResult) -> str:
-    if result.verdict is Verdict.EXPLAINED:
+    if result.accepted or result.verdict is Verdict.EXPLAINED:
         return WARNING
     if result.fails:
         return FAILURE

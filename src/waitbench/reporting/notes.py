@@ -317,13 +317,15 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
 def _headline(verdict: GateVerdict) -> str:
     answers = verdict.judgements
     questions = format_count(len(answers), "question", "questions")
+    accepted = format_count(len(verdict.accepted), "regression", "regressions")
+    also = f"; {accepted} accepted" if verdict.accepted else ""
     if verdict.outcome is GateStatus.FAIL:
         first, *others = dict.fromkeys(_risen(answer) for answer in answers if answer.fails)
-        return f"{first}{f'; {len(others)} more' if others else ''}"
+        return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateStatus.PASS:
         if all(answer.limit for answer in answers):
             return format_count(len(answers), "limit holds", "limits hold")
-        return f"{questions}, no regression"
+        return f"{questions}{also or ', no regression'}"
     runs = sum(it.count for it in verdict.failed_runs)
     left, lacking = verdict.answers(Verdict.INCONCLUSIVE), verdict.answers(Verdict.NOT_MEASURED)
     lost = [place for place, why in verdict.not_asked if why == LOST]
@@ -333,7 +335,7 @@ def _headline(verdict: GateVerdict) -> str:
         f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
         *(f"{place} is not supported any more" for place in lost[:1]),
     ]
-    return f"{'; '.join(filter(None, reasons)) or 'no question could be asked'}"
+    return f"{'; '.join(filter(None, reasons)) or 'no question could be asked'}{also}"
 
 
 def _risen(answer: MetricResult, bounds: str = "") -> str:
@@ -354,6 +356,9 @@ def sentence(answer: MetricResult) -> str:
 
 def _remark(answer: Judgement) -> tuple[str, str, str]:
     """The kind, level and text of a remark on an answer; empty if it needs none."""
+    if answer.accepted is not None:
+        until, reason = answer.accepted.until, answer.accepted.reason
+        return "accepted", WARNING, f"accepted until {until}: {sentence(answer)}. {reason}"
     if answer.verdict is Verdict.NOT_MEASURED:
         return "not-measured", FAILURE, f"no answer for {answer.revision}: {answer.why_given_up}"
     cost = answer.criterion.cost

@@ -33,7 +33,7 @@ def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
     request = Request(revisions=("a", "b"), argv=(), extensions=(Survey(),))
     with (
         pytest.raises(UsageError, match="--on does not go with --figures"),
-        on_dask.run("tcp://h:9", (), request, Output()),
+        on_dask.run("tcp://h:9", (), None, request, Output()),
     ):
         pass
     with pytest.raises(UsageError, match="--shard does not go with --figures"):

@@ -21,7 +21,7 @@ from waitbench.system.installation import called
 
 _NOT_OF_SHARDS = (
     "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
-    "origin", "python", "repo",
+    "accepted", "origin", "python", "repo",
 )  # fmt: skip
 """Options that --on applies itself; shards get all others as they were typed."""
 
@@ -70,7 +70,7 @@ class ClusterExtension(Extension):
         from waitbench.features.cluster import on_dask
 
         options = tuple(_as_typed(context, but_for=_NOT_OF_SHARDS))
-        return on_dask.run(self.on, options, request, output)
+        return on_dask.run(self.on, options, context.params["accepted"], request, output)
 
     def after_runs(
         self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress

@@ -43,6 +43,7 @@ SHARDS = ".shards"
 def run(
     address: str,
     options: Sequence[str],
+    accepted: str | None,
     request: Request,
     output: Output,
 ) -> Iterator[StoredComparison]:
@@ -59,7 +60,7 @@ def run(
     required = identity()
 
     def prepare(valid: ValidRequest, output: Output) -> Callable[[Path], StoredComparison]:
-        specs, arguments, sent = _command(valid, options, output.log)
+        specs, arguments, sent = _command(valid, options, accepted, output.log)
 
         def measure_into(folder: Path) -> StoredComparison:
             for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
@@ -80,7 +81,7 @@ def run(
 
 
 def _command(
-    valid: ValidRequest, typed: Sequence[str], say: Log
+    valid: ValidRequest, typed: Sequence[str], accepted: str | None, say: Log
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
     """Returns the revisions, the arguments of each shard, and the files that these name.
 
@@ -90,6 +91,9 @@ def _command(
     if valid.typed.worker is not None:
         sent = _files_of(valid.typed.worker)
         options += ["--worker", next(iter(sent))]
+    if accepted is not None:
+        sent["accepted.toml"] = files.read(Path(accepted), named=True)
+        options += ["--accepted", "accepted.toml"]
     builder = EnvironmentBuilder(engine=valid.engine, cache=valid.cache, say=say)
     specs = builder.build_wheels(valid.specs)
     texts = []
