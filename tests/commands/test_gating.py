@@ -14,6 +14,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Instruments
 from waitbench.model.record import ScenarioResults
@@ -22,7 +23,8 @@ from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios
 from waitbench.pipeline.gating import LIMIT, Gate, parse
-from waitbench.pipeline.preparation import Prepared
+from waitbench.pipeline.preparation import measurer
+from waitbench.pipeline.request import ValidRequest
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
 GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
@@ -147,17 +149,17 @@ def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -
     assert not asking.wants_more("one")
 
 
-def measurer(*criteria: str) -> Measurer:
+def measurer_of(*criteria: str) -> Measurer:
     """What measures no more than these criteria need."""
-    request = SimpleNamespace(
+    valid = SimpleNamespace(
         engine=None,
         topology=Topology("single"),
         cache=None,
-        typed=SimpleNamespace(time_limit_s=None),
+        request=SimpleNamespace(time_limit_s=None),
         instruments=Instruments(tracepoint=0),
     )
-    made = SimpleNamespace(request=request, environments={}, hyperfine=None)
-    return Prepared.measurer(cast(Prepared, made), parse(criteria, METRICS))
+    hyperfine = Hyperfine("hyperfine", "1.18.0")
+    return measurer(cast(ValidRequest, valid), {}, hyperfine, parse(criteria, METRICS))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def measurer(*criteria: str) -> Measurer:
 def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
     texts: list[str], counts: bool
 ) -> None:
-    bench = measurer(*texts).bench
+    bench = measurer_of(*texts).bench
     assert bool(bench.instruments.keys) is counts
 
 
@@ -184,7 +186,7 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
 def test_what_asks_about_the_window_alone_waits_for_no_answer(
     texts: list[str], wakes: bool
 ) -> None:
-    assert measurer(*texts).bench.wakes_up is wakes
+    assert measurer_of(*texts).bench.wakes_up is wakes
 
 
 def test_a_share_has_the_error_of_all_questions() -> None:

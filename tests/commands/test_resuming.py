@@ -1,8 +1,6 @@
 """What a comparison takes over from the interrupted one that it goes on with."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +12,7 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import Prepared, begin, go_on, require_same, saved_in
+from waitbench.pipeline.preparation import begin, go_on, require_same, saved_in
 from waitbench.store import comparisons
 from waitbench.system.files import sha256
 
@@ -24,15 +22,6 @@ SAME = [times(1, 1, 1)] * 3
 @pytest.fixture
 def anew() -> ScenarioResults:
     return make_record({"a": [], "b": []})
-
-
-def prepared(record: ScenarioResults) -> Prepared:
-    """What would measure one scenario."""
-    made = SimpleNamespace(
-        new_records=lambda: {"waiting": record},
-        describe=lambda settings: describing([record], settings),
-    )
-    return cast(Prepared, made)
 
 
 def test_what_failed_before_stays_failed_but_is_tried_again(anew: ScenarioResults) -> None:
@@ -63,7 +52,8 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     path = tmp_path / "runs.jsonl"
     path.write_text(path.read_text() + '{"scenario": "wai')
     said: list[str] = []
-    (record,) = begin(prepared(anew), tmp_path, {}, said.append).records
+    header = describing([anew], {})
+    (record,) = begin(tmp_path, header, {"waiting": anew}, said.append).records
     assert said == [f"The last line of {str(path)!r} is cut off, and left out."]
     tomorrow = replace(measurement("b", 3, SAME[0]), started_at="2026-01-02T00:00:00+00:00")
     comparisons.append(tmp_path, record, tomorrow)

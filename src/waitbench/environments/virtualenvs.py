@@ -37,8 +37,8 @@ _LAYOUT = "8"
 _RECORD = "environment.json"
 """The file that is written last, and marks a complete environment."""
 
-Made = Mapping[str, Environment | HarnessError]
-"""Environments, or the errors of their builds, by label."""
+Built = Mapping[str, Environment | HarnessError]
+"""The environment of each label, or the error of making it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,8 @@ class EnvironmentBuilder:
     cache: Cache
     say: Callable[[str, str], None] = lambda _label, _step: None
 
-    def build_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
-        """Builds missing environments. Installs concurrently, but compiles one by one."""
+    def build_all(self, specs: Sequence[EnvironmentSpec]) -> Built:
+        """Makes missing environments; installs concurrently, and compiles one by one."""
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:

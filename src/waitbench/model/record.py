@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec import structs
 
 from waitbench.model.metrics import WINDOW, Metric
 from waitbench.model.revision import Origin, Revision
@@ -69,10 +70,14 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True, rename={"count": "number"
 
 
 class ComparisonHeader(
-    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison",
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="comparison",
     rename={"shard": "share"},
-):  # fmt: skip
-    """The content of ``comparison.json``. ``ScenarioResults`` have one without scenarios."""
+):
+    """The header of a comparison, ``comparison.json``."""
 
     revisions: tuple[Revision, ...]
     """In the order given: the baseline first."""
@@ -87,8 +92,13 @@ class ComparisonHeader(
     scenarios: tuple[Scenario, ...] = ()
     """All scenarios, including those measured elsewhere."""
     shard: Shard | None = None
-    """``None`` if all scenarios are measured here."""
+    """``None`` where all scenarios are measured here."""
     finished: bool = False
+
+    @property
+    def of_records(self) -> "ComparisonHeader":
+        """The header of each record, which lists no scenarios."""
+        return structs.replace(self, settings={}, scenarios=(), shard=None, finished=False)
 
     @property
     def labels(self) -> tuple[str, ...]:

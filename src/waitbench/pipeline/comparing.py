@@ -1,7 +1,7 @@
 """A comparison: from a request to a folder of its own, run by run."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,56 +12,28 @@ from waitbench.analysis.gate import is_too_disturbed
 from waitbench.analysis.rounds import differing_metric
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
+from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
 from waitbench.model.metrics import BY_NAME, MEMORY
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import say_so_far
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import Prepared, begin, prepare, saved_in
+from waitbench.pipeline.preparation import (
+    begin,
+    build,
+    describe,
+    measurer,
+    new_records,
+    require_unchanged,
+    saved_in,
+    usable,
+)
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system import shutdown
-
-MeasureInto = Callable[[Path], StoredComparison]
-
-
-def _prepare_here(request: ValidRequest, output: Output) -> MeasureInto:
-    return partial(measure, prepare(request, output), output=output)
-
-
-@contextmanager
-def run(
-    request: Request,
-    output: Output,
-    *,
-    prepare: Callable[[ValidRequest, Output], MeasureInto] = _prepare_here,
-    resumable: Callable[[Path], object] = comparisons.resume,
-) -> Iterator[StoredComparison]:
-    """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
-
-    ``prepare`` makes environments, and returns a function that measures. A folder that the user
-    named is locked before that; a new one is made afterwards, so that a failure leaves none. Raises
-    ``HarnessError``.
-    """
-    valid = validate(request, output.log)
-    claim = folders.claimed(
-        request.results,
-        valid.labels,
-        store=request.store,
-        resumable=resumable if request.resume else None,
-    )
-    resume_hint = partial(saved_in, has_resume=request.resume is not None)
-    with ExitStack() as stack:
-        folder = stack.enter_context(claim) if request.results or request.resume else None
-        if folder is not None and request.resume:
-            stack.enter_context(shutdown.noted(resume_hint(folder)))
-        measure_into = prepare(valid, output)
-        folder = folder or stack.enter_context(claim)
-        stack.enter_context(shutdown.noted(resume_hint(folder)))
-        yield measure_into(folder)
 
 
 class StoppingRule(Protocol):
@@ -93,54 +65,82 @@ class StoppingRule(Protocol):
 
 
 def measure(
-    prepared: Prepared, folder: Path, output: Output, rule: StoppingRule | None = None
+    valid: ValidRequest, folder: Path, output: Output, rule: StoppingRule | None = None
 ) -> StoredComparison:
-    """Makes the runs that a folder lacks, and saves each before the next begins.
+    """Makes environments, then the runs that a folder lacks; saves each before the next begins.
 
     The rule is by default the gate of the request; without either, each scenario has the requested
     number of rounds. Raises ``HarnessError``.
     """
-    request = prepared.request
-    if rule is None and request.gate.is_on:
-        rule = request.gate
-    typed = request.typed
+    request = valid.request
+    hyperfine = locate(valid.cache, output.log.about)
+    built = build(valid, output)
+    if rule is None and valid.gate.is_on:
+        rule = valid.gate
     settings = {
-        "time_limit_s": typed.time_limit_s,
-        "instruments": sorted(request.instruments.keys),
-        **({} if typed.worker is None else {"worker": dict(typed.worker.texts)}),
-        "rounds": None if rule else typed.rounds,
+        "time_limit_s": request.time_limit_s,
+        "instruments": sorted(valid.instruments.keys),
+        **({} if request.worker is None else {"worker": dict(request.worker.texts)}),
+        "rounds": None if rule else request.rounds,
         "gate": rule if isinstance(rule, Gate) else None,
     }
-    contents = begin(prepared, folder, settings, output.progress.print)
+    header = describe(valid, built, hyperfine, settings)
+    records = new_records(header, valid.scenarios_here, built)
+    contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
     # CPU and counts vary too much for one round to tell. Copies share pages for certain, and may
     # answer each other's messages.
     of_copies = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
-        prepared.measurer(criteria),
-        {record.scenario: record for record in contents.records},
+        measurer(valid, usable(built), hyperfine, criteria),
+        records,
         progress,
         partial(comparisons.append, folder),
         Concurrency(
             concurrent_scenarios(
-                request.here, criteria, request.topology, is_whole=request.shard is None
+                valid.scenarios_here, criteria, valid.topology, is_whole=valid.shard is None
             ),
             partial(differing_metric, criteria=of_copies),
         ),
     )
     try:
         with progress:
-            _carry_out(session, prepared, rule, progress)
-            for extension in typed.extensions:
-                extension.after_runs(request, session.measurer.bench, folder, progress)
+            elsewhere = new_records(header, valid.scenarios_elsewhere, built)
+            _carry_out(session, valid, rule, progress, elsewhere.values())
+            for extension in request.extensions:
+                extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
         raise
-    prepared.require_unchanged()
+    require_unchanged(valid, session.measurer.bench.environments)
     comparisons.finish(folder, contents.records)
     return contents
+
+
+@contextmanager
+def run(
+    request: Request,
+    output: Output,
+    *,
+    measure: Callable[[ValidRequest, Path, Output], StoredComparison] = measure,
+    resumable: Callable[[Path], object] = comparisons.resume,
+) -> Iterator[StoredComparison]:
+    """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
+
+    Raises ``HarnessError``.
+    """
+    valid = validate(request, output.log)
+    claim = folders.claimed(
+        request.results,
+        valid.labels,
+        store=request.store,
+        resumable=resumable if request.resume else None,
+    )
+    has_resume = request.resume is not None
+    with claim as folder, shutdown.noted(saved_in(folder, has_resume=has_resume)):
+        yield measure(valid, folder, output)
 
 
 def concurrent_scenarios(
@@ -174,15 +174,18 @@ def concurrent_scenarios(
 
 
 def _carry_out(
-    session: Session, prepared: Prepared, rule: StoppingRule | None, progress: RunProgress
+    session: Session,
+    valid: ValidRequest,
+    rule: StoppingRule | None,
+    progress: RunProgress,
+    elsewhere: Iterable[ScenarioResults],
 ) -> None:
-    request, labels, records = prepared.request, prepared.labels, session.records
+    labels, records = tuple(session.measurer.bench.environments), session.records
     if not labels:
         return
     if rule is not None:
-        elsewhere = prepared.new_records(request.elsewhere)
-        wants_more = OpenQuestions(rule, records, elsewhere.values()).wants_more
-        groups = rule.groups(request.here)
+        wants_more = OpenQuestions(rule, records, elsewhere).wants_more
+        groups = rule.groups(valid.scenarios_here)
         if isinstance(rule, Gate):
             fewest_s = _fewest_s(session, groups, labels, rule)
             progress.expect(rule.budget_s, fewest_s, rule.rule.analyses)
@@ -195,7 +198,8 @@ def _carry_out(
         for record in records.values()
         for run in record.measurements
     }
-    runs = plan.schedule(request.here, labels, request.typed.rounds, done, session.seed)
+    rounds = valid.request.rounds
+    runs = plan.schedule(valid.scenarios_here, labels, rounds, done, session.seed)
     session.carry_out(runs)
 
 

@@ -42,7 +42,7 @@ class Extension:
         """Selects the scenarios of a request, with ``select`` for this or other requests."""
         return select(request)
 
-    def shard_of(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
+    def select_shard(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
         """Selects the scenarios to measure here, if not all. Raises ``UsageError``."""
         return None
 
@@ -52,7 +52,7 @@ class Extension:
         """Has a request measured elsewhere, as ``comparing.run`` measures it here."""
 
     def after_runs(
-        self, request: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"
+        self, valid: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"
     ) -> None:
         """Makes more runs, when all that are measured are over, and saves their results."""
 

@@ -1,20 +1,18 @@
-"""A valid request -> hyperfine, the environments, and the records to add runs to."""
+"""A valid request -> environments, and records to add runs to, perhaps of an earlier session."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from msgspec import convert
-from msgspec.structs import replace
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins
-from waitbench.environments.virtualenvs import EnvironmentBuilder, has_changed
+from waitbench.environments.virtualenvs import Built, EnvironmentBuilder, has_changed
 from waitbench.execution.bench import Bench
-from waitbench.execution.hyperfine import Hyperfine, locate
+from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
@@ -30,91 +28,89 @@ from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files, installation, machine
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """Everything that measuring takes."""
+def build(valid: ValidRequest, output: Output) -> Built:
+    """Makes missing environments. Prints an error as soon as one cannot be made."""
+    builder = EnvironmentBuilder(engine=valid.engine, cache=valid.cache, say=output.log)
+    built = builder.build_all(valid.specs)
+    for label, result in built.items():
+        if isinstance(result, HarnessError):
+            output.progress.print(f"{label}: {result}", style="red", soft_wrap=True)
+    return built
 
-    request: ValidRequest
-    hyperfine: Hyperfine
-    environments: Mapping[str, Environment]
-    """By label, without those that could not be made."""
-    errors: Mapping[str, HarnessError]
-    """The errors of the others."""
-    context: ComparisonHeader
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(label for label in self.request.labels if label in self.environments)
+def describe(
+    valid: ValidRequest, built: Built, hyperfine: Hyperfine, settings: Mapping[str, object]
+) -> ComparisonHeader:
+    environments = usable(built)
+    return ComparisonHeader(
+        revisions=tuple(
+            spec.recorded(environments[spec.label].build if spec.label in environments else None)
+            for spec in valid.specs
+        ),
+        topology=valid.topology,
+        mixed_origins=origins.is_mixed(valid.specs),
+        hyperfine_version=hyperfine.version,
+        machine=machine.describe(),
+        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        argv=valid.request.argv,
+        waitbench=installation.version(),
+        settings=settings,
+        # Without the fields that engines add.
+        scenarios=tuple(convert(it, Scenario, from_attributes=True) for it in valid.scenarios),
+        shard=valid.shard,
+    )
 
-    def require_unchanged(self) -> None:
-        """Raises ``HarnessError`` if code was edited while it was measured."""
-        worker, package = self.request.typed.worker, self.request.engine.package
-        changed = [
-            spec.label
-            for spec in self.request.specs
-            if spec.label in self.environments
-            and has_changed(spec.source, self.environments[spec.label], package)
-        ]
-        if worker and worker_file.has_changed(worker):
-            changed.append(f"{worker.path.name} or one of its files")
-        if changed:
-            raise HarnessError(
-                f"{', '.join(changed)} changed while it was measured: its runs are not all of the "
-                "same code. Measure again."
-            )
 
-    def measurer(self, criteria: Sequence[Criterion]) -> Measurer:
-        """Returns what measures the environments, and no more than criteria need, if there are any.
+def usable(built: Built) -> dict[str, Environment]:
+    """The environments that could be made, by label."""
+    return {label: it for label, it in built.items() if isinstance(it, Environment)}
 
-        Counting system calls costs workers CPU. Waking a worker up after its window takes up to its
-        time limit.
-        """
-        metrics = [criterion.metric for criterion in criteria]
-        counts_calls = not metrics or any(metric.key == SYSTEM_CALLS for metric in metrics)
-        bench = Bench(
-            engine=self.request.engine,
-            environments=self.environments,
-            topology=self.request.topology,
-            cache=self.request.cache,
-            time_limit_s=self.request.typed.time_limit_s,
-            instruments=self.request.instruments if counts_calls else Instruments(),
-            wakes_up=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
-        )
-        return Measurer(self.hyperfine, bench)
 
-    def new_records(
-        self, scenarios: Sequence[Scenario] | None = None
-    ) -> dict[str, ScenarioResults]:
-        """Records without runs, but for builds that failed; by default, of the scenarios here."""
-        records = {}
-        for scenario in self.request.here if scenarios is None else scenarios:
-            record = ScenarioResults(spec=scenario, context=self.context)
-            for label, error in self.errors.items():
-                outcome = FailedRun(
+def new_records(
+    header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
+) -> dict[str, ScenarioResults]:
+    """Records by scenario, with a failed run for each environment that could not be made."""
+    records = {}
+    for scenario in scenarios:
+        records[scenario.name] = record = ScenarioResults(spec=scenario, context=header.of_records)
+        for label, error in built.items():
+            if isinstance(error, HarnessError):
+                failed = FailedRun(
                     label=label,
                     round=WARM_UP,
                     position=0,
-                    started_at=self.context.started_at,
+                    started_at=header.started_at,
                     reason=NOT_BUILT,
                     message=error.reason,
                     log=str(error),
                 )
-                record.add(outcome)
-            records[scenario.name] = record
-        return records
+                record.add(failed)
+    return records
 
-    def describe(self, settings: Mapping[str, object]) -> ComparisonHeader:
-        """The header of the comparison, with other settings of the request."""
-        return replace(
-            self.context,
-            settings=dict(settings),
-            scenarios=tuple(
-                # Without the fields that engines add.
-                convert(scenario, Scenario, from_attributes=True)
-                for scenario in self.request.scenarios
-            ),
-            shard=self.request.shard,
-        )
+
+def measurer(
+    valid: ValidRequest,
+    environments: Mapping[str, Environment],
+    hyperfine: Hyperfine,
+    criteria: Sequence[Criterion],
+) -> Measurer:
+    """A measurer of the metrics that the criteria name; without criteria, of all metrics.
+
+    Counting system calls costs workers CPU. Poking a worker after its window may take as long as
+    the time limit of the poke.
+    """
+    metrics = [criterion.metric for criterion in criteria]
+    counts_calls = not metrics or any(metric.key == SYSTEM_CALLS for metric in metrics)
+    bench = Bench(
+        engine=valid.engine,
+        environments=environments,
+        topology=valid.topology,
+        cache=valid.cache,
+        time_limit_s=valid.request.time_limit_s,
+        instruments=valid.instruments if counts_calls else Instruments(),
+        wakes_up=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
+    )
+    return Measurer(hyperfine, bench)
 
 
 def _is_known_by_end_of_window(metric: Metric) -> bool:
@@ -122,59 +118,44 @@ def _is_known_by_end_of_window(metric: Metric) -> bool:
     return metric.is_of_window or metric.is_of_services or metric.key in earlier
 
 
-def prepare(request: ValidRequest, output: Output) -> Prepared:
-    """Locates or makes everything; prints errors of environments as soon as they occur."""
-    hyperfine = locate(request.cache, output.log.about)
-    builder = EnvironmentBuilder(engine=request.engine, cache=request.cache, say=output.log)
-    made = builder.build_all(request.specs)
-    usable = {label: it for label, it in made.items() if isinstance(it, Environment)}
-    errors = {label: it for label, it in made.items() if isinstance(it, HarnessError)}
-    for label in request.labels:
-        if label in errors:
-            output.progress.print(f"{label}: {errors[label]}", style="red", soft_wrap=True)
-    context = ComparisonHeader(
-        revisions=tuple(
-            spec.recorded(usable[spec.label].build if spec.label in usable else None)
-            for spec in request.specs
-        ),
-        topology=request.topology,
-        mixed_origins=origins.is_mixed(request.specs),
-        hyperfine_version=hyperfine.version,
-        machine=machine.describe(),
-        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        argv=request.typed.argv,
-        waitbench=installation.version(),
-    )
-    return Prepared(
-        request=request,
-        hyperfine=hyperfine,
-        environments=usable,
-        errors=errors,
-        context=context,
-    )
+def require_unchanged(valid: ValidRequest, environments: Mapping[str, Environment]) -> None:
+    """Raises ``HarnessError`` if code was edited while it was measured."""
+    worker, package = valid.request.worker, valid.engine.package
+    changed = [
+        spec.label
+        for spec in valid.specs
+        if spec.label in environments
+        and has_changed(spec.source, environments[spec.label], package)
+    ]
+    if worker and worker_file.has_changed(worker):
+        changed.append(f"{worker.path.name} or one of its files")
+    if changed:
+        raise HarnessError(
+            f"{', '.join(changed)} changed while it was measured: its runs are not all of the "
+            "same code. Measure again."
+        )
 
 
 def begin(
-    prepared: Prepared,
     folder: Path,
-    settings: Mapping[str, object],
+    header: ComparisonHeader,
+    records: Mapping[str, ScenarioResults],
     say: Callable[[str], None],
 ) -> StoredComparison:
-    """Begins a comparison in a folder, with the runs that the folder has already.
+    """Writes a comparison into a folder, with the runs that the folder has already.
 
-    Raises ``UsageError`` if the folder holds another comparison, or another part of one.
+    Raises ``UsageError`` if the folder holds another comparison, or another shard.
     """
-    records, comparison = prepared.new_records(), prepared.describe(settings)
     before = comparisons.resume(folder)
     if before is not None and before.cut_off:
         say(before.cut_off)
     if before is not None and before.records:
-        require_same(before.folder, before.comparison, comparison)
+        require_same(before.folder, before.comparison, header)
         for earlier in before.records:
             go_on(records[earlier.scenario], earlier)
     # With discarded runs: an interruption in the new round would leave halves of both.
-    comparisons.begin(folder, comparison, records.values())
-    return StoredComparison(folder=folder, comparison=comparison, records=list(records.values()))
+    comparisons.begin(folder, header, records.values())
+    return StoredComparison(folder=folder, comparison=header, records=list(records.values()))
 
 
 def saved_in(folder: Path, *, has_resume: bool = True) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from waitbench import engines
@@ -54,7 +54,7 @@ class Request:
     argv: tuple[str, ...]
     """Without secrets."""
 
-    @property
+    @cached_property
     def engine(self) -> Engine:
         return engines.DEFAULT if self.worker is None else WorkerFileEngine(self.worker)
 
@@ -68,11 +68,10 @@ class Request:
 class ValidRequest:
     """A request whose revisions, scenarios and topology are resolved."""
 
-    typed: Request
-    engine: Engine
+    request: Request
     scenarios: tuple[Scenario, ...]
     shard: Shard | None
-    """The scenarios that are measured here, if not all."""
+    """The scenarios that are measured here; ``None`` for all."""
     topology: Topology
     gate: Gate
     """Without the questions that cannot be answered here."""
@@ -82,19 +81,22 @@ class ValidRequest:
     instruments: Instruments
 
     @property
+    def engine(self) -> Engine:
+        return self.request.engine
+
+    @property
     def labels(self) -> tuple[str, ...]:
         return tuple(spec.label for spec in self.specs)
 
     @property
-    def here(self) -> tuple[Scenario, ...]:
+    def scenarios_here(self) -> tuple[Scenario, ...]:
         if self.shard is None:
             return self.scenarios
         return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
 
     @property
-    def elsewhere(self) -> tuple[Scenario, ...]:
-        """The scenarios that are not measured here."""
-        return tuple(it for it in self.scenarios if it not in self.here)
+    def scenarios_elsewhere(self) -> tuple[Scenario, ...]:
+        return tuple(it for it in self.scenarios if it not in self.scenarios_here)
 
 
 def validate(request: Request, say: Log) -> ValidRequest:
@@ -107,8 +109,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
     engine = request.engine
     topology = topology_of(request)
     scenarios = _scenarios(request)
-    shards = (extension.shard_of(request, scenarios) for extension in request.extensions)
-    shard = next(filter(None, shards), None)
+    shards = (extension.select_shard(request, scenarios) for extension in request.extensions)
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
@@ -118,10 +119,9 @@ def validate(request: Request, say: Log) -> ValidRequest:
     resolver = OriginResolver(engine, repository, cache, say.about)
     specs = resolver.choose(resolved, request.origin, request.python)
     return ValidRequest(
-        typed=request,
-        engine=engine,
+        request=request,
         scenarios=scenarios,
-        shard=shard,
+        shard=next(filter(None, shards), None),
         topology=topology,
         gate=request.gate.supported_by(instruments, scenarios),
         repository=repository,

@@ -93,9 +93,8 @@ def resume(folder: Path) -> StoredComparison | None:
                 f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
             )
         return None
-    context = structs.replace(comparison, settings={}, scenarios=(), shard=None, finished=False)
     records = {
-        scenario.name: ScenarioResults(spec=scenario, context=context)
+        scenario.name: ScenarioResults(spec=scenario, context=comparison.of_records)
         for scenario in comparison.scenarios
         if comparison.shard is None or scenario.name in comparison.shard.scenarios
     }

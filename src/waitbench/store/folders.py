@@ -37,10 +37,14 @@ def claimed(
     block fails, new folders are removed if empty. They stay after an interruption, whose message
     names the folder to resume.
     """
+    latest = _latest(store)
     if resumable is not None:
-        requested = requested or _latest(store)
+        requested = requested or latest
+    place = requested or store
+    new = [path for path in (place, *place.parents) if not os.path.lexists(path)]
     folder = requested or _new_folder(store, labels or ("comparison",))
-    new = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
+    if requested is None:
+        new.insert(0, folder)
     with ExitStack() as stack:
         try:
             with _errors_explained(folder):
@@ -68,6 +72,8 @@ def claimed(
                     half.unlink()
             yield folder
         except Exception:
+            if folder in new and not any(folder.glob("*")) and requested is None:
+                _link_latest(store, latest)
             for path in new:
                 with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()
@@ -110,11 +116,19 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
             with suppress(FileExistsError):
                 folder.mkdir()
                 break
-        # Replacing the link is atomic.
-        link = folder.with_name(f".{LATEST}.{folder.name}")
-        link.symlink_to(folder.name)
-        link.replace(latest)
+        _link_latest(store, folder)
     return folder
+
+
+def _link_latest(store: Path, folder: Path | None) -> None:
+    latest = store / LATEST
+    if folder is None:
+        latest.unlink()
+        return
+    # Replacing the link is atomic.
+    link = folder.with_name(f".{LATEST}.{folder.name}")
+    link.symlink_to(folder.name)
+    link.replace(latest)
 
 
 def _name(words: Sequence[str]) -> str:

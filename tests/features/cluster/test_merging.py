@@ -24,7 +24,7 @@ from waitbench.system.paths import ROOT
 
 
 def part(whole: Path, number: int) -> list[Path]:
-    """Parts a folder of results as if so many shares had been measured."""
+    """Parts a folder of results as if so many shards had been measured."""
     contents = comparisons.read(whole)
     names = [scenario.name for scenario in contents.comparison.scenarios]
     folders = []

@@ -30,7 +30,7 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import prepare, saved_in
+from waitbench.pipeline.preparation import saved_in
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import markdown
 from waitbench.reporting.console import print_report
@@ -110,7 +110,7 @@ def bisect(
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
     with claim as folder, shutdown.noted(saved_in(folder)):
         run = BisectRun(
-            request=valid,
+            valid=valid,
             criterion=criterion,
             faster=find == "faster",
             scenarios=tuple(scenario.name for scenario in valid.scenarios),
@@ -141,12 +141,12 @@ _FEWEST = 2
 """The fewest points of a search."""
 
 
-def _first(request: ValidRequest) -> SearchRange:
+def _first(valid: ValidRequest) -> SearchRange:
     """The releases between two wheels, else the commits. Raises ``UsageError`` without any."""
-    good, bad = request.specs
+    good, bad = valid.specs
     if good.origin is bad.origin and good.origin.is_release:
-        return candidates.releases(request.engine, good, bad, good.python)
-    commits = candidates.commits(request.engine, request.repository, good, bad)
+        return candidates.releases(valid.engine, good, bad, good.python)
+    commits = candidates.commits(valid.engine, valid.repository, good, bad)
     if len(commits.points) < _FEWEST:
         raise UsageError(
             f"Nothing between {good.label} and {bad.label} can change the package: no file "
@@ -159,7 +159,7 @@ def _first(request: ValidRequest) -> SearchRange:
 class BisectRun(Bisection):
     """A search among releases, then among the commits of one of them."""
 
-    request: ValidRequest
+    valid: ValidRequest
     most_rounds: int
     budget_s: float
     folder: Path
@@ -168,7 +168,7 @@ class BisectRun(Bisection):
 
     def carry_out(self, first: SearchRange) -> ExitCode:
         """Searches, then reports. Raises ``HarnessError``."""
-        code, engine, repository = ExitCode.OK, self.request.engine, self.request.repository
+        code, engine, repository = ExitCode.OK, self.valid.engine, self.valid.repository
         try:
             search = self._search(first)
             if search.grain == RELEASES and search.is_proven and repository is not None:
@@ -196,14 +196,14 @@ class BisectRun(Bisection):
         self._save()
         if points.begins_at_fork:
             self.remarks.append(
-                f"{self.request.labels[0]} is on a branch of its own: the search begins where the "
+                f"{self.valid.labels[0]} is on a branch of its own: the search begins where the "
                 f"branch left, at {search.points[0].label}."
             )
         folder = self.folder / f"{len(self.searches)}-{search.grain}"
         folders.make_subfolder(folder)
         # One interpreter that fits both ends measures all points.
-        ends, typed = (0, len(search.points) - 1), self.request.typed
-        python = self._specs(search, ends, typed.python)[0].python.executable
+        ends = self._specs(search, (0, len(search.points) - 1), self.valid.request.python)
+        python = ends[0].python.executable
         while (step := search.next()) is not None:
             before, left_s = search, self.budget_s - (time.monotonic() - self.begun)
             if left_s > 0:
@@ -240,12 +240,9 @@ class BisectRun(Bisection):
             raise HarnessError(
                 f"{label} cannot be measured, so there is nothing to search from: {missing[label]}"
             )
-        # The last line of a log mostly names the cause.
-        first, *lines = (line.strip() for line in missing[label].splitlines() if line.strip())
-        why = " ".join((first, *lines[-1:]))
-        log.say(view.missing(label, why), "yellow")
+        log.say(view.missing(label, missing[label]), "yellow")
         labels = [point.label for point in search.points]
-        return search.without(labels.index(label), why)
+        return search.without(labels.index(label), missing[label])
 
     def _measure(
         self, rule: StepRule, python: str, folder: Path
@@ -257,26 +254,23 @@ class BisectRun(Bisection):
         except UsageError as error:
             return (), dict.fromkeys(search.labelled(points[1:-1]), str(error))
         specs = self._specs(search, points, python)
-        prepared = prepare(replace(self.request, specs=specs), self.output)
-        if prepared.errors:
-            return (), {label: str(error) for label, error in prepared.errors.items()}
         folders.make_subfolder(folder)
-        records = measure(prepared, folder, self.output, rule).records
+        records = measure(replace(self.valid, specs=specs), folder, self.output, rule).records
         return records, given_up(records)
 
     def _specs(
         self, search: Search, points: Sequence[int], python: str | None
     ) -> tuple[EnvironmentSpec, ...]:
         """The environments of some points. Raises ``UsageError``."""
-        request = self.request
-        resolver = OriginResolver(request.engine, request.repository, request.cache)
+        valid = self.valid
+        resolver = OriginResolver(valid.engine, valid.repository, valid.cache)
         specs = [self._unresolved(search, point) for point in points]
         origin: OriginChoice = "wheel" if search.grain == RELEASES else "source"
         return resolver.choose(specs, origin, python) if specs else ()
 
     def _unresolved(self, search: Search, point: int) -> EnvironmentSpec:
         label, source = search.points[point].label, search.points[point].source
-        engine = self.request.engine.name
+        engine = self.valid.engine.name
         return EnvironmentSpec(
             label=label, text=label, engine=engine, origin=source.origin, source=source
         )

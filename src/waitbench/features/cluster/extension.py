@@ -53,7 +53,7 @@ class ClusterExtension(Extension):
         "./compare.sh main my-branch --gate --shard 1/3   # ./waitbench merge makes the verdict"
     )
 
-    def shard_of(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
+    def select_shard(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
         index, number = shards.parse(self.shard)
         if number == 1:
             return None
@@ -73,13 +73,13 @@ class ClusterExtension(Extension):
         return on_dask.run(self.on, options, context.params["accepted"], request, output)
 
     def after_runs(
-        self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
+        self, valid: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
         """Names the command that merges the shards."""
-        if (shard := request.shard) is not None:
-            verdict = "The tables and the verdict" if request.gate.is_on else "The tables"
+        if (shard := valid.shard) is not None:
+            verdict = "The tables and the verdict" if valid.gate.is_on else "The tables"
             progress.say(
-                f"Shard {shard.index} of {shard.count}: {len(shard.scenarios)} of {len(shard.of)} "
+                f"Shard {shard.index} of {shard.number}: {len(shard.scenarios)} of {len(shard.of)} "
                 f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
                 "the folders of the others."
             )

@@ -9,7 +9,7 @@ import logging
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -59,23 +59,19 @@ def run(
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     required = identity()
 
-    def prepare(valid: ValidRequest, output: Output) -> Callable[[Path], StoredComparison]:
+    def measure(valid: ValidRequest, folder: Path, output: Output) -> StoredComparison:
         specs, arguments, sent = _command(valid, options, accepted, output.log)
-
-        def measure_into(folder: Path) -> StoredComparison:
-            for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
-                if not output.quiet:
-                    output.progress.print(line)
-            return _merged(valid, specs, folder)
-
-        return measure_into
+        for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
+            if not output.quiet:
+                output.progress.print(line)
+        return _merged(valid, specs, folder)
 
     def has_begun(folder: Path) -> bool:
         return (folder / SHARDS).is_dir()
 
     with (
         _connected(address, required) as client,
-        comparing.run(request, output, prepare=prepare, resumable=has_begun) as contents,
+        comparing.run(request, output, measure=measure, resumable=has_begun) as contents,
     ):
         yield contents
 
@@ -88,8 +84,8 @@ def _command(
     What is not on an index is built here, so that all shards have one build.
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
-    if valid.typed.worker is not None:
-        sent = _files_of(valid.typed.worker)
+    if valid.request.worker is not None:
+        sent = _files_of(valid.request.worker)
         options += ["--worker", next(iter(sent))]
     if accepted is not None:
         sent["accepted.toml"] = files.read(Path(accepted), named=True)
@@ -178,7 +174,7 @@ def _merged(
     ]
     whole = structs.replace(
         whole,
-        argv=valid.typed.argv,
+        argv=valid.request.argv,
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(spec.recorded(it) for spec, it in zip(specs, facts, strict=True)),
     )

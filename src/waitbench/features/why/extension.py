@@ -59,9 +59,9 @@ class WhyExtension(Extension):
         return select(request)
 
     def after_runs(
-        self, request: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
+        self, valid: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
-        for scenario in request.here if self.why else ():
+        for scenario in valid.scenarios_here if self.why else ():
             if revisions := _sampled(scenario, bench, progress):
                 samples.write(folder, scenario.name, revisions)
 
