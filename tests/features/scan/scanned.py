@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from tests.records import make_record, specify, times
-from waitbench.features.scan.curves import SILENCE
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import CurvePoint
 
@@ -23,11 +22,10 @@ def scan_records(costs: Costs, *, rounds: int = 5) -> list[ScenarioResults]:
     return [_record(costs, value, place, rounds) for place, value in enumerate(VALUES)]
 
 
-def of_silence(costs: Costs) -> list[ScenarioResults]:
-    """A scan of silences, in which lateness grows by 10 ms for each second."""
+def late_records(costs: Costs) -> list[ScenarioResults]:
+    """A scan in which lateness grows by 10 ms for each input."""
     records = scan_records(costs)
     for value, record in zip(VALUES, records, strict=True):
-        specify(record, scan=CurvePoint(scenario="idle", parameter=SILENCE, value=value))
         record.measurements = [
             replace(run, metrics={**run.metrics, "item_latency_p50": value / 100})
             for run in record.measurements

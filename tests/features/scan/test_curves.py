@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.features.scan.scanned import VALUES, of_silence, scan_records
+from tests.features.scan.scanned import VALUES, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
 from waitbench.features.scan.curves import off_line, scans
@@ -45,16 +45,6 @@ def test_what_costs_nothing_without_inputs_has_a_constant_that_is_not_below_zero
     assert constant.low >= 0
     assert slope is not None
     assert slope.value == pytest.approx(2e-4, rel=0.1)
-
-
-def test_each_silence_has_its_lateness_and_no_line_is_fitted() -> None:
-    (scanned,) = scans(of_silence(COSTS))
-    for curve in scanned.curves:
-        assert {value: mean.value for value, mean in curve.lateness.items()} == {
-            value: pytest.approx(value / 100) for value in VALUES
-        }
-        assert curve.costs.keys() == curve.lateness.keys()
-        assert (curve.constant, curve.slope, curve.slope_ratio, curve.off_at) == (None,) * 4
 
 
 def test_a_value_that_could_not_be_measured_is_left_out() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests import standin
-from tests.engines.worker.reading import read
 from waitbench import engines
 from waitbench.features.scan.extension import Scan, ScanExtension
 from waitbench.model.errors import UsageError
@@ -45,7 +44,6 @@ def scenarios(scan: str, **request: Any) -> tuple[Scenario, ...]:
         ("partitions=1,two,3", {}, "'two' is not a number above zero"),
         ("partitions=1,2,2", {}, "names a value twice"),
         ("processes=1,1.5,3", {}, "processes are whole numbers"),
-        ("silence=1:4", {}, "takes a --worker with a [poke]"),
         ("n=1:4", {}, "--set n: no selected scenario has this parameter"),
         ("partitions=1:4", {"settings": ("partitions=2",)}, "--set partitions is given twice"),
     ],
@@ -90,13 +88,8 @@ def test_processes_are_refused_by_an_engine_without_clusters(
         scenarios("processes=1:4")
 
 
-def test_silences_are_windows_of_the_phases_that_have_lateness(tmp_path: Path) -> None:
-    worker = read(
-        tmp_path,
-        "command = '{revision}'\n[services.a]\ncommand = 'x'\n[poke]\ncommand = 'true'\n"
-        "[[phase]]\nname = 'work'\npoke = true\n"
-        "[[phase]]\nname = 'gone'\nstop = 'a'\nseconds = 4\n",
-    )
-    windows = {it.name: it.parameters["window"] for it in scenarios("silence=1:4", worker=worker)}
-    names = ("mine", "mine-work")
-    assert windows == {f"{name}@silence={n}": n for name in names for n in (1, 2, 4)}
+def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
+    chosen = scenarios("n=1:4", dataflow=f"{tmp_path}/mine.py:get_flow({{n}})")
+    assert [it.parameters["call"] for it in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
+    assert [it.name for it in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]

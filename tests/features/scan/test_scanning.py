@@ -40,30 +40,13 @@ POKE = "[poke]\ncommand = 'touch {folder}/go'\ndone = { log = 'did it' }\n"
 POKED = "#!/bin/sh\necho up\nuntil [ -e go ]; do sleep 0.02; done\necho did it\nsleep 9\n"
 
 
-def scanned(run_compare: Compare, folder: Path, values: str, poke: str = POKE) -> tuple[int, str]:
-    """The exit code of a scan of a worker that is poked, and what it says."""
-    poked = program(folder, "poked", 1)
-    poked.write_text(POKED)
-    options = ("--scan", values, "--rounds", "1")
-    done = run_compare(poked, "--worker", worker(folder, poke), *options)
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
-
-
 def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) -> None:
-    code, said = scanned(run_compare, tmp_path, "processes=1,2,3")
-    assert (code, "not answered" in said) == (0, False), said
+    poked = program(tmp_path, "poked", 1)
+    poked.write_text(POKED)
+    options = ("--scan", "processes=1,2,3", "--rounds", "1")
+    done = run_compare(poked, "--worker", worker(tmp_path, POKE), *options)
+    text = done.stdout + done.stderr
+    assert (done.returncode, "not answered" in text) == (0, False), text
     scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
     assert scenarios[-1]["topology"] == "cluster, 3 processes"
     assert (tmp_path / "results/mine-processes-scan.png").exists()
-
-
-def test_silences_are_windows_before_the_poke(run_compare: Compare, tmp_path: Path) -> None:
-    silences = "silence=0.2,0.4,0.6"
-    code, said = scanned(run_compare, tmp_path, silences, poke="")
-    assert (code, "takes a --worker with a [poke]" in said) == (2, True), said
-    code, said = scanned(run_compare, tmp_path, silences)
-    assert (code, "poked: after 0.2 s " in said) == (0, True), said
-    scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
-    windows = {one["scenario"]: one["parameters"]["window"] for one in scenarios}
-    assert windows == {f"mine@silence={value}": value for value in (0.2, 0.4, 0.6)}
-    assert (tmp_path / "results/mine-silence-scan.png").exists()

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.features.scan.scanned import VALUES, of_silence, scan_records
+from tests.features.scan.scanned import VALUES, late_records, scan_records
 from tests.frozen.checking import check, page_text
 from tests.reporting.made_up import page_of
 from tests.store.keeping import finish
@@ -26,7 +26,6 @@ CASES: dict[str, Callable[[], list[ScenarioResults]]] = {
             "square": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
         }
     ),
-    "a scan of silences": lambda: of_silence({"v0": lambda n: 0.02 / n}),
     "a scan of one round": lambda: scan_records(
         {"v0": lambda n: 0.02 + 0.0002 * n, "v1": lambda n: 0.02 + 0.0004 * n}, rounds=1
     ),
@@ -57,14 +56,13 @@ def test_a_comparison_as_json_has_its_scans(tmp_path: Path) -> None:
     check("scans.json", f"{json.dumps(as_json(known), indent=2)}\n", EXPECTED)
 
 
-def test_after_each_silence_lateness_stands_beside_the_cost() -> None:
-    records = of_silence({"a": lambda _: 0.02, "b": lambda n: 0.02 / n})
+def test_a_chart_has_lateness_beside_the_cost() -> None:
+    records = late_records({"a": lambda _: 0.02, "b": lambda n: 0.02 / n})
     charts = ScanExtension().contribution(Path(), records).charts
-    assert [*charts] == ["idle-silence-scan"]
-    table = charts["idle-silence-scan"]
-    assert [heading.text for heading in table.headings][::5] == ["silence, s", "late"]
+    assert [*charts] == ["idle-partitions-scan"]
+    table = charts["idle-partitions-scan"]
+    assert [heading.text for heading in table.headings][::5] == ["partitions", "late"]
     assert len(table.rows) == 2 * len(VALUES)
-    assert table.notes == [], "no line is fitted"
     assert [text_of(row[-1]) for row in table.rows[:2]] == ["10 ms", "10 ms"]
     (axes,) = draw_table(table).axes
     assert [text.get_text() for text in axes.texts].count("10 ms") == 2

@@ -16,8 +16,6 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 
-SILENCE = "silence"
-"""The parameter that scans the window before a poke: for lateness, not for the cost of a second."""
 COST = BY_NAME["share"]
 """CPU seconds per second of waiting, so that windows may differ."""
 LATENESS = BY_NAME["latency-p50"]
@@ -74,7 +72,7 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -
         costs, late = (_means(records, label, metric) for metric in (COST, LATENESS))
         values = [*costs]
         rounds = by_round([(records[value], label) for value in values], COST)
-        is_enough = len(values) >= FEWEST and bool(rounds) and parameter != SILENCE
+        is_enough = len(values) >= FEWEST and bool(rounds)
         off_at = off_line(values, [*rounds.values()]) if is_enough else None
         is_line = is_enough and off_at is None
         lines = {number: fit(values, row) for number, row in rounds.items()} if is_line else {}

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Optional
 import typer
 from msgspec import structs
 
-from waitbench.engines.worker.metrics import LATENESS
 from waitbench.features.scan import view
-from waitbench.features.scan.curves import FEWEST, SILENCE, scans
+from waitbench.features.scan.curves import FEWEST, scans
 from waitbench.model.errors import UsageError
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import CurvePoint, Scenario
@@ -40,8 +39,8 @@ class ScanExtension(Extension):
             metavar="NAME=LOW:HIGH",
             help="Measure at several values of a parameter.\n\n"
             "LOW doubled up to HIGH, or a list A,B,C. The parameter is a number that --set takes; "
-            "processes; workers; a placeholder of a worker file, with a default in its "
-            "[parameters]; or silence, the seconds before a worker file's poke.",
+            "processes; workers; or a placeholder of a worker file, with a default in its "
+            "[parameters], or of the call of --dataflow.",
         ),
     ] = None
 
@@ -116,7 +115,7 @@ class Scan:
                 topology=topology or scenario.topology,
             )
             for scenario in select(at_value)
-            if self._is_parameter_of(scenario)
+            if not scenario.is_builtin or self.parameter in (*TOPOLOGY, *scenario.settable)
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
@@ -127,20 +126,17 @@ class Scan:
         if self.parameter in TOPOLOGY:
             changes[self.parameter] = value
             return replace(request, **changes)
-        if self.parameter == SILENCE and (request.worker is None or request.worker.poke is None):
-            raise UsageError(
-                "--scan silence: how late a worker answers after it takes a --worker with a [poke]."
-            )
-        changes["settings"] = (*request.settings, f"{self._setting}={value}")
+        if request.dataflow is not None:
+            place = f"{{{self.parameter}}}"
+            if place not in request.dataflow:
+                raise UsageError(
+                    f"--scan {self.parameter}: write {place} where it belongs into --dataflow, "
+                    f"such as flow.py:get_flow({place})."
+                )
+            changes["dataflow"] = request.dataflow.replace(place, str(value))
+        if request.scenarios or request.dataflow is None:
+            changes["settings"] = (*request.settings, f"{self.parameter}={value}")
         return replace(request, **changes)
-
-    @property
-    def _setting(self) -> str:
-        return "window" if self.parameter == SILENCE else self.parameter
-
-    def _is_parameter_of(self, scenario: Scenario) -> bool:
-        is_late = self.parameter != SILENCE or not LATENESS & scenario.lacks.keys()
-        return self._setting in (*TOPOLOGY, *scenario.settable) and is_late
 
 
 def _values(text: str, whole: str) -> list[int | float]:

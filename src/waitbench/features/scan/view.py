@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.features.scan.curves import SILENCE, TOLERANCE, Curve, Scanned
+from waitbench.features.scan.curves import TOLERANCE, Curve, Scanned
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import MARKS, WARNING, colours_of
@@ -13,7 +13,6 @@ from waitbench.reporting.formats import (
     format_change,
     format_count,
     format_digits,
-    format_quantity,
     format_range,
 )
 from waitbench.reporting.idle import dot_column, figure_column
@@ -34,9 +33,8 @@ def table(scanned: Scanned) -> Table:
     colours = colours_of([curve.label for curve in curves])
     names = [TextCell(text=curve.label, colour=colours[curve.label]) for _, curve in rows]
     values = [TextCell(text=_format_value(value), sort=value) for value, _ in rows]
-    unit = ", s" if scanned.parameter == SILENCE else ""
     columns: list[Column] = [
-        (Heading(f"{scanned.parameter}{unit}"), values),
+        (Heading(scanned.parameter), values),
         (Heading("revision"), names),
         figure_column("% core", [cost.value if cost else None for cost in costs], "core"),
         ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
@@ -84,8 +82,6 @@ def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
 
 
 def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
-    if scanned.parameter == SILENCE:
-        return "", _after(curve)
     unit, ratio = _singular(scanned.parameter), curve.slope_ratio
     if ratio is not None:
         interval, is_open = format_range(ratio), ratio.verdict is Verdict.INCONCLUSIVE
@@ -101,16 +97,6 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
     if scanned.curves[1:]:
         return "", ""
     return "", f"each {unit} {format_digits(curve.slope.value * _MICRO)} µs of CPU a second"
-
-
-def _after(curve: Curve) -> str:
-    """The cost after the shortest and the longest silence, and how late the answer is."""
-    values = sorted(curve.costs.keys() & curve.lateness)
-    return "; ".join(
-        f"after {_format_value(value)} s {format_digits(curve.costs[value].value * 100)} % of a "
-        f"core, {format_quantity(curve.lateness[value].value, 'second')} late"
-        for value in dict.fromkeys((*values[:1], *values[-1:]))
-    )
 
 
 def _format_value(value: float) -> str:
