@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import line_of, python
-from waitbench.features.look import cgroups, observe
-from waitbench.features.look.look import look
+from waitbench.features.look import cgroups
 from waitbench.model.errors import UsageError
 
 PID = "4711"
@@ -135,18 +133,3 @@ def test_a_missing_program_is_named(root: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(root))
     with pytest.raises(UsageError, match="podman does not start: No such file"):
         cgroups.locate("podman:web", root)
-
-
-@pytest.mark.parametrize(("name", "has_worker_file"), [("podman:web", False), ("unit:web", True)])
-def test_a_container_gets_no_worker_file_for_another_file_system(
-    name: str,
-    has_worker_file: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with python("import time; print('up', flush=True); time.sleep(600)") as process:
-        line_of(process)
-        pids = frozenset([process.pid])
-        monkeypatch.setattr(observe, "find", lambda name: observe.Target(name, pids, pids))
-        assert look([name], [], seconds=0.1) == 0
-    assert ("A worker file to begin with" in capsys.readouterr().out) is has_worker_file

@@ -3,16 +3,13 @@
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import waitbench
 from tests.conftest import Compare
 from tests.running import line_of, python
-from waitbench.engines.worker import file
 
 pytestmark = pytest.mark.integration
 SLEEPS = """
@@ -33,9 +30,7 @@ def worker() -> Iterator[int]:
 
 
 @pytest.mark.smoke
-def test_a_look_shows_a_process_and_its_busiest_threads_and_a_worker_file_to_begin_with(
-    run_compare: Compare, worker: int, tmp_path: Path
-) -> None:
+def test_a_look_shows_a_process_and_its_busiest_threads(run_compare: Compare, worker: int) -> None:
     done = run_compare(str(worker), "--for", "0.5", command="look")
     assert done.returncode == 0, done.stderr
     title, headings, whole, process, *threads = done.stdout.splitlines()
@@ -45,11 +40,6 @@ def test_a_look_shows_a_process_and_its_busiest_threads_and_a_worker_file_to_beg
     assert process.startswith(f"{worker} ")
     assert threads[3].startswith("  4 other threads ")
     os.kill(worker, 0)
-    said = done.stdout[done.stdout.index("# A worker file") :]
-    path = tmp_path / "mine.toml"
-    path.write_text(said)
-    assert file.read(path).command == ("{revision}", "-c", SLEEPS)
-    assert f"a={sys.executable} b=" in said
 
 
 def test_many_of_them_at_a_price_are_a_sum(run_compare: Compare, worker: int) -> None:

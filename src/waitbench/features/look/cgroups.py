@@ -10,8 +10,6 @@ from waitbench.model.errors import UsageError
 from waitbench.system.processes import ask
 
 PROCESSES = "cgroup.procs"
-CONTAINERS = ("podman:", "docker:", "pod:")
-"""Targets whose command lines are for another file system."""
 _FOLDERS = {"unit": "{}", "pod": "*pod{}*"}
 """How a cgroup's folder is named. A pod's has its UID, and a suffix if systemd made it."""
 _ASKED_WITHIN_S = 30.0

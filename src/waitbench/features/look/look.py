@@ -3,7 +3,6 @@
 import json
 from collections import ChainMap
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -11,12 +10,9 @@ import typer
 from waitbench.analysis.results import as_json as as_builtins
 from waitbench.commands import options
 from waitbench.features.look import observe, view
-from waitbench.features.look.cgroups import CONTAINERS
 from waitbench.features.look.windows import LONGEST_S, judge, read_limits
-from waitbench.model.errors import ExitCode, UsageError, masked
+from waitbench.model.errors import ExitCode, UsageError
 from waitbench.reporting.console import make_console, print_prose, print_tables
-from waitbench.system import proc
-from waitbench.system.installation import called
 
 EXAMPLES = """
 \b
@@ -102,24 +98,4 @@ def look(
     print_tables([*tables, *(table for it in reasons for table in it.tables)], console)
     if times > 1 or core_price:
         print_prose(view.sum_up(totals[-1].cores, times, core_price), console)
-    if not decision and not targets[0].startswith(CONTAINERS):
-        console.print(_worker_file(min(known[0].roots)), end="", soft_wrap=True)
     return code
-
-
-def _worker_file(pid: int) -> str:
-    """A worker file to begin with, for the command of a process; empty if it has ended."""
-    words = proc.arguments(pid)
-    try:
-        folder, program = (str(Path(f"/proc/{pid}/{name}").readlink()) for name in ("cwd", "exe"))
-    except OSError:
-        return ""
-    if (path := Path(folder, words[0])).is_file() and "/" in words[0]:
-        program = str(path)
-    lines = [
-        f"# A worker file to begin with: {called('compare')} --worker FILE.toml a={program} b=…",
-        f'# It ran in {folder}. Copy what it reads there beside FILE.toml: files = ["…"]',
-        f"command = {json.dumps(['{revision}', *words[1:]], ensure_ascii=False)}",
-        "ready = { seconds = 5 }    # or { port = true }, where {port} stands for its own port",
-    ]
-    return masked("".join(f"{line}\n" for line in lines))
