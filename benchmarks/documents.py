@@ -57,9 +57,6 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh --worker flow.toml 0.20.1 0.21.1": (
         "./compare.sh --worker flow.toml 0.20.1 0.21.1 --rounds 2"
     ),
-    "./waitbench report --html history.html results": (
-        "./waitbench report --html history.html docs/samples"
-    ),
     **_of_features("SHORTENED"),
 }
 """How a command is run that would take long, or that reads what a user has gathered."""

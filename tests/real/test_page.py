@@ -1,9 +1,7 @@
-"""Pages in a real browser: of one comparison, of several together, of a gate and of failed runs."""
+"""Pages in a real browser: of comparisons, of a gate and of failed runs."""
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.gate_runs import counted
-from tests.records import make_record, times
 from tests.reporting.made_up import page_of
 from tests.reporting.test_page import PAGES, gate
-from waitbench.pipeline import paging
-from waitbench.reporting import document, html
-from waitbench.reporting.document import FlameBox
+from waitbench.pipeline import concluding
+from waitbench.reporting import html
+from waitbench.store import comparisons
 from waitbench.system.paths import ROOT
 
 CHROMIUM = next(
@@ -27,8 +24,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
 ]
 SAMPLES = ROOT / "docs" / "samples"
-HOSTILE = "<img src=x onerror='document.title=1'>"
-NAMES = ("waiting", "input", "all", "gate", "failed", "flames", "long")
+NAMES = ("waiting", "input", "gate", "failed", "long")
 Open = Callable[..., Page]
 
 
@@ -42,8 +38,9 @@ def browser() -> Iterator[Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of each of ``NAMES``."""
     folder = tmp_path_factory.mktemp("pages")
-    for name, of in (("waiting", "waiting"), ("input", "input"), ("all", "")):
-        paging.write(folder / f"{name}.html", [SAMPLES / of])
+    for name in ("waiting", "input"):
+        page = concluding.page_of(comparisons.read(SAMPLES / name))
+        (folder / f"{name}.html").write_text(html.render(page))
     judged = [counted(one, idle=4.0, latency=1.0) for one in ("one", "two")]
     of_gate = page_of(*judged, **gate("idle:10%", "latency:25%"))
     (folder / "gate.html").write_text(html.render(of_gate))
@@ -51,28 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     long = [counted(name, idle=0.5, latency=[0.5, 2.0] * 10) for name in names]
     (folder / "long.html").write_text(html.render(page_of(*long)))
     (folder / "failed.html").write_text(html.render(PAGES["failed"]()))
-    (folder / "flames.html").write_text(html.render(with_flames()))
     return folder
-
-
-def with_flames() -> document.Report:
-    """Two revisions, of which the second wakes up more often, in a function and in a thread."""
-    two = make_record({"v1": [times(1, 1, 1)] * 3, HOSTILE: [times(1, 2, 1)] * 3})
-    page = page_of(two)
-    boxes = [
-        box(0, 0.0, 1.0, "all", "v1 2 wake-ups a second, v2 1,002 wake-ups a second"),
-        box(1, 0.0, 0.9, "main", "v1 2 wake-ups a second, v2 902 wake-ups a second"),
-        box(2, 0.0, 0.9, "park", "v1 0 wake-ups a second, v2 900 wake-ups a second"),
-        box(1, 0.9, 0.1, "needle", "v1 0 wake-ups a second, v2 100 wake-ups a second"),
-        box(2, 0.9, 0.1, HOSTILE, "v1 0 wake-ups a second, v2 100 wake-ups a second"),
-    ]
-    first, *others = page.sections
-    flames = [(f"{HOSTILE} against v1, by wake-ups", boxes)]
-    return replace(page, sections=[replace(first, flames=flames), *others])
-
-
-def box(depth: int, left: float, width: float, name: str, figures: str) -> FlameBox:
-    return FlameBox(depth, left, width, "more", name, figures)
 
 
 @pytest.fixture
@@ -134,7 +110,7 @@ def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
     assert dot["width"] >= 150 or name == "long", "dots and intervals can be told apart"
 
 
-@pytest.mark.parametrize("name", ["waiting", "gate", "all", "long"])
+@pytest.mark.parametrize("name", ["waiting", "gate", "long"])
 def test_on_a_phone_no_name_or_figure_of_any_table_is_cut_off(open_page: Open, name: str) -> None:
     page = open_page(name, width=390)
     unfold(page)
@@ -171,21 +147,3 @@ def test_print_has_everything_with_the_names_of_columns(open_page: Open) -> None
     assert {*displays} == {"contents"}
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
-
-
-def test_a_flame_graph_is_zoomed_into_and_searched(open_page: Open) -> None:
-    page = open_page("flames")
-    unfold(page)
-    figure = page.locator(".flame", has_text="by wake-ups")
-    told = figure.locator(".told")
-    expect(told).to_have_text(re.compile("^all: v1 2 wake-ups a second, .* 1,002 wake-ups"))
-    field = figure.get_by_label("Find")
-    field.fill("needle")
-    expect(figure.locator(".match")).to_have_count(1)
-    expect(told).to_have_text(re.compile("^1 found. needle: v1 0 wake-ups a second, .* 100 "))
-    page.keyboard.press("Enter")
-    expect(figure.locator("b", has_text="park")).to_be_hidden()
-    assert figure.locator("b", has_text="needle").get_attribute("style") is not None
-    page.keyboard.press("Escape")
-    expect(figure.locator("b", has_text="park")).to_be_visible()
-    assert page.title() == f"v1 → {HOSTILE}"

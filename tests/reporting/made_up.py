@@ -10,7 +10,7 @@ from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.record import ScenarioResults
-from waitbench.pipeline import paging
+from waitbench.pipeline import concluding
 from waitbench.reporting.document import Report
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import StoredComparison
@@ -48,7 +48,7 @@ def contents_of(
 
 def page_of(*records: ScenarioResults, price: Price | None = None, **settings: Any) -> Report:
     """The page of one comparison."""
-    return paging.page_of(contents_of(*records, **settings), price)
+    return concluding.page_of(contents_of(*records, **settings), price)
 
 
 def many() -> GateVerdict:

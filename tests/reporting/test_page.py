@@ -1,4 +1,4 @@
-"""What a page shows of one comparison, and of many; it is one file, and names in it are text."""
+"""What a page shows of a comparison; it is one file, and names in it are text."""
 
 import re
 from collections.abc import Callable
@@ -9,13 +9,12 @@ import pytest
 from msgspec import structs
 
 from tests.gate_runs import counted, record_of, rounds, scaled
-from tests.records import contestant, make_record, outcome, specify, times
+from tests.records import make_record, outcome, specify, times
 from tests.reporting.made_up import contents_of, page_of, stored
 from tests.reporting.test_idle import PRICE, served
 from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Shard
-from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import findings_of
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.reporting import html
@@ -38,18 +37,6 @@ def failed() -> Report:
     return page_of(record)
 
 
-def side_by_side() -> Report:
-    """Comparisons of a worker each, the costliest first."""
-    several = []
-    for name, share in (("rq", 0.002), ("arq", 0.02)):
-        waited = {**times(5, 0.1, 0.1), "time_cpu_idle": share * 4, "cpu_share_idle": share}
-        revisions = tuple(contestant(version, engine=name) for version in ("1.0", "2.0"))
-        runs = {it.label: [waited] * 3 for it in revisions}
-        record = make_record(runs, scenario=name, revisions=revisions)
-        several.append(contents_of(record, name=name))
-    return paging.page_of_several(several)
-
-
 BASE = rounds(1, 0.5)
 FEW = rounds(1, 0.5, 2)
 PASS = gate("system:50%", "cpu:20%", "user:90%")
@@ -60,7 +47,6 @@ PAGES: dict[str, Callable[[], Report]] = {
     "alone": lambda: page_of(make_record({"a": [times(1, 1, 1)] * 3})),
     "failed": failed,
     "waiting-for-money": lambda: page_of(served(), price=PRICE),
-    "workers": side_by_side,
 }
 """tests/frozen/expected/pages has what each shows."""
 

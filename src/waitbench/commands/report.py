@@ -8,10 +8,11 @@ import typer
 
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
-from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import findings_of, say, tables
+from waitbench.pipeline import gathering
+from waitbench.pipeline.concluding import findings_of, page_of, say, tables
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.findings import summarize
+from waitbench.reporting.html import render
 from waitbench.reporting.markdown import render_report, render_table
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
@@ -25,7 +26,6 @@ Examples:
   ./waitbench report
   ./waitbench report docs/samples/input --markdown input.md
   ./waitbench report --html page.html                     # of the last comparison
-  ./waitbench report --html all.html results              # of all there are
 """
 
 
@@ -34,8 +34,7 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results, also of several workers; for a page, also folders that "
-            "contain some.",
+            help="Folders of results, also of several workers; one for a page.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,
@@ -51,29 +50,38 @@ def report(
         typer.Option(
             metavar="FILE",
             help="Write a page instead: one file for a browser.\n\n"
-            "It has the verdict and every run, or what several comparisons show together.",
+            "It has the verdict and every run.",
         ),
     ] = None,
     price: options.CorePrice = None,
     verbose: options.Verbose = 0,
 ) -> None:
     """Print the answer and tables of folders of results, or write a page of them."""
+    requested: Sequence[Path | None] = results or [None]
     output = Output(verbosity=verbose, price=options.parse_price(price))
     if html is not None and markdown is not None:
         raise UsageError("--markdown does not go with --html: leave it out, or --html.")
     if html is not None:
-        paging.write(html, results or [folders.existing_folder(None)], output.price)
-        output.answers.print(str(html), soft_wrap=True)
+        if len(requested) > 1:
+            raise UsageError("--html writes the page of one comparison: name one folder.")
+        _write_page(html, folders.existing_folder(requested[0]), output)
         return
     rendered: list[str] = []
-    requested: Sequence[Path | None] = results or [None]
     for folder in map(folders.existing_folder, requested):
-        side_by_side = paging.side_by_side(folder, output.price)
-        print_tables(side_by_side, output.answers)
-        rendered += map(render_table, side_by_side)
-        rendered += [] if side_by_side else _print(comparisons.read(folder), output)
+        of_workers = gathering.table_of_workers(folder, output.price)
+        print_tables(of_workers, output.answers)
+        rendered += map(render_table, of_workers)
+        rendered += [] if of_workers else _print(comparisons.read(folder), output)
     if markdown is not None:
         files.write_text(markdown, "\n".join(rendered), named=True)
+
+
+def _write_page(path: Path, folder: Path, output: Output) -> None:
+    """Raises ``UsageError`` where there is no comparison, ``HarnessError`` if the disk refuses."""
+    files.require_writable(path)
+    contents = comparisons.read(folder)
+    files.write_text(path, render(page_of(contents, output.price)), named=True)
+    output.answers.print(str(path), soft_wrap=True)
 
 
 def _print(contents: StoredComparison, output: Output) -> list[str]:

@@ -20,7 +20,3 @@ EXTENSIONS = (
     "waitbench.features.cluster.extension:ClusterExtension",
 )
 """Features that take part in every comparison: see ``pipeline.extension``."""
-PAGES: list[str] = [
-    "waitbench.features.history.view",
-]
-"""Modules whose ``extend`` adds to the page of several comparisons."""

@@ -16,9 +16,9 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
 from waitbench.pipeline.extension import extensions
 from waitbench.pipeline.gating import gate_of
-from waitbench.reporting import gate_formats, idle
+from waitbench.reporting import gate_formats, idle, page
 from waitbench.reporting.console import make_console, print_report, print_tables
-from waitbench.reporting.document import Table
+from waitbench.reporting.document import Report, Table
 from waitbench.reporting.findings import (
     Findings,
     command_tables,
@@ -78,6 +78,10 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
     if known.verdict is not None:
         return known.verdict.exit_code
     return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
+
+
+def page_of(contents: StoredComparison, price: Price | None = None) -> Report:
+    return page.compose(contents, findings_of(contents), price)
 
 
 def say_so_far(contents: StoredComparison, output: Output) -> None:

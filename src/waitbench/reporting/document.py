@@ -180,23 +180,6 @@ class Bars:
     """Empty where nothing was measured."""
 
 
-class FlameBox(NamedTuple):
-    """A function in a flame graph; or a thread or process, which contains functions."""
-
-    depth: int
-    left: float
-    width: float
-    """As a share of the graph, as ``left`` is."""
-    tone: str
-    """``less`` or ``more`` than the baseline, or ``same``."""
-    name: str
-    figures: str
-
-
-Flame = tuple[str, Sequence[FlameBox]]
-"""A title and a flame graph, with callers above; of two revisions, it shows the difference."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Section:
     """A folded part of a page: a scenario, a history, how something was measured."""
@@ -204,7 +187,6 @@ class Section:
     title: str
     tables: Sequence[Table] = ()
     logs: Sequence[tuple[str, str]] = ()
-    flames: Sequence[Flame] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

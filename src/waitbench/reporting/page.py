@@ -1,15 +1,14 @@
-"""The page of a comparison, and that of several."""
+"""A comparison -> a page."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.results import decisive
 from waitbench.model.metrics import METRIC_ORDER
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import SHOWN_DIGITS, Revision
 from waitbench.model.run import HARMLESS
-from waitbench.reporting import bars, idle, notes
+from waitbench.reporting import bars, idle
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
 from waitbench.reporting.findings import Findings, gate_table, result_table
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
@@ -59,7 +58,6 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
         title=record.scenario,
         logs=tuple(_logs(record)),
         tables=(*tables, *(table for part in more for table in part.tables), _runs(record)),
-        flames=[flame for part in more for flame in part.flames],
     )
 
 
@@ -86,34 +84,6 @@ def _runs(record: ScenarioResults) -> Table:
             columns.append((metric.title, [TextCell(text=text, sort=it) for text, it in texts]))
     columns.append((Heading("marks"), [", ".join(run.marks) or NOTHING for run in runs]))
     return Table("Every run", columns)
-
-
-def compose_several(several: Sequence[StoredComparison], tables: Sequence[Table] = ()) -> Report:
-    """A page of several comparisons."""
-    records = [record for contents in several for record in contents.records]
-    scenarios = len({record.scenario for record in records})
-    begun = sorted(format_time(contents.comparison.started_at) for contents in several)
-    compared = format_count(len(several), "comparison", "comparisons")
-    sources = [
-        {
-            "folder": it.folder.resolve().name,
-            "begun": format_time(it.comparison.started_at),
-            "machine": notes.machine_name(it.comparison.machine),
-            "command": _command(it),
-        }
-        for it in several
-    ]
-    how = Section(title="How it was measured", tables=[Table.of_texts("Comparisons", sources)])
-    return Report(
-        title=f"What workers cost while they wait: {compared}",
-        facts=(
-            format_count(scenarios, "scenario", "scenarios"),
-            " to ".join(dict.fromkeys((begun[0], begun[-1]))),
-        ),
-        notes=(*notes.failures(run for record in records for run in failed_runs(record)),),
-        tables=tables,
-        sections=[how],
-    )
 
 
 def format_time(iso: str) -> str:

@@ -6,15 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.features.history.test_trends import told
-from tests.frozen.checking import check, page_text
-from tests.records import outcome
-from tests.reporting.made_up import stored
+from tests.frozen.checking import check
 from tests.reporting.printing import lines_of
 from waitbench.features.history import view
 from waitbench.features.history.trends import trends as found_in
 from waitbench.model.record import Series
-from waitbench.pipeline import paging
-from waitbench.reporting import html
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.document import Table
 
@@ -53,19 +49,3 @@ def test_a_table_fits_80_columns(name: str, shown: list[Table]) -> None:
     lines = lines_of(lambda console: print_tables(shown, console), 80)
     assert max(map(len, lines)) <= 80
     check(name, "\n".join([*lines, ""]), EXPECTED)
-
-
-def test_a_page_has_the_history_of_all_comparisons_and_the_runs_that_failed() -> None:
-    failing = stored("three", ("v1", "v2"), rise=0.0)
-    failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
-    several = [stored("one", ("v1", "v2")), stored("two", ("v1", "v2", "v3")), failing]
-    check("page.txt", page_text(paging.page_of_several(several)), EXPECTED)
-
-
-def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
-    names = [f"scenario-{number}" for number in range(8)]
-    nights = [
-        stored(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
-        for number in range(2, 52)
-    ]
-    assert len(html.render(paging.page_of_several(nights)).encode()) <= 3_000_000

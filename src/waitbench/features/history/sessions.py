@@ -16,7 +16,7 @@ from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.model.metrics import Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults, Series
 from waitbench.model.revision import SHOWN_DIGITS, Origin, Revision, Source
-from waitbench.pipeline import paging
+from waitbench.pipeline import gathering
 from waitbench.store.comparisons import StoredComparison
 
 Tried = tuple[str, Series, str]
@@ -82,7 +82,7 @@ class Stored:
 def read(roots: Sequence[Path], metric: Metric) -> Stored:
     """Reads the sessions in some folders and below. Raises ``UsageError`` for a missing folder."""
     stored = Stored()
-    for contents in paging.each(paging.folders_in(roots), stored.unreadable):
+    for contents in gathering.read_each(gathering.folders_in(roots), stored.unreadable):
         stored.sessions.extend(sessions_of(contents, [metric]))
         stored.tried.update(tried(contents.comparison, contents.records))
     return stored

@@ -1,31 +1,23 @@
-"""Trends -> tables, notes, JSON, and their part of the page of several comparisons."""
+"""Trends -> tables, notes and JSON."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from waitbench.analysis.results import MetricResult, Note
-from waitbench.features.history.sessions import HistoryRevision, sessions_of
-from waitbench.features.history.trends import ChangePoint, Trend, commonest, trends
-from waitbench.model.metrics import BY_NAME
+from waitbench.features.history.sessions import HistoryRevision
+from waitbench.features.history.trends import ChangePoint, Trend
 from waitbench.reporting import forest
-from waitbench.reporting.document import Report, Section, Table, grouped
+from waitbench.reporting.document import Table
 from waitbench.reporting.drawing import MARKS, Axis
 from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
-from waitbench.store.comparisons import StoredComparison
 
 _COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1
 """The share of revisions that may lie beyond the axis, so that few do not flatten the others."""
 _PROVISIONAL = "? is provisional: only one session says so."
-_COSTS = ("idle", "cpu", "system", "real")
-"""Metrics on a page."""
-_NEWEST = 50
-"""Revisions of a table on a page, besides those that always have a row."""
 
 
 def table(trend: Trend, title: str, newest: int = 0) -> Table:
@@ -128,45 +120,3 @@ def note_of(steps: Sequence[tuple[Trend, ChangePoint]], title: str = "") -> Note
 def _text(step: ChangePoint) -> str:
     mark, change = MARKS[step.ratio.verdict], format_change(step.ratio.value)
     return f"{mark} {change} ({format_range(step.ratio)}){'?' * step.is_provisional}"
-
-
-def extend(page: Report, several: Sequence[StoredComparison]) -> Report:
-    """Adds trends of the engine with most sessions, and change points of the first metric."""
-    metrics = [BY_NAME[name] for name in _COSTS]
-    sessions = [it for contents in several for it in sessions_of(contents, metrics)]
-    engines = Counter(session.engine for session in sessions)
-    engine = max(engines, key=engines.__getitem__, default="")
-    sessions = [session for session in sessions if session.engine == engine]
-    known = sorted(
-        trends(sessions, commonest(sessions)), key=lambda trend: metrics.index(trend.metric)
-    )
-    if not known:
-        return page
-    titles = [title_of(trend, known) for trend in known]
-    titled = list(zip(known, titles, strict=True))
-    latest = [_result([*trend.ratios][-1], trend, title) for trend, title in titled]
-    labels = " or ".join(dict.fromkeys(result.revision for result in latest))
-    newest = forest.tabulate(
-        f"{labels}, the newest, relative to {known[0].anchor}",
-        latest,
-        _COLUMNS,
-        axis=forest.axis_of(latest),
-    )
-    steps = [
-        (trend, step)
-        for trend in known
-        if trend.metric == known[0].metric
-        for step in trend.change_points
-    ]
-    by_revision = grouped(steps, lambda it: (it[1].after, it[1].is_rise))
-    notes = [note_of(alike, title_of(alike[0][0], known)) for alike in by_revision.values()]
-    sections = [
-        Section(title=f"{title}: {trend.metric.title}", tables=[table(trend, title, _NEWEST)])
-        for trend, title in titled
-    ]
-    return replace(
-        page,
-        notes=(*notes, *page.notes),
-        tables=(newest, *page.tables),
-        sections=(*sections, *page.sections),
-    )

@@ -72,7 +72,6 @@ class WhyExtension(Extension):
                 name: Section(
                     title=name,
                     tables=view.tables(f"{name} · {_TITLE}", revisions),
-                    flames=view.flames(revisions),
                 )
                 for name, revisions in by_scenario.items()
                 if revisions

@@ -1,13 +1,13 @@
-"""Places where revisions wait and work -> a table of wake-ups and CPU, and flame graphs."""
+"""Places where revisions wait and work -> a table of wake-ups and CPU."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
-from waitbench.features.why.lines import Line, lines, places
+from waitbench.features.why.lines import Line, lines
 from waitbench.features.why.samples import KERNEL, PYTHON, Frame, Samples
 from waitbench.model.metrics import Cost
-from waitbench.reporting.document import Column, Flame, FlameBox, Heading, Table, TextCell
+from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import shorten
-from waitbench.reporting.formats import NOTHING, format_digits
+from waitbench.reporting.formats import NOTHING
 
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
@@ -15,12 +15,6 @@ _LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
 """Functions shown of either end of a stack, where it has more than ``_DEEP``."""
-_NARROWEST = 0.0005
-"""A function narrower than this share of its flame graph is left out."""
-_ALIKE = 0.1
-"""A function whose share in the two revisions differs by less than this is the same."""
-_Path = tuple[str, ...]
-"""Process, thread, and functions, the outermost first."""
 
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
@@ -76,57 +70,6 @@ def _text(cost: Cost) -> str:
     if cost.cores >= _LEAST_CORES:
         figures.append(f"{cost.cores * 100:.1f} %")
     return ", ".join(figures) or NOTHING
-
-
-def flames(revisions: Sequence[Samples]) -> tuple[Flame, ...]:
-    """The graphs of each candidate against the baseline, or of one revision alone."""
-    return tuple(
-        (f"{' against '.join(samples.label for samples in shown[::-1])}, {by}", boxes)
-        for shown in _pairs(revisions)
-        for by, amount_of, unit in (
-            ("by wake-ups", lambda cost: cost.wakeups_per_s, " wake-ups a second"),
-            ("by CPU", lambda cost: cost.cores * 100, " % of a CPU"),
-        )
-        if (boxes := list(_boxes(shown, amount_of, unit)))
-    )
-
-
-def _boxes(
-    shown: Sequence[Samples], amount_of: Callable[[Cost], float], unit: str
-) -> Iterator[FlameBox]:
-    """Each function before its callees, as wide as its share of all costs; none without costs."""
-    sums: dict[_Path, list[float]] = {(): [0.0] * len(shown)}
-    for number, samples in enumerate(shown):
-        for path, cost in _stacks(samples):
-            for depth in range(len(path) + 1):
-                sums.setdefault(path[:depth], [0.0] * len(shown))[number] += amount_of(cost)
-    lefts: list[float] = []
-    whole = sum(sums[()])
-    for path, values in sorted(sums.items()) if whole else ():
-        depth, width = len(path), sum(values) / whole
-        left = lefts[depth] if depth < len(lefts) else 0.0
-        # The next function of this depth stands beside it; its callees begin where it does.
-        lefts[depth:] = [left + width, left]
-        if width >= _NARROWEST:
-            texts = (
-                f"{samples.label} {format_digits(value)}{unit}"
-                for samples, value in zip(shown, values, strict=True)
-            )
-            yield FlameBox(depth, left, width, _tone(values), ("all", *path)[-1], ", ".join(texts))
-
-
-def _tone(values: Sequence[float]) -> str:
-    before, after = values[0], values[-1]
-    if abs(after - before) <= _ALIKE * (after + before):
-        return "same"
-    return "less" if after < before else "more"
-
-
-def _stacks(samples: Samples) -> Iterator[tuple[_Path, Cost]]:
-    for thread in samples.threads:
-        for place in places(thread):
-            frames = (f"{it.name} ({it.file})" if it.file else it.name for it in place.stack)
-            yield (thread.process, thread.name, *frames), place.cost
 
 
 def _pairs(revisions: Sequence[Samples]) -> list[Sequence[Samples]]:

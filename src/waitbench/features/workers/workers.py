@@ -14,7 +14,7 @@ from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.worker import WorkerFile
-from waitbench.pipeline import paging
+from waitbench.pipeline import gathering
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
@@ -95,9 +95,9 @@ def workers(
                 except HarnessError as error:
                     errors.append(f"{worker.name}: {error.reason}")
         except shutdown.Interrupted:
-            print_tables(paging.side_by_side(folder, core_price), make_console(stderr=True))
+            print_tables(gathering.table_of_workers(folder, core_price), make_console(stderr=True))
             raise
-        tables = paging.side_by_side(folder, core_price)
+        tables = gathering.table_of_workers(folder, core_price)
         if not tables:
             raise HarnessError("\n".join((*errors, *failures)))
         table = replace(tables[0], notes=(*tables[0].notes, *errors))
