@@ -12,7 +12,7 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import begin, go_on, require_same, saved_in
+from waitbench.pipeline.preparation import begin, interruption_message, require_same, resume_record
 from waitbench.store import comparisons
 from waitbench.system.files import sha256
 
@@ -28,7 +28,7 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: ScenarioResult
     earlier = make_record({"a": SAME, "b": SAME[:2]})
     earlier.add(outcome("b", 3, TIMED_OUT))
     earlier.add(outcome("b", 1, DISTURBED))
-    discard_as = go_on(anew, earlier)
+    discard_as = resume_record(anew, earlier)
     assert [(one.label, one.round, one.reason) for one in discard_as] == [("a", 3, SUPERSEDED)]
     assert [(run.label, run.round) for run in anew.measurements] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2),
@@ -65,7 +65,7 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
 def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
     has_resume: bool, tmp_path: Path
 ) -> None:
-    message = saved_in(tmp_path, has_resume=has_resume)
+    message = interruption_message(tmp_path, has_resume=has_resume)
     assert (str(tmp_path) in message, "--resume" in message) == (True, has_resume)
 
 
@@ -76,18 +76,18 @@ def test_a_program_that_loads_another_file_now_is_another_program(
     real.write_text("one")
     earlier = make_record({"a": [], "b": SAME[:1]})
     earlier.add(measurement("a", 1, SAME[0], loaded={str(real): sha256(real)}))
-    go_on(anew, earlier)
+    resume_record(anew, earlier)
     assert anew.loaded("a") == {str(real): sha256(real)}
     for change in (lambda: real.write_text("two"), real.unlink):
         change()
         with pytest.raises(UsageError, match=f"a had loaded {real}, which has changed since"):
-            go_on(make_record({"a": [], "b": []}), earlier)
+            resume_record(make_record({"a": [], "b": []}), earlier)
 
 
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     earlier.add(outcome("b", WARM_UP, FAILED, message="boom", log="last words"))
-    (discard_as,) = go_on(anew, earlier)
+    (discard_as,) = resume_record(anew, earlier)
     assert (discard_as.reason, discard_as.message, discard_as.log) == (
         SUPERSEDED, "failed: boom", "last words"
     )  # fmt: skip
@@ -141,7 +141,7 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     require_same(tmp_path, now, before)
     earlier = make_record({"a": SAME, "b": []})
     earlier.add(outcome("b", 0, NOT_BUILT))
-    go_on(anew, earlier)
+    resume_record(anew, earlier)
     assert anew.outcomes == []
 
 
@@ -156,8 +156,8 @@ def test_what_another_machine_measured_is_not_gone_on_with(anew: ScenarioResults
         replace(earlier, context=replace(earlier.context, machine=there)),
     ):
         with pytest.raises(UsageError, match="another machine"):
-            go_on(here, foreign)
-    go_on(here, replace(earlier, spec=replace(earlier.spec, machine=here.context.machine)))
+            resume_record(here, foreign)
+    resume_record(here, replace(earlier, spec=replace(earlier.spec, machine=here.context.machine)))
     assert len(here.measurements) == 6
-    go_on(anew, earlier)
+    resume_record(anew, earlier)
     assert len(anew.measurements) == 6, "earlier files do not tell machines apart"

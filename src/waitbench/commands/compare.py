@@ -102,7 +102,7 @@ def compare(
         limit,
         request.worker,
         with_defaults=gate,
-        with_limits_of_file=gate or (len(revisions or ()) == 1 and not request.survey),
+        with_limits_of_file=gate or (len(revisions or ()) == 1 and not request.survey_option),
     )
     chosen_gate = Gate(
         criteria=criteria,
@@ -117,7 +117,7 @@ def compare(
         origin=origin,
         gate=chosen_gate,
         rounds=ROUNDS if rounds is None else rounds,
-        quick=(chosen_gate.is_on or bool(request.survey)) and not full,
+        quick=(chosen_gate.is_on or bool(request.survey_option)) and not full,
         results=results,
         resume=resume,
     )

@@ -1,4 +1,4 @@
-"""A comparison: from a request to a folder of its own, run by run."""
+"""Measures a request into a folder of results, run by run."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,10 +23,10 @@ from waitbench.pipeline.preparation import (
     begin,
     build,
     describe,
+    interruption_message,
     measurer,
     new_records,
     require_unchanged,
-    saved_in,
     usable,
 )
 from waitbench.pipeline.request import Request, ValidRequest, validate
@@ -41,7 +41,7 @@ class StoppingRule(Protocol):
 
     @property
     def criteria(self) -> Sequence[Criterion]:
-        """The questions: runs need not measure anything else."""
+        """The questions. Runs measure the metrics that these need."""
 
     @property
     def most_rounds(self) -> int: ...
@@ -50,17 +50,17 @@ class StoppingRule(Protocol):
     def budget_s(self) -> float: ...
 
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
-        """Groups scenarios that take turns, in the order in which they are measured."""
+        """Groups scenarios. Those of a group take turns; groups are measured one after another."""
 
     def stops(self, scenarios: int) -> Sequence[int]:
-        """Numbers of rounds after which so many scenarios together may be settled."""
+        """The numbers of rounds after which a group of so many scenarios may be settled."""
 
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> Collection[str]:
-        """Names the scenarios of which more rounds could change an answer.
+        """Names the scenarios for which more rounds could change an answer.
 
-        Those of ``elsewhere`` are measured by other machines.
+        Other machines measure those of ``elsewhere``, whose records have no runs.
         """
 
 
@@ -88,9 +88,9 @@ def measure(
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
-    # CPU and counts vary too much for one round to tell. Copies share pages for certain, and may
-    # answer each other's messages.
-    of_copies = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
+    # One round shows whether concurrent runs differ from others in memory, as they share pages, and
+    # in lateness, as they may answer each other's messages. CPU and counts vary too much for that.
+    shared_costs = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         measurer(valid, usable(built), hyperfine, criteria),
@@ -101,7 +101,7 @@ def measure(
             concurrent_scenarios(
                 valid.scenarios_here, criteria, valid.topology, is_whole=valid.shard is None
             ),
-            partial(differing_metric, criteria=of_copies),
+            partial(differing_metric, criteria=shared_costs),
         ),
     )
     try:
@@ -139,7 +139,7 @@ def run(
         resumable=resumable if request.resume else None,
     )
     has_resume = request.resume is not None
-    with claim as folder, shutdown.noted(saved_in(folder, has_resume=has_resume)):
+    with claim as folder, shutdown.noted(interruption_message(folder, has_resume=has_resume)):
         yield measure(valid, folder, output)
 
 
@@ -152,12 +152,11 @@ def concurrent_scenarios(
 ) -> frozenset[str]:
     """Names the scenarios whose runs may be concurrent if the baseline idles.
 
-    Not so where the user asks for CPU of other programs, which cannot be told apart by revision;
-    the default question allows as much beside a batch (``execution.session``). Nor where anything
-    but a count of the window has a limit: copies share pages, find caches warm, and wait for each
-    other.
+    Two kinds of criteria exclude a scenario. CPU of other programs, if the user typed it, cannot be
+    attributed to one of several concurrent runs. Limits of anything but counts in the window would
+    be kept more easily, as concurrent runs share memory and caches.
     """
-    apart = [
+    excluding = [
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
@@ -169,7 +168,7 @@ def concurrent_scenarios(
         if scenario.idles
         and (is_whole or not scenario.is_staggered)
         and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
-        and not any(criterion.scope.covers(scenario) for criterion in apart)
+        and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )
 
 
@@ -206,21 +205,20 @@ def _carry_out(
 def _fewest_s(
     session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], gate: Gate
 ) -> float:
-    """The expected time after the first round before which the gate has no certain answer."""
-    fewest = gate.stops(max(map(len, groups), default=1))[0] - 1
-    lacking = ((it, fewest - len(session.records[it.name].rounds)) for it in chain(*groups))
-    return sum(
-        # Some concurrent rounds together take as long as one run.
-        it.expected_s
-        * (rounds / it.most_concurrent_rounds if it.name in session.concurrency.scenarios else runs)
-        for it, rounds in lacking
-        for runs in [rounds * len(labels)]
-        if rounds > 0
-    )
+    """The expected time from the end of the first round to the first analysis that can decide."""
+    rounds = gate.stops(max(map(len, groups), default=1))[0] - 1
+    total_s = 0.0
+    for scenario in chain(*groups):
+        left = max(0, rounds - len(session.records[scenario.name].rounds))
+        is_concurrent = scenario.name in session.concurrency.scenarios
+        # Concurrent rounds together take as long as one run.
+        runs = left / scenario.most_concurrent_rounds if is_concurrent else left * len(labels)
+        total_s += scenario.expected_s * runs
+    return total_s
 
 
 class OpenQuestions:
-    """The questions of a stopping rule that records do not answer yet, while these grow."""
+    """The questions of a stopping rule that growing records do not answer yet."""
 
     def __init__(
         self,
@@ -235,7 +233,7 @@ class OpenQuestions:
         self._unsettled: Collection[str] = ()
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds could change an answer, or an earlier session has a failed round."""
+        """Whether more rounds could change an answer, or repeat one that failed before."""
         records = tuple(self._records.values())
         if is_too_disturbed(records):
             return False

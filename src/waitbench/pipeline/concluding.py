@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ from waitbench.reporting.document import Report, Table
 from waitbench.reporting.findings import (
     Findings,
     command_tables,
-    findings,
     next_step,
     question_table,
     scenario_table,
     summarize,
 )
+from waitbench.reporting.findings import findings as make_findings
 from waitbench.reporting.gate_formats import FORMATS, VERDICT_NAME
 from waitbench.reporting.idle import Price
 from waitbench.reporting.output import Output
@@ -37,14 +37,14 @@ from waitbench.system.installation import called
 
 
 def findings_of(contents: StoredComparison) -> Findings:
-    """Analyses a folder of results; a part of a comparison has no verdict.
+    """Analyses a folder of results. A shard has no verdict.
 
     Raises ``UsageError`` where the settings of its gate cannot be read.
     """
     comparison, records = contents.comparison, contents.records
     gate = gate_of(comparison)
     scenarios = len(comparison.scenarios) or len(records)
-    return findings(
+    return make_findings(
         [statistics.compare(record, scenarios=scenarios) for record in records],
         gate.conclude(records) if gate.is_on and comparison.shard is None else None,
         contents.folder,
@@ -52,31 +52,33 @@ def findings_of(contents: StoredComparison) -> Findings:
     )
 
 
-def tables(known: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
-    """Idle costs in plain units, metrics of commands, and what features found.
+def tables(findings: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
+    """Tables of idle costs in plain units, of metrics of commands, and of features.
 
-    Brief ones lack the idle costs, unless there is a price.
+    ``brief`` leaves out idle costs unless there is a price.
     """
-    in_units = idle.tables(known.comparisons, price) if price or not brief else []
-    contributed = (table for it in known.contributions for table in it.tables)
-    return [*in_units, *command_tables(known), *contributed]
+    in_units = idle.tables(findings.comparisons, price) if price or not brief else []
+    contributed = (table for it in findings.contributions for table in it.tables)
+    return [*in_units, *command_tables(findings), *contributed]
 
 
 def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:
-    """Reports on a comparison, or on a part of one. Returns the exit code.
+    """Reports on a comparison, or on a shard. Returns the exit code.
 
-    The verdict is written first, as the reader of stdout may have gone; a failing chart hides
-    neither.
+    The files of the verdict come first, as printing may fail; charts come last, as drawing may.
     """
-    known = findings_of(contents)
-    with ExitStack() as after:
-        if plot:
-            after.callback(_try_to_draw, known)
-        after.callback(say, known, output, has_charts=plot)
-        if known.verdict is not None:
-            publish(known, known.verdict, tables(known, output.price))
-    if known.verdict is not None:
-        return known.verdict.exit_code
+    findings = findings_of(contents)
+    try:
+        if findings.verdict is not None:
+            publish(findings, findings.verdict, tables(findings, output.price))
+    finally:
+        try:
+            say(findings, output, has_charts=plot)
+        finally:
+            if plot:
+                _try_to_draw(findings)
+    if findings.verdict is not None:
+        return findings.verdict.exit_code
     return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
 
 
@@ -93,48 +95,50 @@ def say_so_far(contents: StoredComparison, output: Output) -> None:
     print_report(replace(shown, title=f"{shown.title}, so far"), output.progress)
 
 
-def as_json(known: Findings) -> dict[str, Any]:
-    """All results and notes, what features found, and the verdict, for ``--json``."""
+def as_json(findings: Findings) -> dict[str, Any]:
+    """All results, notes, contributions of features, and the verdict, for ``--json``."""
     data: dict[str, Any] = {
-        "results": results.as_json(known.results),
-        "notes": msgspec.to_builtins(known.notes),
+        "results": results.as_json(findings.results),
+        "notes": msgspec.to_builtins(findings.notes),
     }
-    for contribution in known.contributions:
+    for contribution in findings.contributions:
         data |= contribution.json
-    if known.verdict is not None:
-        data["verdict"] = gate_formats.as_json(known, known.verdict)
+    if findings.verdict is not None:
+        data["verdict"] = gate_formats.as_json(findings, findings.verdict)
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
-def say(known: Findings, output: Output, *, has_charts: bool = False) -> None:
-    """Prints all tables, then the answer; only the answer if quiet; or everything as JSON."""
+def say(findings: Findings, output: Output, *, has_charts: bool = False) -> None:
+    """Prints tables, then the answer. Prints only the answer if quiet, or only JSON if asked to."""
     if output.as_json:
         # Never coloured, whatever the terminal claims.
-        print(json.dumps(as_json(known), indent=2))
+        print(json.dumps(as_json(findings), indent=2))
         return
     console = output.answers
     if not output.quiet:
         figures = [
-            scenario_table(findings([it]), it.record.scenario, everything=output.verbosity > 1)
-            for it in (known.comparisons if output.verbosity else ())
+            scenario_table(make_findings([it]), it.record.scenario, everything=output.verbosity > 1)
+            for it in (findings.comparisons if output.verbosity else ())
         ]
-        print_tables([*figures, *tables(known, output.price, brief=not output.verbosity)], console)
-    if not known.comparisons:
+        print_tables(
+            [*figures, *tables(findings, output.price, brief=not output.verbosity)], console
+        )
+    if not findings.comparisons:
         return
-    if known.verdict is not None and output.verbosity:
-        print_tables([question_table(known)], console)
-    links = _links(known, has_charts)
-    shown = replace(summarize(known), links=links)
+    if findings.verdict is not None and output.verbosity:
+        print_tables([question_table(findings)], console)
+    links = _links(findings, has_charts)
+    shown = replace(summarize(findings), links=links)
     if output.quiet:
         shown = replace(shown, tables=(), links=links[-1:])
     print_report(shown, console)
 
 
-def _links(known: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
+def _links(findings: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
     """The next step, the command for a page, and the folder."""
-    path = _short_path(known.folder)
-    charts = ", charts (*.png)" if has_charts or any(known.folder.glob("*.png")) else ""
-    step = next_step(known)
+    path = _short_path(findings.folder)
+    charts = ", charts (*.png)" if has_charts or any(findings.folder.glob("*.png")) else ""
+    step = next_step(findings)
     return (
         *([("Next", step)] if step else []),
         ("Page", f"{called('report')} --html page.html {shlex.quote(path)}"),
@@ -143,18 +147,18 @@ def _links(known: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
 
 
 def _short_path(folder: Path) -> str:
-    """The path of a folder from the current one, if that contains it."""
+    """The path of a folder, relative to the current folder if that contains it."""
     with suppress(ValueError, OSError):  # The current folder may be gone.
         return str(folder.relative_to(Path.cwd()))
     return str(folder)
 
 
-def publish(known: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
+def publish(findings: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
     """Writes a verdict in each format. Raises ``HarnessError``."""
-    texts = {suffix: write(known, verdict, more) for suffix, write in FORMATS.items()}
+    texts = {suffix: write(findings, verdict, more) for suffix, write in FORMATS.items()}
     for suffix, text in texts.items():
         publish_text = publish_markdown if suffix == "md" else files.write_text
-        publish_text(known.folder / f"{VERDICT_NAME}.{suffix}", text)
+        publish_text(findings.folder / f"{VERDICT_NAME}.{suffix}", text)
 
 
 def publish_markdown(path: Path, rendered: str) -> None:
@@ -165,14 +169,14 @@ def publish_markdown(path: Path, rendered: str) -> None:
         files.append_line(Path(os.path.realpath(summary)), rendered)
 
 
-def _try_to_draw(known: Findings) -> None:
-    """Draws the charts, or prints why that fails: the results are complete all the same."""
+def _try_to_draw(findings: Findings) -> None:
+    """Draws the charts, or prints why that fails. The results are complete without them."""
     try:
         # Imported late: matplotlib takes a second.
         from waitbench.reporting import charts
 
-        charts.draw_all(known)
+        charts.draw_all(findings)
     except Exception as error:
-        again = f"{called('plot')} {shlex.quote(_short_path(known.folder))}"
+        again = f"{called('plot')} {shlex.quote(_short_path(findings.folder))}"
         text = f"Charts could not be drawn: {error} Try again: {again}"
         make_console(stderr=True).print(text, soft_wrap=True)

@@ -34,38 +34,38 @@ class Extension:
     """A line for the end of the help of ``compare``."""
 
     @property
-    def survey(self) -> str | None:
-        """The option, if given, that asks for figures alone: of short scenarios, without limits."""
+    def survey_option(self) -> str | None:
+        """The option, if typed, that asks for figures only: of short scenarios, without limits."""
         return None
 
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
-        """Selects the scenarios of a request, with ``select`` for this or other requests."""
+        """Selects scenarios by calling ``select`` for a request, or for changed requests."""
         return select(request)
 
     def select_shard(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
-        """Selects the scenarios to measure here, if not all. Raises ``UsageError``."""
+        """Selects the scenarios to measure here; ``None`` for all. Raises ``UsageError``."""
         return None
 
     def run(
         self, request: "Request", output: "Output", context: "typer.Context"
     ) -> "AbstractContextManager[StoredComparison] | None":
-        """Has a request measured elsewhere, as ``comparing.run`` measures it here."""
+        """Measures a request elsewhere, like ``comparing.run`` here; ``None`` if it does not."""
 
     def after_runs(
         self, valid: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"
     ) -> None:
-        """Makes more runs, when all that are measured are over, and saves their results."""
+        """Makes extra runs after all others, and saves their results."""
 
     def contribution(self, folder: Path, records: Sequence["ScenarioResults"]) -> Contribution:
         """Analyses a folder of results. Raises ``UsageError`` if its files cannot be read."""
         return Contribution()
 
-    def of_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
+    def explain_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
         """Explains the cost of running processes, for about ``seconds``."""
         return Contribution()
 
     def files(self, folder: Path) -> Sequence[Path]:
-        """The files of a part of a comparison that the whole has, too."""
+        """The feature's files in the folder of a shard, which a merged comparison copies."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""The gate: its criteria as typed, without those that cannot be answered here."""
+"""The gate of a comparison, and how its criteria, limits and acceptances are read."""
 
 import math
 import re
@@ -38,7 +38,7 @@ _CRITERION = re.compile(
 )
 
 LIMIT = "limit "
-"""Prefix of the text of a limit, among criteria."""
+"""The beginning of a criterion that is a limit, as reports print it."""
 _LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})", re.ASCII)
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
@@ -57,14 +57,16 @@ def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, .
     Raises ``UsageError`` with the right form.
     """
     return tuple(
-        _limit(text.removeprefix(LIMIT).strip(), metrics)
+        parse_limit(text.removeprefix(LIMIT).strip(), metrics)
         if text.startswith(LIMIT)
-        else _parsed(text.strip(), metrics)
+        else parse_rise(text, metrics)
         for text in texts
     )
 
 
-def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
+def parse_rise(text: str, metrics: Sequence[Metric]) -> Criterion:
+    """Reads a value of ``--fail-on``. Raises ``UsageError``."""
+    text = text.strip()
     match = _CRITERION.fullmatch(text)
     if match is None:
         raise UsageError(
@@ -91,7 +93,8 @@ def _parsed(text: str, metrics: Sequence[Metric]) -> Criterion:
     )
 
 
-def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
+def parse_limit(text: str, metrics: Sequence[Metric]) -> Criterion:
+    """Reads a value of ``--limit``. Raises ``UsageError``."""
     option = f"--limit {text!r}"
     match = _LIMIT.fullmatch(text)
     if match is None or float(match[2]) == 0:
@@ -101,7 +104,7 @@ def _limit(text: str, metrics: Sequence[Metric]) -> Criterion:
         )
     name, number, unit = match.groups()
     if unit == "%" and name == "idle":
-        name = "share"
+        name = "share"  # the metric of idle CPU as a share of a core
     metric = metric_named(name, metrics, option)
     by_second, sizes = name in BY_SECOND, _SIZES.get(metric.unit, {metric.unit: 1.0})
     if by_second:
@@ -147,7 +150,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     inconclusive_passes: bool = False
     """Whether an inconclusive comparison has the exit code of a pass."""
     left_out: tuple[str, ...] = ()
-    """Sentences about default criteria that this machine, or no scenario, can measure."""
+    """Sentences about default criteria that cannot be measured here."""
     acceptances: tuple[Acceptance, ...] = ()
 
     @property
@@ -165,7 +168,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
 
     def require_possible(self, revisions: int) -> None:
-        """Raises ``UsageError`` if so many revisions, or too few questions, make no gate."""
+        """Raises ``UsageError`` for rises without two revisions, or options without questions."""
         if revisions < 2 and any(criterion.limit is None for criterion in self.criteria):
             raise UsageError(
                 "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
@@ -199,8 +202,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """Groups scenarios that are judged together, in the order in which they are measured.
 
-        Scenarios that wait come first: most regressions show there soonest, and few more rounds are
-        made of a candidate that has failed.
+        Scenarios that wait come first, because most regressions show there soonest, and a failed
+        candidate gets few more rounds.
         """
         if any(c.scope is Scope.EVERY and not c.each for c in self.criteria):
             return [scenarios]
@@ -240,7 +243,7 @@ def gate_of(comparison: ComparisonHeader) -> Gate:
         raise UsageError(f"The settings of the gate cannot be read ({error}).") from error
 
 
-def metrics_known(worker: WorkerFile | None) -> tuple[Metric, ...]:
+def all_metrics(worker: WorkerFile | None) -> tuple[Metric, ...]:
     """All metrics that criteria may name, with those of a worker file."""
     return tuple(dict.fromkeys((*BY_NAME.values(), *(metrics_of(worker) if worker else ()))))
 
@@ -258,21 +261,21 @@ def read_criteria(
     A limit that is typed replaces that of the file. Raises ``UsageError``, before any download,
     about the file's limits even if they do not apply.
     """
-    metrics = metrics_known(worker)
-    rises, typed = parse(fail_on, metrics), parse([LIMIT + text for text in limits], metrics)
+    metrics = all_metrics(worker)
+    criteria = [*DEFAULTS] if with_defaults else []
+    criteria += [parse_rise(text, metrics) for text in fail_on]
+    criteria += [parse_limit(text, metrics) for text in limits]
     in_file = _limits_of(worker, metrics) if worker else {}
-    names = {text.partition(":")[0] for text in limits}
-    applying = [c for name, c in in_file.items() if with_limits_of_file and name not in names]
-    defaults = DEFAULTS if with_defaults else ()
-    return tuple(dict.fromkeys((*defaults, *rises, *typed, *applying)))
+    if with_limits_of_file:
+        typed = {text.partition(":")[0] for text in limits}
+        criteria += [criterion for name, criterion in in_file.items() if name not in typed]
+    return tuple(dict.fromkeys(criteria))
 
 
 def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Criterion]:
     try:
         return {
-            name: criterion
-            for name, value in worker.limits.items()
-            for criterion in parse([f"{LIMIT}{name}:{value}"], metrics)
+            name: parse_limit(f"{name}:{value}", metrics) for name, value in worker.limits.items()
         }
     except UsageError as error:
         raise UsageError(f"--worker {str(worker.path)!r}, [limits]: {error}") from error
@@ -308,9 +311,9 @@ def read_accepted(
 ) -> tuple[Acceptance, ...]:
     """Reads the acceptances of a file that are still valid.
 
-    Raises ``UsageError`` with the entry and the key that is wrong.
+    Raises ``UsageError`` that names the wrong entry and key.
     """
-    metrics, option = metrics_known(worker), f"--accepted {str(path)!r}"
+    metrics, option = all_metrics(worker), f"--accepted {str(path)!r}"
     names = {metric.name for metric in metrics}
     try:
         entries = files.parse_toml(files.read(path, named=True), _AcceptedFile).accepted

@@ -152,14 +152,14 @@ def begin(
     if before is not None and before.records:
         require_same(before.folder, before.comparison, header)
         for earlier in before.records:
-            go_on(records[earlier.scenario], earlier)
-    # With discarded runs: an interruption in the new round would leave halves of both.
+            resume_record(records[earlier.scenario], earlier)
+    # Discarded runs are stored as such: else an interruption of the repeated round would leave
+    # halves of both rounds, which look like one.
     comparisons.begin(folder, header, records.values())
     return StoredComparison(folder=folder, comparison=header, records=list(records.values()))
 
 
-def saved_in(folder: Path, *, has_resume: bool = True) -> str:
-    """The message after an interruption of a command that has ``--resume``, or has not."""
+def interruption_message(folder: Path, *, has_resume: bool = True) -> str:
     resume = "; the same command with --resume goes on" if has_resume else ""
     return f"Finished runs are kept in {folder}{resume}."
 
@@ -167,7 +167,7 @@ def saved_in(folder: Path, *, has_resume: bool = True) -> str:
 def require_same(folder: Path, before: ComparisonHeader, now: ComparisonHeader) -> None:
     """Raises ``UsageError`` if a comparison was begun with other questions.
 
-    Its budget, and the exit code of an inconclusive result, may change.
+    The budget, and the exit code of an inconclusive result, may differ.
     """
     name = first_difference(_questions(before, now), _questions(now, before))
     if name is not None:
@@ -183,7 +183,7 @@ def first_difference(facts: Mapping[str, object], others: Mapping[str, object]) 
 
 
 def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[str, Any]:
-    """The facts that all runs must have in common to answer the same questions, by name."""
+    """The facts that must be the same in both sessions of a comparison, by name."""
     gate = gate_of(comparison)
     return {
         "shards": comparison.shard,
@@ -194,11 +194,11 @@ def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[st
     }
 
 
-def go_on(record: ScenarioResults, earlier: ScenarioResults) -> list[FailedRun]:
-    """Adds the whole rounds of an interrupted comparison, and its failures.
+def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[FailedRun]:
+    """Adds complete rounds and failures of an interrupted session to a new record.
 
-    Returns the runs that are discarded, to be made again. Raises ``UsageError`` on another machine,
-    or if a program has changed.
+    Returns the discarded runs of incomplete rounds, which are made again. Raises ``UsageError`` on
+    another machine, or if a program has changed.
     """
     there, here = (it.measured_on.get("fingerprint") for it in (earlier, record))
     if earlier.measurements and None not in (there, here) and there != here:
@@ -233,5 +233,5 @@ def go_on(record: ScenarioResults, earlier: ScenarioResults) -> list[FailedRun]:
 
 
 def _is_warm_up(outcome: FailedRun) -> bool:
-    """Whether a warm-up failed: each session has its own."""
+    """Whether a warm-up failed. A resumed session makes a new one."""
     return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}

@@ -43,25 +43,26 @@ class Request:
     time_limit_s: float | None = None
     gate: Gate = NO_GATE
     rounds: int = 5
-    """Without a gate."""
+    """How many are made without a gate, which stops by itself."""
     quick: bool = False
+    """Whether scenarios are shortened, as for a gate."""
     extensions: tuple[Extension, ...] = ()
     results: Path | None = None
     store: Path = RESULTS
-    """The parent of a new folder."""
+    """The folder in which a new folder of results is made."""
     resume: bool | None = False
-    """``None``: the command cannot."""
+    """``None`` if the command has no such option."""
     argv: tuple[str, ...]
-    """Without secrets."""
+    """The arguments as typed, with secrets masked."""
 
     @cached_property
     def engine(self) -> Engine:
         return engines.DEFAULT if self.worker is None else WorkerFileEngine(self.worker)
 
     @property
-    def survey(self) -> str | None:
-        """The option that makes it a survey, if one does."""
-        return next(filter(None, (extension.survey for extension in self.extensions)), None)
+    def survey_option(self) -> str | None:
+        """The option, if any, that asks for figures only: see ``Extension.survey_option``."""
+        return next(filter(None, (extension.survey_option for extension in self.extensions)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,8 +114,8 @@ def validate(request: Request, say: Log) -> ValidRequest:
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
-    home = request.repo or engine.repository
-    repository = Repository(home, cache, say.about) if home else None
+    url = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
+    repository = Repository(url, cache, say.about) if url else None
     resolved = revisions.resolve(request.revisions, engine, repository)
     resolver = OriginResolver(engine, repository, cache, say.about)
     specs = resolver.choose(resolved, request.origin, request.python)
@@ -149,7 +150,7 @@ def topology_of(request: Request) -> Topology:
 def _require_metrics(
     request: Request, scenarios: Sequence[Scenario], instruments: Instruments
 ) -> None:
-    """Raises ``UsageError`` for metrics that the scenarios, or this machine, cannot give."""
+    """Raises ``UsageError`` for a metric that no scenario has, or this machine cannot measure."""
     possible = {metric.key: metric.name for scenario in scenarios for metric in scenario.metrics}
     lacking = sorted(request.gate.needs - set(possible))
     if lacking:
@@ -174,7 +175,7 @@ def _require_metrics(
 
 
 def _scenarios(request: Request) -> tuple[Scenario, ...]:
-    """The scenarios of a request, by way of its extensions. Raises ``UsageError``."""
+    """Selects scenarios; an extension may replace the selection. Raises ``UsageError``."""
     select: Select = _select
     for extension in request.extensions:
         select = partial(extension.scenarios, select=select)

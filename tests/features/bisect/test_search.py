@@ -143,26 +143,26 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
     ],
 )
 def test_the_half_with_the_change_is_left(ratios: list[float], left: tuple[int, ...]) -> None:
-    assert answer([logs(*ratios)] * 15).left == left
+    assert answer([logs(*ratios)] * 15).suspects == left
     # A fall is the mirror image.
-    assert answer([logs(*(1 / ratio for ratio in ratios))] * 15, faster=True).left == left
+    assert answer([logs(*(1 / ratio for ratio in ratios))] * 15, faster=True).suspects == left
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_is_not_changed_by_what_follows(seed: int) -> None:
     rounds = noisy(logs(1.0, 1.25), 30, 0.05, seed)
     whole = answer(rounds)
-    assert whole.left == SECOND
+    assert whole.suspects == SECOND
     assert whole.rounds < 30
     assert answer(rounds[: whole.rounds]) == whole
     for count in range(1, whole.rounds):
-        assert answer(rounds[:count]).left is None
+        assert answer(rounds[:count]).suspects is None
 
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
     assert answer([logs(2.0)] * 5) == Step()
     at_six = answer([logs(2.0)] * 11)
-    assert (at_six.left, at_six.rounds) == (None, 6), "a single scenario needs twelve"
+    assert (at_six.suspects, at_six.rounds) == (None, 6), "a single scenario needs twelve"
 
 
 def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None:
@@ -177,8 +177,8 @@ def test_all_errors_of_all_looks_and_halves_add_up_to_that_of_the_step() -> None
 
 def test_every_scenario_is_a_pair_of_its_own() -> None:
     costs = [[[1.0, 1.25], [4.0, 5.0]]] * 6
-    assert judge(begun(2), (0, 1), costs).left == (0, 1)
-    assert judge(begun(2), (0, 1), [row[:1] for row in costs]).left is None
+    assert judge(begun(2), (0, 1), costs).suspects == (0, 1)
+    assert judge(begun(2), (0, 1), [row[:1] for row in costs]).suspects is None
 
 
 @pytest.mark.parametrize(("disturbed", "enough"), [(6, 12), (7, 20)])
@@ -186,6 +186,6 @@ def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough:
     marks = [True] * disturbed + [False] * 13
     for rounds in (12, 20):
         step = answer([logs(2.0)] * rounds, marks[:rounds])
-        assert (step.left == (0, 9)) is (rounds >= enough)
+        assert (step.suspects == (0, 9)) is (rounds >= enough)
         assert step.rounds == min(rounds, enough)
         assert step.is_disturbed is (rounds < enough)

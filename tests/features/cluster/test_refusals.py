@@ -28,7 +28,7 @@ integration = pytest.mark.integration
 
 def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
     class Survey(Extension):
-        survey = "--figures"
+        survey_option = "--figures"
 
     request = Request(revisions=("a", "b"), argv=(), extensions=(Survey(),))
     with (

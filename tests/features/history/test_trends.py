@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.records import contestant, disturb, facts, make_record, released, specify
-from waitbench.features.history.sessions import HistorySession, entry_of, sessions_of
-from waitbench.features.history.trends import commonest, trends, unannounced
+from waitbench.features.history.sessions import HistorySession, history_revision, sessions_of
+from waitbench.features.history.trends import most_measured, trends, unannounced
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import Origin
@@ -52,7 +52,7 @@ def test_revisions_are_recognised_by_release_or_commit(
     changes: dict[str, object], name: str | None
 ) -> None:
     revision = contestant("x", **{"build": facts(package_version="0.2.0"), **changes})
-    entry = entry_of(revision)
+    entry = history_revision(revision)
     assert (entry and entry.name) == name
 
 
@@ -68,7 +68,7 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     released = [
         contestant(version, build=facts(package_version=version)) for version in ("0.10", "0.2.0")
     ]
-    entries = [entry_of(revision) for revision in (*built, *released)]
+    entries = [history_revision(revision) for revision in (*built, *released)]
     known = sorted((entry for entry in entries if entry), key=lambda entry: entry.order)
     assert [entry.name for entry in known] == ["v0.2.0", "2" * 10, "0" * 10, "1" * 10, "v0.10"]
 
@@ -162,12 +162,18 @@ def test_a_session_counts_once_with_all_of_its_rounds_however_often_it_is_stored
 
 
 def test_the_anchor_is_what_most_sessions_hold_of_which_copies_are_none() -> None:
-    assert commonest(told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})) == "v2"
-    assert commonest([]) is None
+    assert most_measured(told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})) == "v2"
+    assert most_measured([]) is None
     copied = released({"v1": 1.0, "v2": 2.0}, session="1")
     copies = [it for number in range(5) for it in told_by(copied, f"{number}")]
-    assert commonest(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2})) == "v2"
-    assert commonest(copies + told("4", {"v8": 1, "v9": 1}) + told("5", {"v8": 1, "v9": 1})) == "v8"
+    assert (
+        most_measured(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2}))
+        == "v2"
+    )
+    assert (
+        most_measured(copies + told("4", {"v8": 1, "v9": 1}) + told("5", {"v8": 1, "v9": 1}))
+        == "v8"
+    )
 
 
 CONFIRMED = told("1", {"v1": 1, "v2": 2}) + told("2", {"v1": 1, "v2": 2})

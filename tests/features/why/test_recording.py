@@ -25,7 +25,7 @@ from waitbench.features.why.extension import record as record_run
 from waitbench.features.why.lines import Line, lines
 from waitbench.features.why.sampler import StackSampler, sample_running
 from waitbench.features.why.samples import KERNEL, Samples
-from waitbench.features.why.stacks import NotSeen
+from waitbench.features.why.stacks import UnreadableStacks
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import DataflowConfig, LaunchConfig
 from waitbench.model.scenario import Scenario
@@ -92,7 +92,7 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
 
     def at_second(pid: int, read: Any = stacks.read) -> Any:
         if next(tries) == 0:
-            raise NotSeen("its functions cannot be read (for once)")
+            raise UnreadableStacks("its functions cannot be read (for once)")
         return read(pid)
 
     monkeypatch.setattr(stacks, "read", at_second)

@@ -15,7 +15,7 @@ from tests.running import python
 from tests.waiting import until
 from waitbench.features.why import stacks
 from waitbench.features.why.samples import Frame
-from waitbench.features.why.stacks import NotSeen
+from waitbench.features.why.stacks import UnreadableStacks
 from waitbench.system import proc
 
 
@@ -52,7 +52,7 @@ def test_mangled_functions_of_rusts_library_are_plumbing() -> None:
 def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-    with pytest.raises(NotSeen, match=r"^its functions cannot be read \(.+\)$"):
+    with pytest.raises(UnreadableStacks, match=r"^its functions cannot be read \(.+\)$"):
         stacks.read(process.pid)
 
 

@@ -1,1 +1,1 @@
-"""The search for the release, or the commit, that changed a cost."""
+"""Finds the release, or the commit, that changed a cost."""

@@ -30,7 +30,7 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.gating import Gate, parse
-from waitbench.pipeline.preparation import saved_in
+from waitbench.pipeline.preparation import interruption_message
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import markdown
 from waitbench.reporting.console import print_report
@@ -105,10 +105,10 @@ def bisect(
     output = Output(quiet=quiet)
     valid = validate(bounded, output.log)
     # Raises before a folder is made if there is nothing to search.
-    first = _first(valid)
+    first = _first_range(valid)
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
-    with claim as folder, shutdown.noted(saved_in(folder)):
+    with claim as folder, shutdown.noted(interruption_message(folder)):
         run = BisectRun(
             valid=valid,
             criterion=criterion,
@@ -129,20 +129,23 @@ def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criter
             f"--rounds {most_rounds}: must be at least {ANALYSES[1]}: with fewer nothing is "
             "certain."
         )
-    (criterion,) = parse([text], gating.metrics_known(worker))
+    (criterion,) = parse([text], gating.all_metrics(worker))
     if criterion.allowance or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
 
 
 KIND = "bisect"
-"""The name of the documents, and of the kind of results folder."""
+"""The name of the files of the result, and a part of the name of a new folder."""
 _FEWEST = 2
 """The fewest points of a search."""
 
 
-def _first(valid: ValidRequest) -> SearchRange:
-    """The releases between two wheels, else the commits. Raises ``UsageError`` without any."""
+def _first_range(valid: ValidRequest) -> SearchRange:
+    """The first points to search: releases between two releases, else commits.
+
+    Raises ``UsageError`` if there are none.
+    """
     good, bad = valid.specs
     if good.origin is bad.origin and good.origin.is_release:
         return candidates.releases(valid.engine, good, bad, good.python)
@@ -157,7 +160,7 @@ def _first(valid: ValidRequest) -> SearchRange:
 
 @dataclass(kw_only=True)
 class BisectRun(Bisection):
-    """A search among releases, then among the commits of one of them."""
+    """A bisection that measures its steps, and stores them in a folder."""
 
     valid: ValidRequest
     most_rounds: int
@@ -171,7 +174,7 @@ class BisectRun(Bisection):
         code, engine, repository = ExitCode.OK, self.valid.engine, self.valid.repository
         try:
             search = self._search(first)
-            if search.grain == RELEASES and search.is_proven and repository is not None:
+            if search.kind == RELEASES and search.is_proven and repository is not None:
                 good, bad = (self._unresolved(search, point) for point in search.suspects)
                 commits = candidates.commits(engine, repository, good, bad)
                 if len(commits.points) >= _FEWEST:
@@ -179,7 +182,7 @@ class BisectRun(Bisection):
         except HarnessError as error:
             if not (self.searches and self.searches[0].steps):
                 raise
-            # The result of the steps before is still worth a report.
+            # Earlier steps still have a result.
             self.remarks.append(str(error))
             code = ExitCode.FAILED
         self._save()
@@ -190,7 +193,7 @@ class BisectRun(Bisection):
         return code
 
     def _search(self, points: SearchRange) -> Search:
-        """Carries a search to its end, or to that of the budget."""
+        """Carries out a search, until its end or that of the budget."""
         search = Search(points=points.points, margin=self.criterion.margin, faster=self.faster)
         self.searches.append(search)
         self._save()
@@ -199,7 +202,7 @@ class BisectRun(Bisection):
                 f"{self.valid.labels[0]} is on a branch of its own: the search begins where the "
                 f"branch left, at {search.points[0].label}."
             )
-        folder = self.folder / f"{len(self.searches)}-{search.grain}"
+        folder = self.folder / f"{len(self.searches)}-{search.kind}"
         folders.make_subfolder(folder)
         # One interpreter that fits both ends measures all points.
         ends = self._specs(search, (0, len(search.points) - 1), self.valid.request.python)
@@ -222,19 +225,19 @@ class BisectRun(Bisection):
         return search
 
     def _step(self, rule: StepRule, python: str, folder: Path) -> Search:
-        """Returns the search with one more step; the same search if nothing was measured.
+        """Returns the search with one more step; the same search if no round was complete.
 
-        Raises ``HarnessError`` about the ends.
+        Raises ``HarnessError`` if an end cannot be measured.
         """
         search, points, log = rule.search, rule.points, self.output.log
-        log.say(view.announced(search, points), "bold")
+        log.say(view.beginning_of(search, points), "bold")
         records, missing = self._measure(rule, python, folder / _name_of(search, points))
         if not missing:
             step = rule.step(records)
-            log.say(view.ended(step))
+            log.say(view.result_of(step))
             return search.and_then(step) if step.rounds else search
         ends = search.labelled(search.suspects)
-        # An end matters more than the middle.
+        # If several points cannot be measured, an end is the one to report.
         label = min(missing, key=lambda label: label not in ends)
         if label in ends:
             raise HarnessError(
@@ -247,7 +250,7 @@ class BisectRun(Bisection):
     def _measure(
         self, rule: StepRule, python: str, folder: Path
     ) -> tuple[Sequence[ScenarioResults], Mapping[str, str]]:
-        """Measures the points of a step, or returns why some of them cannot be measured."""
+        """Measures the points of a step. Returns records, and why some points have no more runs."""
         search, points = rule.search, rule.points
         try:
             self._specs(search, points[1:-1], python)
@@ -261,11 +264,11 @@ class BisectRun(Bisection):
     def _specs(
         self, search: Search, points: Sequence[int], python: str | None
     ) -> tuple[EnvironmentSpec, ...]:
-        """The environments of some points. Raises ``UsageError``."""
+        """The specs of environments for some points. Raises ``UsageError``."""
         valid = self.valid
         resolver = OriginResolver(valid.engine, valid.repository, valid.cache)
         specs = [self._unresolved(search, point) for point in points]
-        origin: OriginChoice = "wheel" if search.grain == RELEASES else "source"
+        origin: OriginChoice = "wheel" if search.kind == RELEASES else "source"
         return resolver.choose(specs, origin, python) if specs else ()
 
     def _unresolved(self, search: Search, point: int) -> EnvironmentSpec:

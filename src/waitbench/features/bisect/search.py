@@ -1,17 +1,17 @@
 """A binary search for the revision that changed a cost, in measured steps.
 
-Points are numbered in the order of history, from the good end, 0, to the bad one. A search consists
-of points and measured steps, so judging the same rounds again resumes it.
+Points are revisions in the order of history: point 0 is the good end, the last one the bad end. To
+resume a search, its stored rounds are judged again.
 
-Each round of a step measures the good end, a middle and the bad end of the suspects, so that drift
-is the same for all. Each half is judged by the interval of the exact signed-rank test on pairs, at
-fixed numbers of rounds, as in the gate (see rule.py). The search goes on in a half whose change is
-certainly beyond the margin; so the change of the culprit, which is left at the end, is proven.
+A step measures the good end, a middle and the bad end of the suspects in each round, so that drift
+affects all alike. Each half is judged by the exact signed-rank test on pairs, after fixed numbers
+of rounds, as in the gate (``analysis/rule.py``). The search continues in a half whose change is
+certainly beyond the margin. So the last half, which ends with the culprit, has a proven change.
 
-A search takes at most ``most_steps`` steps, as each halves the points that can be measured. Each
-step has an equal part of the error, for both halves at all analyses. The total is half of
-``rule.ALPHA``, as releases and commits are two searches, so that both name a wrong revision with a
-chance of at most ``rule.ALPHA`` (Bonferroni).
+A search takes at most ``most_steps`` steps, as each halves the points. All steps, halves and
+analyses have equal parts of an error of ``rule.ALPHA`` / 2. A bisection is two searches, among
+releases and among commits, so it names a wrong revision with a chance of at most ``rule.ALPHA``
+(Bonferroni).
 """
 
 import math
@@ -47,27 +47,26 @@ class Change:
     good: int
     bad: int
     ratio: Estimate
-    """Its bounds have the error of one analysis; too few rounds have no bounds."""
+    """Without bounds after too few rounds."""
     verdict: Verdict
-    """*Slower* or *faster* if certainly beyond the margin, in the direction of the search."""
+    """*Slower* or *faster* if the change is certainly beyond the margin in the sought direction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """The results of the rounds of some points."""
+    """The result of measuring two or three points in the same rounds."""
 
     rounds: int = 0
     changes: tuple[Change, ...] = ()
-    """To the middle, if there is one, and to the bad end. Empty before the first analysis."""
+    """From good end to middle, if there is one, and on to the bad end; empty before an analysis."""
     is_disturbed: bool = False
     """Whether other programs disturbed most rounds, so that nothing is certain."""
 
     @property
-    def left(self) -> tuple[int, ...] | None:
-        """The two points around the change; none if both halves are within the margin.
+    def suspects(self) -> tuple[int, ...] | None:
+        """The points around the change: the later one, if both halves have one.
 
-        ``None`` where more rounds are needed. If both halves are beyond the margin, the later one
-        is current; another search finds the earlier one.
+        Empty if all changes are within the margin; ``None`` while that is inconclusive.
         """
         changes = () if self.is_disturbed else self.changes
         for change in reversed(changes):
@@ -92,14 +91,15 @@ class Search:
 
     points: tuple[Point, ...]
     margin: float
-    """The largest irrelevant change, as a share: 0.1 for 10 %."""
+    """The largest change that does not matter: 0.1 is 10 %."""
     faster: bool = False
+    """Whether a fall is sought, rather than a rise."""
     steps: tuple[Step, ...] = ()
     missing: Mapping[int, str] = field(default_factory=dict)
-    """Why points cannot be measured, by number."""
+    """The reasons why points cannot be measured, by number."""
 
     @property
-    def grain(self) -> str:
+    def kind(self) -> str:
         return RELEASES if self.points[0].commit is None else COMMITS
 
     @property
@@ -108,19 +108,20 @@ class Search:
 
     @property
     def suspects(self) -> tuple[int, int]:
-        """The points around the change, of which the second may be the culprit."""
-        left = (step.left for step in reversed(self.steps) if step.left)
-        good, bad = next(left, (0, len(self.points) - 1))
+        """The points around the change. The second is the culprit if they are neighbours."""
+        by_step = (step.suspects for step in reversed(self.steps) if step.suspects)
+        good, bad = next(by_step, (0, len(self.points) - 1))
         return good, bad
 
     @property
     def proof(self) -> Change | None:
-        changes = (change for step in self.steps if step.left for change in step.changes)
+        """The measured change between the suspects."""
+        changes = (change for step in self.steps if step.suspects for change in step.changes)
         return next((it for it in changes if (it.good, it.bad) == self.suspects), None)
 
     @property
     def end(self) -> End:
-        if self.steps and self.steps[0].left == ():
+        if self.steps and self.steps[0].suspects == ():
             return End.NO_CHANGE
         if self._middle or self.proof is None:
             return End.OPEN
@@ -137,7 +138,7 @@ class Search:
 
     def next(self) -> tuple[int, ...] | None:
         """The points to measure; ``None`` at the end, or if the last step was inconclusive."""
-        if self.end is not End.OPEN or (self.steps and not self.steps[-1].left):
+        if self.end is not End.OPEN or (self.steps and not self.steps[-1].suspects):
             return None
         good, bad = self.suspects
         return (good, *(self._middle if self.steps else ()), bad)
@@ -146,7 +147,7 @@ class Search:
         return replace(self, steps=(*self.steps, step))
 
     def without(self, point: int, why: str) -> "Search":
-        """Replaces an inner point that cannot be measured by a neighbour."""
+        """Excludes an inner point that cannot be measured, so that a neighbour takes its place."""
         return replace(self, missing={**self.missing, point: why})
 
     def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
@@ -183,8 +184,8 @@ class StepRule:
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:
-        # Without a point that is given up there is no step.
-        is_over = bool(given_up(records)) or self.step(records).left is not None
+        # A step needs all of its points.
+        is_over = bool(given_up(records)) or self.step(records).suspects is not None
         return set() if is_over else {record.scenario for record in records}
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
@@ -199,7 +200,7 @@ class StepRule:
 
 
 def given_up(records: Sequence[ScenarioResults]) -> dict[str, str]:
-    """Maps revisions without further rounds to the reason."""
+    """The revisions that get no more runs, with the reasons."""
     return {
         label: why
         for record in records
@@ -216,8 +217,7 @@ def judge(
 ) -> Step:
     """Judges a step by its costs, indexed by round, scenario and point.
 
-    ``disturbed`` has a flag per round, or is empty. The first analysis with a certain result
-    counts, without later rounds.
+    ``disturbed`` has a flag for each round, or is empty. The first certain analysis counts.
     """
     import numpy as np
 
@@ -231,14 +231,14 @@ def judge(
         )
         is_disturbed = mostly_disturbed(sum(disturbed[:number]), number)
         step = Step(rounds=number, changes=changes, is_disturbed=is_disturbed)
-        if step.left is not None:
+        if step.suspects is not None:
             break
     return step
 
 
 def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float) -> Change:
     margin, sign = math.log1p(search.margin), -1 if search.faster else 1
-    # A fall is judged as a mirrored rise.
+    # A fall is judged like a rise, with the sign changed.
     verdict = signed_rank_interval(sign * logs - margin, error, error).verdict(is_open=False)
     if verdict is Verdict.SLOWER and search.faster:
         verdict = Verdict.FASTER

@@ -1,4 +1,4 @@
-"""The search for a change -> a report, progress lines, JSON."""
+"""A bisection -> a report, progress lines and JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ _LEVELS = {End.CULPRIT: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 @dataclass(kw_only=True)
 class Bisection:
-    """The request, and the searches so far: among releases, then among the commits of one."""
+    """A request, with its searches so far: among releases, then among the commits of one."""
 
     criterion: Criterion
     faster: bool
@@ -34,13 +34,13 @@ class Bisection:
         return tuple(search for search in self.searches if search.is_proven)
 
     @property
-    def main(self) -> Search:
-        """The last search that proved something; else the first."""
+    def decisive(self) -> Search:
+        """The last search that proved a change, else the first: the headline is about it."""
         return (*self.searches[:1], *self.proven)[-1]
 
 
 def summarize(bisection: Bisection) -> Report:
-    """The findings, the culprit, and every step."""
+    """The report: findings, the culprit, and a table of all steps."""
     good, *_, bad = bisection.searches[0].points
     return Report(
         title=f"{bisection.criterion.metric.title} between {good.label} and {bad.label}",
@@ -50,10 +50,12 @@ def summarize(bisection: Bisection) -> Report:
 
 
 def _notes(bisection: Bisection) -> Iterator[Note]:
-    main = bisection.main
-    yield Note(kind=OUTCOME, level=_LEVELS.get(main.end, "?"), text=finding(bisection, main))
+    decisive = bisection.decisive
+    yield Note(
+        kind=OUTCOME, level=_LEVELS.get(decisive.end, "?"), text=finding(bisection, decisive)
+    )
     for search in bisection.searches:
-        if search is not main:
+        if search is not decisive:
             yield _note("finding", finding(bisection, search))
         for point, why in sorted(search.missing.items()):
             yield _note("missing", missing(search.points[point].label, why))
@@ -103,10 +105,10 @@ def finding(bisection: Bisection, search: Search) -> str:
     if search.end is End.RANGE:
         return f"RANGE: {cost} {proven} after {good}, up to {bad}: nothing between can be measured"
     if search.end is End.NO_CHANGE and last:
-        built = ", built here" if search.grain == COMMITS else ""
+        built = ", built here" if search.kind == COMMITS else ""
         return f"NO CHANGE PROVEN: {cost} from {good} to {bad}{built}: {_ratios(last.changes)}"
     why = "nothing was measured"
-    if last is not None and last.left is None:
+    if last is not None and last.suspects is None:
         busy = "; other programs used the machine in most rounds" if last.is_disturbed else ""
         why = (
             f"inconclusive after {last.rounds} rounds, {_ratios(last.changes)}{busy}. More rounds "
@@ -114,7 +116,7 @@ def finding(bisection: Bisection, search: Search) -> str:
         )
     elif last is not None:
         certain = f"no single step certainly exceeds {bisection.criterion.margin * 100:g} %"
-        why = "not searched to the end" if last.left else certain
+        why = "not searched to the end" if last.suspects else certain
     return f"OPEN: {cost} from {good} to {bad}: {why}"
 
 
@@ -125,21 +127,21 @@ def _ratios(changes: Iterable[Change]) -> str:
     )
 
 
-def announced(search: Search, points: Sequence[int]) -> str:
-    """A line for the begin of a step."""
+def beginning_of(search: Search, points: Sequence[int]) -> str:
+    """The line of progress before a step."""
     good, bad = search.suspects
     left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
     shown = " … ".join(search.labelled(points))
-    return f"step {len(search.steps) + 1}, {left} {search.grain} left: {shown}"
+    return f"step {len(search.steps) + 1}, {left} {search.kind} left: {shown}"
 
 
 def missing(label: str, why: str) -> str:
     return f"{label} cannot be measured: {why}"
 
 
-def ended(step: Step) -> str:
-    """A line for the end of a step."""
-    is_open = "inconclusive: " if step.left is None else ""
+def result_of(step: Step) -> str:
+    """The line of progress after a step."""
+    is_open = "inconclusive: " if step.suspects is None else ""
     ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
     return f"{is_open}{ratios if step.changes else 'too few rounds'}"
 
@@ -152,13 +154,13 @@ def as_json(bisection: Bisection) -> dict[str, Any]:
         "criterion": str(bisection.criterion),
         "find": "faster" if bisection.faster else "slower",
         "scenarios": list(bisection.scenarios),
-        "end": bisection.main.end.value,
-        "headline": finding(bisection, bisection.main),
+        "end": bisection.decisive.end.value,
+        "headline": finding(bisection, bisection.decisive),
         "remarks": bisection.remarks,
         "stages": [
             {
                 **asdict(search),
-                "grain": search.grain,
+                "grain": search.kind,
                 "end": search.end.value,
                 "suspects": list(search.labelled(search.suspects)),
             }

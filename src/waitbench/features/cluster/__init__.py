@@ -1,1 +1,1 @@
-"""A comparison measured by many machines, shard by shard."""
+"""Distributes a comparison over many machines, a shard each."""

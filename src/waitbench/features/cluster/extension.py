@@ -23,12 +23,12 @@ _NOT_OF_SHARDS = (
     "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
-"""Options that --on applies itself; shards get all others as they were typed."""
+"""Options that --on applies itself. Shards get all others as typed."""
 
 
 @dataclass(frozen=True)
 class ClusterExtension(Extension):
-    """Measures one shard here, or all on the workers of a scheduler."""
+    """Measures one shard here, or all shards on the workers of a scheduler."""
 
     on: Annotated[
         Optional[str],
@@ -57,8 +57,10 @@ class ClusterExtension(Extension):
         index, number = shards.parse(self.shard)
         if number == 1:
             return None
-        if request.survey:
-            raise UsageError(f"--shard does not go with {request.survey}, which is of one machine.")
+        if request.survey_option:
+            raise UsageError(
+                f"--shard does not go with {request.survey_option}, which is of one machine."
+            )
         return shards.deal(index, number, {it.name: it.expected_s for it in scenarios})
 
     def run(
@@ -69,13 +71,13 @@ class ClusterExtension(Extension):
         # dask takes a second to import.
         from waitbench.features.cluster import on_dask
 
-        options = tuple(_as_typed(context, but_for=_NOT_OF_SHARDS))
+        options = tuple(_typed_options(context, except_for=_NOT_OF_SHARDS))
         return on_dask.run(self.on, options, context.params["accepted"], request, output)
 
     def after_runs(
         self, valid: ValidRequest, bench: Bench, folder: Path, progress: RunProgress
     ) -> None:
-        """Names the command that merges the shards."""
+        """Prints the command that merges the shards."""
         if (shard := valid.shard) is not None:
             verdict = "The tables and the verdict" if valid.gate.is_on else "The tables"
             progress.say(
@@ -85,12 +87,12 @@ class ClusterExtension(Extension):
             )
 
 
-def _as_typed(context: typer.Context, *, but_for: Collection[str]) -> Iterator[str]:
-    """The options that the user typed, as words of a command, but for some parameters."""
+def _typed_options(context: typer.Context, *, except_for: Collection[str]) -> Iterator[str]:
+    """The options that the user typed, as arguments of a command, except for some parameters."""
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)
-        if name in but_for or source is None or source.name != "COMMANDLINE":
+        if name in except_for or source is None or source.name != "COMMANDLINE":
             continue
         value = context.params[name]
         if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """``merge``: the shards of several machines -> one comparison.
 
-Each scenario comes whole from one shard: no figure mixes machines.
+A scenario comes from one shard with all its runs, so no figure mixes machines.
 """
 
 import re
@@ -63,7 +63,7 @@ def merge(
 
 
 _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
-"""The option among arguments that are joined by NUL."""
+"""The option in a command line whose arguments are joined by NUL."""
 
 
 def read_finished(folder: Path) -> StoredComparison:
@@ -81,18 +81,18 @@ def merged(
 ) -> tuple[ComparisonHeader, Sequence[ScenarioResults]]:
     """Merges all shards of a comparison into its header and its records.
 
-    Raises ``UsageError`` if they are of different comparisons, incomplete, or overlap.
+    Raises ``UsageError`` if a shard is missing, overlaps another, or is of another comparison.
     """
     in_order = sorted(shards, key=lambda shard: shard_of(shard.comparison).index)
     contexts = [shard.comparison for shard in in_order]
-    # Taken from a shard that has an environment for the revision, if there is one.
+    # A shard that could not build a revision knows less about it.
     revisions = tuple(
         next((revision for revision in versions if revision.build is not None), versions[0])
         for versions in zip(*(context.revisions for context in contexts), strict=False)
     )
     for shard in in_order[1:]:
-        _require_alike(in_order[0], shard, revisions)
-    _require_whole([*map(shard_of, contexts)])
+        _require_same_comparison(in_order[0], shard, revisions)
+    _require_complete([*map(shard_of, contexts)])
     by_name = {record.scenario: record for shard in in_order for record in shard.records}
     first = contexts[0]
     records = [by_name[name] for name in shard_of(first).of]
@@ -115,19 +115,19 @@ def write(
     folder: Path,
     whole: ComparisonHeader,
     records: Sequence[ScenarioResults],
-    more: Iterable[Path] = (),
+    more_files: Iterable[Path] = (),
 ) -> StoredComparison:
-    """Writes a merged comparison, with copies of more files. Raises ``HarnessError``."""
+    """Writes a merged comparison, and copies more files into it. Raises ``HarnessError``."""
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
-    for path in more:
-        with errors_explained(path):
+    for path in more_files:
+        with reading(path):
             text = files.read(path).decode("utf-8", "replace")
         files.write_text(folder / path.name, text)
     return StoredComparison(folder=folder, comparison=whole, records=records)
 
 
-def _require_alike(
+def _require_same_comparison(
     first: StoredComparison, other: StoredComparison, known: Sequence[Revision]
 ) -> None:
     """Raises a ``UsageError`` that names the first difference between two comparisons."""
@@ -148,7 +148,7 @@ def _in_common(context: ComparisonHeader, known: Sequence[Revision]) -> dict[str
     }
 
 
-def _require_whole(shards: Sequence[Shard]) -> None:
+def _require_complete(shards: Sequence[Shard]) -> None:
     measured = Counter(name for shard in shards for name in shard.scenarios)
     for name, number in measured.items():
         if number > 1:

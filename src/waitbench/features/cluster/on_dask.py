@@ -1,7 +1,7 @@
-"""One comparison on many machines: a shard for each scenario, a task of a dask scheduler each.
+"""One comparison on many machines: each scenario is a shard, and each shard is a task of dask.
 
-This machine validates, builds, judges and reports. A worker runs ``compare --shard I/N``, and the
-results are on this disk as soon as it has finished.
+This machine validates, builds, judges and reports. A dask worker runs ``compare --shard I/N``, and
+sends its results back when it has finished.
 """
 
 import json
@@ -28,7 +28,7 @@ from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import comparing
 from waitbench.pipeline.extension import files_of
-from waitbench.pipeline.preparation import saved_in
+from waitbench.pipeline.preparation import interruption_message
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Log, Output
 from waitbench.store import folders
@@ -36,7 +36,7 @@ from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
 
 SHARDS = ".shards"
-"""The folder, in that of a comparison, of finished shards until they are merged."""
+"""The subfolder in which finished shards wait until all can be merged."""
 
 
 @contextmanager
@@ -47,24 +47,24 @@ def run(
     request: Request,
     output: Output,
 ) -> Iterator[StoredComparison]:
-    """Has a scheduler's workers measure a request: see ``comparing.run``.
+    """Measures a request on a scheduler's workers, like ``comparing.run`` on this machine.
 
-    The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shards get the options as typed.
-    Raises ``HarnessError``.
+    The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``. Raises ``HarnessError``.
     """
-    if wrong := request.survey or ("--shard" if "--shard" in options else None):
+    wrong = "--dataflow" if request.dataflow else "--shard" if "--shard" in options else None
+    if wrong := request.survey_option or wrong:
         raise UsageError(f"--on does not go with {wrong}.")
-    # Of another one dask leaves a client half made.
+    # dask leaves a half-made client for an invalid address.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     required = identity()
 
     def measure(valid: ValidRequest, folder: Path, output: Output) -> StoredComparison:
         specs, arguments, sent = _command(valid, options, accepted, output.log)
-        for line in _measured(client, valid, (arguments, sent, required), folder / SHARDS):
+        for line in _measure(client, valid, (arguments, sent, required), folder / SHARDS):
             if not output.quiet:
                 output.progress.print(line)
-        return _merged(valid, specs, folder)
+        return _merge(valid, specs, folder)
 
     def has_begun(folder: Path) -> bool:
         return (folder / SHARDS).is_dir()
@@ -79,9 +79,9 @@ def run(
 def _command(
     valid: ValidRequest, typed: Sequence[str], accepted: str | None, say: Log
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
-    """Returns the revisions, the arguments of each shard, and the files that these name.
+    """Returns revisions, the arguments for each shard, and the files that the arguments name.
 
-    What is not on an index is built here, so that all shards have one build.
+    Wheels that no index has are built here, so that all shards have the same build.
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
     if valid.request.worker is not None:
@@ -114,10 +114,10 @@ def _files_of(worker: WorkerFile) -> dict[str, bytes]:
     return {name: text.encode() for name, text in worker.texts.items()}
 
 
-def _measured(
+def _measure(
     client: distributed.Client, valid: ValidRequest, task: Task, folder: Path
 ) -> Iterator[str]:
-    """Has workers measure the shards that the folder lacks; yields a line for each."""
+    """Measures the shards that the folder lacks; yields a line for each finished one."""
     arguments, sent, required = task
     command, path = json.dumps([*required.values(), *arguments]), folder / "command.json"
     folders.make_subfolder(folder)
@@ -128,9 +128,9 @@ def _measured(
         )
     files.write_text(path, command)
     expected_s = {scenario.name: scenario.expected_s for scenario in valid.scenarios}
-    number, resume_hint = len(expected_s), saved_in(folder.parent)
+    number, resume_hint = len(expected_s), interruption_message(folder.parent)
     shards_of: dict[distributed.Future[Any], Shard] = {}
-    # The longest shard is the first, as it decides when all are measured.
+    # Shard 1 has the longest scenario, so it starts first.
     for index in range(1, number + 1):
         if not (folder / str(index)).exists():
             key = f"shard-{index}-{uuid.uuid4().hex}"
@@ -152,22 +152,20 @@ def _measured(
 
 
 def unpack(content: Mapping[str, bytes], folder: Path) -> None:
-    """Writes a finished shard of a trusted machine. Raises ``UsageError`` and writes no other."""
-    half = folder.with_name(f"{folder.name}.part")
-    files.remove(half)
-    half.mkdir()
+    """Writes the files of a shard into a folder. Raises ``UsageError`` if it is not finished."""
+    partial = folder.with_name(f"{folder.name}.part")
+    files.remove(partial)
+    partial.mkdir()
     for name, data in content.items():
-        (half / Path(name).name).write_bytes(data)
-    merge.read_finished(half)
-    half.rename(folder)
+        (partial / Path(name).name).write_bytes(data)
+    merge.read_finished(partial)
+    partial.rename(folder)
 
 
-def _merged(
-    valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path
-) -> StoredComparison:
+def _merge(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> StoredComparison:
     measured = [*(folder / SHARDS).glob("*[0-9]")]
     whole, records = merge.merged([merge.read_finished(path) for path in measured])
-    # As a comparison on this machine would record them: a worker gets a build as a file.
+    # A shard got its wheel as a file, so it knows neither the compiler nor the origin.
     facts = [
         it.build and structs.replace(it.build, compiler=spec.compiler or it.build.compiler)
         for it, spec in zip(whole.revisions, specs, strict=True)

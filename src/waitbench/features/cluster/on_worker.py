@@ -1,7 +1,7 @@
-"""The tasks of dask's workers: to describe themselves, and to run a shard in a process of its own.
+"""Functions that dask calls on its workers: a check of the worker, and the run of a shard.
 
-dask imports this module by its name, so a worker's environment has waitbench. While a shard is
-measured its worker sleeps: dask's timers are stopped, and nothing is polled.
+dask imports this module by name, so waitbench must be installed in a worker's environment. While a
+shard is measured, its dask worker sleeps: dask's timers are stopped, and nothing is polled.
 """
 
 import platform
@@ -22,12 +22,12 @@ from waitbench.system.machine import find_instruments
 from waitbench.system.processes import tail
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.features.cluster.shard_process")
-"""Starts waitbench so that it ends with this worker; a command follows."""
+"""Starts waitbench so that it ends with this dask worker; arguments follow."""
 START = "dask worker ADDRESS --nthreads 1 --no-nanny"
 Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
 """The arguments of ``run_shard``."""
 _processes: dict[Any, "subprocess.Popen[bytes] | None"] = {}
-"""The processes of shards by the key of the task; ``None`` before the start."""
+"""The process of each shard by the key of its task; ``None`` before it starts."""
 
 
 def identity() -> Mapping[str, str]:
@@ -40,7 +40,7 @@ def identity() -> Mapping[str, str]:
 
 
 def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
-    """Raises ``UsageError`` on a worker whose figures could not be compared, or are disturbed."""
+    """Raises ``UsageError`` on a worker whose figures would differ, or would be disturbed."""
     here = identity()
     for name, value in required.items():
         if here[name] != value:
@@ -60,10 +60,10 @@ def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
 def run_shard(
     arguments: Sequence[str], sent: Mapping[str, bytes], required: Mapping[str, str]
 ) -> tuple[str, str, Mapping[str, bytes]]:
-    """Runs ``compare`` in a folder that has these files.
+    """Runs ``compare`` in a folder with the sent files.
 
     Returns the name of the worker, the last lines of stderr, and the files of the results. Raises
-    ``UsageError`` on a worker that differs, as late ones may.
+    ``UsageError`` on a worker that differs: one may join after the first check.
     """
     worker = distributed.get_worker()
     require_same(required, worker)
@@ -83,7 +83,7 @@ def run_shard(
 
 
 def packed(folder: Path) -> Mapping[str, bytes]:
-    """The files of a folder by name; none if it does not exist."""
+    """The files of a folder, by name; empty if there is no folder."""
     return {path.name: files.read(path) for path in folder.glob("*")}
 
 
@@ -96,15 +96,15 @@ def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            # While it lives no other shard is measured on this host, even if this worker is killed.
+            # The process holds the lock, so it is kept even if this worker is killed.
             pass_fds=(lock,),
-            # A Ctrl-C that is meant for the worker reaches it by the worker.
+            # Ctrl-C in the worker's terminal must not reach it; the worker ends it.
             start_new_session=True,
         )
     with process:
         if key in _processes:
             _processes[key] = process
-        else:  # given up while it waited for its turn
+        else:  # the task was cancelled while it waited for the lock
             process.terminate()
         process.wait()
     _processes.pop(key, None)

@@ -1,4 +1,4 @@
-"""Shards of a comparison: ``--shard I/N``, and which scenarios that is."""
+"""Shards of a comparison: reads ``--shard I/N``, and deals scenarios to shards."""
 
 import re
 from collections.abc import Mapping
@@ -20,21 +20,21 @@ def parse(text: str) -> tuple[int, int]:
     return index, number
 
 
-def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
-    """Deals scenarios, given the lengths of their runs by name.
+def deal(index: int, number: int, expected_s: Mapping[str, float]) -> Shard:
+    """Selects the scenarios of a shard, given the expected time of a run of each scenario.
 
-    In descending order of length, each goes to the shard with the least load (R. Graham, "Bounds on
-    multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969), so that all machines agree.
-    Raises ``UsageError`` if there are fewer scenarios than shards.
+    The longest scenario goes first, each to the shard with the least load (R. Graham, "Bounds on
+    multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). All machines get the same
+    result. Raises ``UsageError`` if there are fewer scenarios than shards.
     """
     if count > len(expected_s):
         fewer = "1 scenario" if len(expected_s) == 1 else f"{len(expected_s)} scenarios"
         raise UsageError(
             f"--shard {index}/{count}: there are only {fewer}, and a shard has at least one."
         )
-    shards: list[set[str]] = [set() for _ in range(count)]
-    load_s = [0.0] * count
-    # Sorting keeps the comparison's order among equal lengths.
+    shards: list[set[str]] = [set() for _ in range(number)]
+    load_s = [0.0] * number
+    # The sort is stable: equal lengths keep the order of the comparison.
     for name in sorted(expected_s, key=lambda name: -expected_s[name]):
         least = min(range(count), key=lambda at: (load_s[at], len(shards[at]), at))
         shards[least].add(name)
@@ -44,6 +44,6 @@ def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
 
 
 def shard_of(comparison: ComparisonHeader) -> Shard:
-    """The shard that a header is of: the only one, if all scenarios are measured here."""
+    """The shard of a header. Without ``--shard``, it has all scenarios."""
     names = tuple(scenario.name for scenario in comparison.scenarios)
     return comparison.shard or Shard(scenarios=names, of=names)

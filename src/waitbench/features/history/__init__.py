@@ -1,1 +1,1 @@
-"""The history of a cost: of all stored comparisons, on one machine each."""
+"""The history of a cost over all stored comparisons, and its change points."""

@@ -1,4 +1,4 @@
-"""``history``: the cost of each revision relative to the anchor, of all stored comparisons."""
+"""``history``: the cost of each revision relative to an anchor, over all stored comparisons."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _NEWEST = 20
 
 
 MetricOption = Annotated[
-    str, typer.Option("--metric", metavar="METRIC", help="The cost that is followed.")
+    str, typer.Option("--metric", metavar="METRIC", help="The cost to follow.")
 ]
 AnchorOption = Annotated[
     Optional[str],
@@ -40,7 +40,7 @@ AnchorOption = Annotated[
         "--anchor",
         metavar="REVISION",
         help="The release or commit that all figures are relative to.",
-        show_default="what most sessions hold",
+        show_default="the revision in most sessions",
     ),
 ]
 
@@ -50,7 +50,7 @@ def history(
         Optional[list[Path]],
         typer.Argument(
             metavar="FOLDER",
-            help="Folders with folders of results, at any depth.",
+            help="Folders that contain folders of results, at any depth.",
             show_default="results",
         ),
     ] = None,
@@ -66,8 +66,8 @@ def history(
 ) -> None:
     """Show what each revision costs relative to one of them, the anchor, and where that changed.
 
-    Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
-    figures of two sessions do not compare.
+    Absolute figures of two sessions cannot be compared, so only sessions that measured the anchor
+    count. Each machine has its own history.
     """
     followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     stored = read(folders or [RESULTS], followed)
@@ -78,7 +78,7 @@ def history(
     ]
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
-    name = _anchor_among(anchor, sessions) if anchor else None
+    name = _name_of_anchor(anchor, sessions) if anchor else None
     histories = trends(sessions, name)
     if as_json:
         print(json.dumps(view.as_json(histories), indent=2))
@@ -86,11 +86,11 @@ def history(
         titled = [(trend, view.title_of(trend, histories)) for trend in histories]
         print_tables([view.table(*it, _NEWEST) for it in titled], make_console())
     if stored.unreadable:
-        # The history is incomplete, which must not go unnoticed.
+        # The exit code says that the history is incomplete.
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _anchor_among(text: str, sessions: Sequence[HistorySession]) -> str:
+def _name_of_anchor(text: str, sessions: Sequence[HistorySession]) -> str:
     """The name of an anchor. Raises ``UsageError`` for a revision that no session has."""
     entries = sorted({it for session in sessions for it in session.logs}, key=lambda it: it.order)
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Folders of results -> sessions: costs of revisions in one comparison, as part of a history."""
+"""Folders of results -> sessions: the costs of one scenario in one comparison."""
 
 import math
 import re
@@ -20,49 +20,49 @@ from waitbench.pipeline import gathering
 from waitbench.store.comparisons import StoredComparison
 
 Tried = tuple[str, Series, str]
-"""An engine, a series, and a revision that was measured in it, or failed."""
+"""An engine, a series, and the name of a revision that was measured in it, or failed."""
 FEWEST_ROUNDS = 2
-"""A single round has no variance."""
+"""The fewest rounds of a session: one round has no variance."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryRevision:
-    """A revision in a history, independent of its labels."""
+    """A revision in a history, independent of its labels in comparisons."""
 
     name: str
     """A release such as ``v0.21.1``, or the first digits of a commit."""
     version: str
-    """The package's version; commits between two releases have that of the earlier one."""
+    """The version of the package. A commit has that of the release before it."""
     commit: str | None
-    """Full id; ``None`` for releases."""
+    """All digits; ``None`` for releases."""
     date: str | None
     """The committer's date in ISO 8601, if known."""
 
     @property
     def order(self) -> tuple[Version, bool, float, str]:
-        """The sort key of history: commits follow the release of the same version."""
+        """The sort key. Commits follow the release of the same version, by date."""
         try:
             version = Version(self.version)
         except InvalidVersion:
             version = Version("0")
-        # Python 3.10 does not parse all ISO 8601 dates.
+        # Python 3.10 cannot parse all ISO 8601 dates; msgspec can.
         date_s = msgspec.convert(self.date, datetime).timestamp() if self.date else 0.0
         return version, self.commit is not None, date_s, self.name
 
 
 @dataclass(frozen=True, kw_only=True)
 class HistorySession:
-    """One metric of the revisions of a comparison in one scenario."""
+    """The costs of revisions in one scenario of a comparison, by one metric."""
 
     folder: str
     started: str
-    """The start of its first run, which identifies copies of the folder."""
+    """The start of its first run. Copies of the folder have the same."""
     engine: str
     series: Series
     machine: str
     metric: Metric
     logs: Mapping[HistoryRevision, tuple[float, ...]]
-    """The logarithms of the costs of two or more revisions in the rounds that all have."""
+    """Logarithms of the costs of two or more revisions, in the rounds that have all of them."""
 
     @property
     def rounds(self) -> int:
@@ -76,7 +76,7 @@ class Stored:
     sessions: list[HistorySession] = field(default_factory=list)
     tried: set[Tried] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
-    """Folders that could not be read, with the reasons, which were printed."""
+    """Messages, already printed, about folders that could not be read."""
 
 
 def read(roots: Sequence[Path], metric: Metric) -> Stored:
@@ -89,17 +89,19 @@ def read(roots: Sequence[Path], metric: Metric) -> Stored:
 
 
 def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[HistorySession]:
-    """The sessions of a comparison's scenarios and some metrics.
+    """The sessions of a comparison: one for each scenario and metric.
 
-    Leaves out revisions without an identity elsewhere, such as checkouts, and comparisons of mixed
-    origins, whose ratios partly come from their compilers.
+    Leaves out revisions that mean nothing in other comparisons, such as checkouts, and comparisons
+    of mixed origins, whose ratios partly come from their compilers.
     """
     context = contents.comparison
     if context.mixed_origins:
         return
-    entries = {revision.label: it for revision in context.revisions if (it := entry_of(revision))}
+    entries = {
+        revision.label: it for revision in context.revisions if (it := history_revision(revision))
+    }
     for record, metric in product(contents.records, metrics):
-        # A revision that failed in most rounds would remove them for the others.
+        # Rounds count only if they have all revisions, so one that mostly failed is left out.
         fewest = len(record.rounds) / 2
         labels = [it for it in entries if len(by_round([(record, it)], metric)) >= fewest]
         rounds = by_round([(record, label) for label in labels], metric)
@@ -110,7 +112,7 @@ def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterat
             entries[label]: tuple(math.log(max(cost, metric.resolution)) for cost in costs)
             for label, costs in zip(labels, columns, strict=False)
         }
-        # A revision with two labels would be compared with itself.
+        # Fewer logs than labels: one revision has two labels, and would be its own baseline.
         if len(rounds) < FEWEST_ROUNDS or len(logs) < max(2, len(labels)):
             continue
         yield HistorySession(
@@ -124,18 +126,18 @@ def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterat
         )
 
 
-def independent(sessions: Iterable[HistorySession]) -> list[HistorySession]:
-    """The sessions without copies, of which those with fewer rounds are dropped."""
+def without_copies(sessions: Iterable[HistorySession]) -> list[HistorySession]:
+    """The sessions without copies. Of several copies, the one with most rounds stays."""
     key = attrgetter("series", "machine", "metric", "engine", "started")
     by_size = sorted(sessions, key=lambda session: (session.rounds, len(session.logs)))
     return sorted({key(it): it for it in by_size}.values(), key=attrgetter("folder"))
 
 
 def machine_of(record: ScenarioResults, revisions: Iterable[Revision]) -> str:
-    """The kind of machine as a line: CPU, kernel, Python, and compiler or origin.
+    """Describes the kind of machine: CPU, kernel, Python, and compiler or origin.
 
-    Not its identity: CI runners of a kind come and go, and their differences are part of the
-    variance between sessions.
+    Hosted runners of one kind count as one machine. Their differences are part of the variance
+    between sessions.
     """
     pythons = {it.build.python for it in revisions if it.build}
     builds = {it.build.compiler or it.origin.value for it in revisions if it.build}
@@ -149,7 +151,7 @@ def name_of(source: Source) -> str:
     return source.identity[:SHOWN_DIGITS]
 
 
-def entry_of(revision: Revision) -> HistoryRevision | None:
+def history_revision(revision: Revision) -> HistoryRevision | None:
     origin = revision.origin
     if revision.build is None or not (origin.is_release or origin is Origin.SOURCE):
         return None
@@ -167,9 +169,9 @@ def entry_of(revision: Revision) -> HistoryRevision | None:
 
 
 def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iterator[Tried]:
-    """The revisions that need no other comparison; mixed origins are of no use in a history."""
+    """The revisions that need no further comparison: they have enough rounds, or were given up."""
     revisions = () if context.mixed_origins else context.revisions
-    entries = {it.label: entry for it in revisions if (entry := entry_of(it))}
+    entries = {it.label: entry for it in revisions if (entry := history_revision(it))}
     for record, (label, entry) in product(records, entries.items()):
         if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
             yield context.engine, record.series, entry.name

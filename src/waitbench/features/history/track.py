@@ -1,4 +1,4 @@
-"""``track``: measures what the history lacks, as a nightly job does, and names new steps."""
+"""``track``: measures revisions that the history lacks, and announces change points."""
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from waitbench.environments import candidates
 from waitbench.features.history import view
 from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
-from waitbench.features.history.trends import Announced, Trend, commonest, trends, unannounced
+from waitbench.features.history.trends import Announced, Trend, most_measured, trends, unannounced
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
@@ -41,7 +41,7 @@ _ANNOUNCED = "acknowledged"
 
 
 class _AnnouncedFile(msgspec.Struct, tag_field="kind", tag=_ANNOUNCED):
-    """The change points that were announced: each is announced once."""
+    """The change points that were announced. None is announced twice."""
 
     change_points: list[Announced]
 
@@ -51,7 +51,9 @@ def track(
     branch: Annotated[
         Optional[str],
         typer.Argument(
-            metavar="BRANCH", help="Its commits along first parents.", show_default="releases"
+            metavar="BRANCH",
+            help="Measure its commits along first parents.",
+            show_default="releases",
         ),
     ] = None,
     anchor: AnchorOption = None,
@@ -68,19 +70,16 @@ def track(
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="The history: a folder with folders of results.",
+            help="The history: a folder that contains folders of results.",
             show_default="results",
         ),
     ] = RESULTS,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List what would be measured, and measure nothing.")
-    ] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Measure what the history lacks: new revisions, and change points that need a second session.
 
-    Each is measured beside the anchor. A change point is announced once, when a second session
-    confirms it: exit 1 if it rose.
+    Each is compared with the anchor. A change point is announced once, when a second session
+    confirms it; the exit code is 1 if a cost rose.
     """
     followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     begun, output = time.monotonic(), Output(quiet=quiet)
@@ -90,21 +89,19 @@ def track(
         return read([results], followed) if results.is_dir() else Stored()
 
     before = stored()
-    anchor = anchor or _commonest(before, request.engine.name)
+    anchor = anchor or _default_anchor(before, request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    # The window of a worker is the same each night.
+    # A shortened worker would have another window each night.
     is_quick = not full and request.worker is None
     nightly = replace(request, rounds=rounds, quick=is_quick, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
-    name = _name_of(valid.specs[0])
+    name = _history_name(valid.specs[0])
     texts = {**_candidates(branch, valid, newest), name: anchor}
     complete = measured(before.tried, valid.engine.name, _series(valid))
     queue = due(texts, complete, name, _trends(before, valid, name))
     code = ExitCode.OK
     for number, (names, why) in enumerate(queue.items(), 1):
         console.print(f"{number} of {len(queue)}: {' '.join(names)}: {why}")
-        if dry_run:
-            continue
         if time.monotonic() - begun > budget:
             console.print("The budget is spent: the next call goes on from here.")
             break
@@ -114,13 +111,11 @@ def track(
             with run(replace(nightly, revisions=labelled), output) as contents:
                 code = max(code, conclude(contents, output))
         except HarnessError as error:
-            # The others can still be measured.
+            # Other comparisons can still be made.
             console.print(str(error), soft_wrap=True)
             code = max(code, error.exit_code)
     if not queue:
         console.print("Nothing is missing from the history.")
-    if dry_run:
-        raise typer.Exit(ExitCode.OK)
     histories = _trends(stored(), valid, name)
     known = _read_announced(results)
     new = unannounced(histories, known)
@@ -134,9 +129,9 @@ def track(
     raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))
 
 
-def _commonest(stored: Stored, engine: str) -> str:
+def _default_anchor(stored: Stored, engine: str) -> str:
     """The revision that most sessions measured. Raises ``UsageError`` without any."""
-    anchor = commonest(it for it in stored.sessions if it.engine == engine)
+    anchor = most_measured(it for it in stored.sessions if it.engine == engine)
     if anchor is None:
         raise UsageError(
             "There is no history yet. Name the anchor, which each session measures, such as: "
@@ -153,7 +148,7 @@ def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
-    """Maps revisions, oldest first, from the name in the history to the text of the user."""
+    """The newest revisions, oldest first: names in the history -> texts for ``compare``."""
     anchor = valid.specs[0]
     if branch is None:
         releases = candidates.newest(valid.engine, anchor.python, newest)
@@ -162,15 +157,15 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
 
 
-def _name_of(anchor: EnvironmentSpec) -> str:
-    """The name of the anchor in the history. Raises ``UsageError`` if it has no place there."""
+def _history_name(anchor: EnvironmentSpec) -> str:
+    """The name of the anchor in the history. Raises ``UsageError`` for code that may change."""
     if anchor.source.origin.is_release or anchor.source.origin is Origin.SOURCE:
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
 
 
 def _read_announced(store: Path) -> frozenset[Announced]:
-    """Raises ``UsageError`` for a file that is not one of ours."""
+    """Reads the announced change points. Raises ``UsageError`` for an invalid file."""
     file = formats.read(store, _ANNOUNCED, _AnnouncedFile)
     return frozenset(file.change_points if file else ())
 
@@ -182,10 +177,10 @@ def _series(valid: ValidRequest) -> list[Series]:
 def due(
     candidates: Iterable[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
 ) -> dict[tuple[str, ...], str]:
-    """Why comparisons are lacking, by their revisions: the most important first.
+    """The comparisons to make, as tuples of revisions with the reason; the anchor is the baseline.
 
-    A second session for each provisional change point; then each candidate that is not measured:
-    the newest first. Candidates are in the order of history; the anchor is always the baseline.
+    Provisional change points come first, for a second session; then candidates that were not
+    measured, the newest first. ``candidates`` are in order of history.
     """
     reasons: dict[tuple[str, ...], str] = {
         tuple(dict.fromkeys((anchor, step.before, step.after))): (
@@ -202,6 +197,6 @@ def due(
 
 
 def measured(tried: Collection[Tried], engine: str, series: Sequence[Series]) -> frozenset[str]:
-    """The revisions that were tried in all of some series: one comparison measures them in all."""
+    """The revisions that were tried in all of these series."""
     names = {name for _, _, name in tried}
     return frozenset(name for name in names if all((engine, it, name) in tried for it in series))

@@ -1,11 +1,11 @@
 """Sessions that share an anchor -> the history of a cost and its change points.
 
 Costs differ more between sessions than between most revisions, and depend on the machine. So a
-history consists of ratios to the anchor, which every session measures, on one machine.
+history consists of ratios to the anchor, on one machine; every session measures the anchor.
 
-Each history has one error estimate: the variance within sessions, which is known, plus that between
-sessions. The latter is estimated from the differences of neighbours in the history, by a median
-with pseudo-observations as a prior, which is robust against a few steps.
+Each history has one error estimate: the variance within sessions plus that between sessions. The
+second is estimated from the differences of neighbours in the history: their median, with
+pseudo-observations as a prior, is robust against a few change points.
 
 PELT minimises the sum of squares around the mean of each segment, plus a penalty per change point
 (R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear
@@ -26,7 +26,7 @@ from msgspec import structs
 
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
-from waitbench.features.history.sessions import HistoryRevision, HistorySession, independent
+from waitbench.features.history.sessions import HistoryRevision, HistorySession, without_copies
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
@@ -34,10 +34,11 @@ from waitbench.model.verdicts import MARGIN, Estimate
 
 _PRIOR_VARIANCE = 0.03**2
 _PRIOR_WEIGHT = 4
-"""The number of pseudo-observations: the median of fewer may be that of a change point."""
+"""The number of pseudo-observations. With fewer, a change point may be the median."""
 _MEDIAN_OF_SQUARE = 0.455
+"""The median of the square of a standard normal variable."""
 _CONFIRMED = 2
-"""Sessions on each side of a change point."""
+"""The sessions on each side that confirm a change point."""
 
 Logs = Mapping[HistoryRevision, Mapping[str, float]]
 """The log ratios of revisions to the anchor, by the folder of the session."""
@@ -60,7 +61,10 @@ class ChangePoint:
     sides: tuple[tuple[HistoryRevision, ...], tuple[HistoryRevision, ...]]
     """The segments of revisions before and after it."""
     ratio: Estimate
-    """After to before, corrected for all positions; the count is that of the smaller side."""
+    """The cost after it to that before, with an interval that holds for all positions together.
+
+    The count is the number of sessions of the smaller side.
+    """
 
     @property
     def before(self) -> str:
@@ -76,7 +80,7 @@ class ChangePoint:
 
     @property
     def is_provisional(self) -> bool:
-        """Whether it rests on a single session."""
+        """Whether one of its sides has a single session."""
         return self.ratio.count < _CONFIRMED
 
 
@@ -89,7 +93,7 @@ class Trend:
     machine: str
     anchor: str
     ratios: Mapping[HistoryRevision, Estimate]
-    """To the anchor, in order of history; counts are of sessions."""
+    """Ratios to the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
     def announced(self, step: ChangePoint) -> Announced:
@@ -98,9 +102,9 @@ class Trend:
         )
 
 
-def commonest(sessions: Iterable[HistorySession]) -> str | None:
-    """The revision in most sessions, the earliest of several: the default anchor."""
-    counts = Counter(entry for session in independent(sessions) for entry in session.logs)
+def most_measured(sessions: Iterable[HistorySession]) -> str | None:
+    """The default anchor: the revision in most sessions; of several such, the earliest."""
+    counts = Counter(entry for session in without_copies(sessions) for entry in session.logs)
     best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
     return best.name if best else None
 
@@ -108,13 +112,13 @@ def commonest(sessions: Iterable[HistorySession]) -> str | None:
 def trends(sessions: Sequence[HistorySession], anchor: str | None) -> tuple[Trend, ...]:
     """The history of each metric, series and machine.
 
-    The default anchor is the commonest revision of the engine.
+    By default the anchor is the revision in most sessions of the engine.
     """
     histories = []
     key = attrgetter("engine", "series", "machine", "metric.name")
-    for (engine, *_), members in groupby(sorted(independent(sessions), key=key), key):
+    for (engine, *_), members in groupby(sorted(without_copies(sessions), key=key), key):
         group = list(members)
-        name = anchor or commonest(session for session in sessions if session.engine == engine)
+        name = anchor or most_measured(session for session in sessions if session.engine == engine)
         anchors = [entry for session in group for entry in session.logs if entry.name == name]
         histories += [_trend(group, entry) for entry in anchors[:1]]
     return tuple(histories)
@@ -127,8 +131,8 @@ def unannounced(
     orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
 
     def is_at(step: ChangePoint, revision: str) -> bool:
-        # More sessions may move it by a few revisions; and a new machine, with few revisions
-        # measured, sees it between distant ones.
+        # Further sessions may move a change point by a few revisions. A new machine, which has
+        # measured few revisions, finds it between distant ones.
         (first, *_), (*_, last) = step.sides
         is_between = revision in orders and first.order < orders[revision] <= last.order
         return is_between or revision == step.after
@@ -175,9 +179,9 @@ def _trend(sessions: Sequence[HistorySession], anchor: HistoryRevision) -> Trend
 
 
 def _variance(logs: Sequence[float], noise: float) -> float:
-    """The variance of a log ratio, given all in order of history and the noise of rounds."""
+    """The variance of a log ratio, from all log ratios in order and the variance of rounds."""
     variances = [(after - before) ** 2 / 2 / _MEDIAN_OF_SQUARE for before, after in pairwise(logs)]
-    # Identical counts in all sessions so far do not mean zero variance.
+    # Counts may be identical in all sessions so far; their variance is still not zero.
     least = noise + _PRIOR_VARIANCE * _PRIOR_WEIGHT / (_PRIOR_WEIGHT + len(variances))
     return max(least, median([*variances, *[noise + _PRIOR_VARIANCE] * _PRIOR_WEIGHT]))
 
@@ -206,7 +210,7 @@ def _change_points(logs: Logs, anchor: HistoryRevision, scatter: float) -> list[
 
 
 def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float) -> list[int]:
-    """The indices of the revisions at which PELT begins a new segment."""
+    """The indices of revisions that begin a new segment, by PELT."""
     import numpy as np
 
     try:
@@ -231,7 +235,7 @@ def _change_point(
     anchor: HistoryRevision,
     error: float,
 ) -> ChangePoint:
-    """``error`` is that of a single ratio; the segment of the anchor has the exact ratio 1."""
+    """``error`` is the half-width for one session. The anchor's segment has the exact ratio 1."""
     ratios = {side: [log for entry in side for log in logs[entry].values()] for side in sides}
     before, after = (0.0 if anchor in side else fmean(ratios[side]) for side in sides)
     half = error * math.sqrt(sum(1 / len(ratios[side]) for side in sides if anchor not in side))

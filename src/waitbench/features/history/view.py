@@ -16,12 +16,12 @@ from waitbench.reporting.formats import NOTHING, format_change, format_range
 
 _COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
 _FAR_OUT = 0.1
-"""The share of revisions that may lie beyond the axis, so that few do not flatten the others."""
+"""The share of revisions that may lie beyond the axis, as a few would flatten all others."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
 def table(trend: Trend, title: str, newest: int = 0) -> Table:
-    """The ``newest`` revisions, or all for 0, with the anchor and those at change points."""
+    """The ``newest`` revisions (0: all), the anchor, and revisions at change points."""
     steps = {step.after: _text(step) for step in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
     first = len(trend.ratios) - newest if newest else 0
@@ -58,7 +58,7 @@ def _result(entry: HistoryRevision, trend: Trend, title: str) -> MetricResult:
 
 
 def title_of(trend: Trend, others: Sequence[Trend]) -> str:
-    """The scenario, the topology, and the parameters and machines that distinguish it."""
+    """The scenario and topology, with the parameters and machine that differ from ``others``."""
     place, parameters = _place(trend), _parameters(trend)
     alike = [_parameters(other) for other in others if _place(other) == place]
     names = sorted({name for it in alike for name in it})
@@ -75,7 +75,7 @@ def _parameters(trend: Trend) -> dict[str, Any]:
 
 
 def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
-    """A row for each revision of each trend, for JSON; ``step`` is its change point."""
+    """A row for each revision of each trend. ``step`` is the change point that begins with it."""
     return [
         {
             "scenario": trend.series.scenario,
@@ -100,7 +100,7 @@ def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
 
 
 def note_of(steps: Sequence[tuple[Trend, ChangePoint]], title: str = "") -> Note:
-    """A note on the change points of several trends at one revision, in one direction."""
+    """A note on change points of one or more trends, all at one revision and in one direction."""
     (trend, first), *more = steps
     ratios = sorted(step.ratio.value for _, step in steps)
     change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))

@@ -1,1 +1,1 @@
-"""Costs of workers that run already, counted from outside."""
+"""Costs of workers that are already running, counted from outside."""

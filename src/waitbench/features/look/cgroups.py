@@ -1,4 +1,4 @@
-"""Cgroups of containers, units and pods that run, by name."""
+"""Finds the cgroups of running containers, units and pods by name."""
 
 import glob
 import os
@@ -11,20 +11,20 @@ from waitbench.system.processes import ask
 
 PROCESSES = "cgroup.procs"
 _FOLDERS = {"unit": "{}", "pod": "*pod{}*"}
-"""How a cgroup's folder is named. A pod's has its UID, and a suffix if systemd made it."""
-_ASKED_WITHIN_S = 30.0
+"""Patterns of the names of folders. A pod's has its UID, and a suffix if systemd made it."""
+_INSPECT_LIMIT_S = 30.0
 
 
 @cache  # podman takes a while
 def locate(name: str, root: Path = Path("/")) -> str:
     """Turns ``podman:NAME``, ``docker:NAME``, ``unit:NAME`` or ``pod:UID`` into a cgroup's folder.
 
-    Returns the PID of a container without a cgroup of its own, and any other text as it is. Raises
-    ``UsageError`` where none has that name.
+    Returns any other text unchanged, and the PID of a container without a cgroup of its own. Raises
+    ``UsageError`` for an unknown name.
     """
     kind, _, rest = name.partition(":")
     if rest and kind in ("podman", "docker"):
-        return _of_container(kind, rest, root)
+        return _locate_container(kind, rest, root)
     if not rest or kind not in _FOLDERS:
         return name
     # systemd writes the dashes of a UID as underscores.
@@ -39,10 +39,10 @@ def locate(name: str, root: Path = Path("/")) -> str:
     raise UsageError(f"{name}: no cgroup of this machine has that name.")
 
 
-def _of_container(program: str, name: str, root: Path) -> str:
+def _locate_container(program: str, name: str, root: Path) -> str:
     arguments = [program, "inspect", "--type", "container", "--format", "{{.State.Pid}}", name]
     try:
-        answer = ask(arguments, time_limit_s=_ASKED_WITHIN_S)
+        answer = ask(arguments, time_limit_s=_INSPECT_LIMIT_S)
     except OSError as error:
         raise UsageError(f"{program} does not start: {error.strerror}.") from error
     pid = answer.stdout.strip()
@@ -61,7 +61,7 @@ def _of_container(program: str, name: str, root: Path) -> str:
 
 
 def _mounts(root: Path) -> list[Path]:
-    """Where cgroups are mounted: version 2 first, then each controller of version 1."""
+    """The folders where cgroups are mounted: version 2, then controllers of version 1."""
     mounts = [line.split() for line in (root / "proc/mounts").read_text().splitlines()]
     kinds = sorted((kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup"))
     return [root / place.lstrip("/") for _, place in sorted(kinds, reverse=True)]

@@ -1,9 +1,9 @@
-"""Quantities of a running process that keep rising: a leak, but neither a sawtooth nor a start.
+"""Finds quantities of a running process that keep rising, such as memory with a leak.
 
-Readings are divided into twelve blocks of time. A quantity rises if the lowest reading of each of
-the last four blocks is above that of each of the first four, and so is the highest one: if none
-rose, the chance of the first alone would be 1 in 70. A sawtooth with a fall in any block fails
-either; one without is a rise while it was watched. What rose at first alone is a start.
+Readings are divided into twelve blocks of time. A quantity rises if the lowest readings of the last
+four blocks are all above those of the first four, and so are the highest readings. Without a trend,
+the first condition alone holds with a chance of 1 in 70. A sawtooth that falls in every block fails
+one of them. A quantity that rose only in the beginning is still starting, and does not count.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from waitbench.reporting.formats import format_values
 
 BLOCKS = 12
 _THIRD = BLOCKS // 3
-_STILL = 0.25
-"""The least part of a rise after its first half that is no start."""
+_LEAST_IN_SECOND_HALF = 0.25
+"""The share of a rise after the middle; with less, the process was starting."""
 _HOUR_S = 3600.0
 
 
@@ -26,9 +26,9 @@ class Quantity:
     title: str
     unit: str
     least: float
-    """The least rise between thirds of the time that matters."""
+    """The smallest rise that matters, from the first third of the time to the last."""
     share: float = 0.0
-    """The same as a share of the first readings."""
+    """The same, as a share of the first readings. The larger of both applies."""
 
 
 QUANTITIES = (
@@ -40,9 +40,9 @@ QUANTITIES = (
 
 
 def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, float] | None:
-    """The rise of readings over their whole time, with its least and its most.
+    """The rise over the whole time, with its lower and upper estimate.
 
-    ``None`` unless it is certain, and matters.
+    ``None`` unless the rise is certain and large enough to matter.
     """
     each = len(values) // BLOCKS
     if not each:
@@ -56,7 +56,7 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
         )
         whole = median(last) - median(first)
         least = max(quantity.least, quantity.share * median(first))
-        is_start = median(last) - median(middle) < _STILL * whole
+        is_start = median(last) - median(middle) < _LEAST_IN_SECOND_HALF * whole
         if min(last) <= max(first) or whole < least or is_start:
             return None
         rises += [
@@ -68,7 +68,7 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
 
 
 def sentences(readings: Sequence[Sequence[float | None]], seconds: float) -> list[str]:
-    """Sentences about quantities that certainly rise, given the readings of each over a time."""
+    """Sentences about ``QUANTITIES`` that certainly rise, from equally many readings of each."""
     texts = []
     for quantity, values in zip(QUANTITIES, readings, strict=True):
         known = [value for value in values if value is not None]

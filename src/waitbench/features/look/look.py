@@ -1,4 +1,4 @@
-"""``look``: the cost of running workers, by itself, against limits, or against another's."""
+"""``look``: the cost of a running worker, alone, against limits, or against another worker."""
 
 import json
 from collections import ChainMap
@@ -39,8 +39,8 @@ def look(
         typer.Option(
             "--limit",
             metavar="METRIC:VALUE",
-            help="The most of idle, wakeups, syscalls or memory; repeatable.\n\nWindows are "
-            "counted until it is certain. Exit code 1 if it is above, 3 if that stays open.",
+            help="The most of idle, wakeups, syscalls or memory; repeatable.\n\nCounts until the "
+            "answer is certain. Exit code 1 above the limit, 3 if the answer stays open.",
         ),
     ] = [],
     seconds: Annotated[
@@ -49,7 +49,7 @@ def look(
             "--for",
             metavar="SECONDS",
             parser=options.seconds,
-            help="How long they are counted. With --limit, or two: at most, in 90 windows.",
+            help="How long to count. With --limit, or two targets: the most, in 90 windows.",
             show_default=f"{_USUAL_S:g}, at most {LONGEST_S:g}",
         ),
     ] = None,
@@ -57,21 +57,21 @@ def look(
         bool,
         typer.Option(
             "--why",
-            help="Then find which thread wakes up, in which function, for as long again."
-            "\n\nStacks are read for as long, too, but for 8 to 40 s. A process stands still for "
-            "some milliseconds each time. With --limit: unless it holds.",
+            help="Then find which thread wakes up, in which function."
+            "\n\nTakes as long again, and 8 to 40 s in which the process stands still for some "
+            "milliseconds each time. With --limit: only if the limit does not hold.",
         ),
     ] = False,
     times: Annotated[
         int,
-        typer.Option("--times", metavar="N", min=1, help="How many of these run, for a sum."),
+        typer.Option("--times", metavar="N", min=1, help="Multiply the cost by this many workers."),
     ] = 1,
     price: options.CorePrice = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
     ] = False,
 ) -> int:
-    """Say what a running worker costs. Nothing of it is started, stopped or changed."""
+    """Show what a running worker costs, without starting, stopping or changing it."""
     core_price = options.parse_price(price)
     criteria, known = read_limits(limits), [observe.find(target) for target in targets]
     if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):

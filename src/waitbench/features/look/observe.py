@@ -1,8 +1,8 @@
-"""Costs of running processes, counted by the kernel from outside for a while (Linux).
+"""Costs of running processes, counted by the kernel for a while.
 
-Opens two of the kernel's counters on each thread: of the thread with all its future descendants,
-and of the thread alone. Both lag behind the scheduler's clock, by the same time, as in
-execution/counted_tree.
+Each thread has two counters: of the thread with its future children, and of the thread alone. Both
+lag behind the scheduler's clock by the same time. So the clock of the thread alone corrects the
+other, as in ``execution/counted_tree.py``.
 """
 
 import os
@@ -29,35 +29,35 @@ from waitbench.system.proc import Thread
 
 _MOST_DIGITS = 20
 _LONGEST_COMM = 15
-"""Characters of a process's name that the kernel keeps."""
+"""The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
-"""When, and how often, quantities are read that may drift."""
+"""From this time on, quantities that may drift are read so often."""
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
-"""Counters of a thread with its descendants, and of the thread alone."""
+"""The counters of each thread: with its future children, and alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observed(Cost):
-    """Cost of a thread, of a process with the children it started meanwhile, or of all."""
+    """The cost of a thread, of a process with its new children, or of all processes."""
 
     id: int = 0
     name: str
-    """A process's command line."""
+    """The command line of a process, or the name of a thread."""
     syscalls_per_s: float | None = None
-    """Including children that the thread started; ``None`` where not counted."""
+    """With those of new children; ``None`` if they are not counted."""
     memory_bytes: int | None = None
-    """PSS; ``None`` for threads and ended processes, and where it may not be read."""
+    """PSS; ``None`` for threads, for ended processes, and without permission to read it."""
     parts: Sequence["Observed"] = ()
     """Processes or threads, the busiest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Total(Observed):
-    """Cost of all processes of a target while they were observed."""
+    """The cost of all processes of a target while they were observed."""
 
     seconds: float
     notes: Sequence[str] = ()
-    """Missing counts, and processes that ended."""
+    """Sentences on missing counts, ended processes, and rising quantities."""
 
 
 def sum_of(parts: Collection[Observed], name: str = "in all") -> Observed:
@@ -79,23 +79,27 @@ def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
 
 @dataclass(frozen=True)
 class Target:
-    """Processes that are counted together, until all of their roots have ended."""
+    """Processes that are counted together, until all of its roots have ended."""
 
     name: str
     """As the user typed it."""
     pids: frozenset[int]
     roots: frozenset[int]
+    """The processes that the user named, without their descendants."""
 
 
 def find(name: str) -> Target:
-    """A PID or the processes of a name, with descendants; or a cgroup's. Raises ``UsageError``."""
+    """Finds a PID or the processes of a name, with descendants, or the processes of a cgroup.
+
+    Raises ``UsageError``.
+    """
     if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
     place = locate(name)
     if files.is_file(Path(place) / PROCESSES):
-        pids = roots = _in_cgroup(Path(place))
+        pids = roots = _pids_of_cgroup(Path(place))
     else:
-        roots = _with_pid(place) if place.isdecimal() else _named(place)
+        roots = _pid_of(place) if place.isdecimal() else _pids_named(place)
         pids = roots.union(proc.descendants(*roots))
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid(), *supervisor.parents}
@@ -111,15 +115,15 @@ def find(name: str) -> Target:
     return Target(name, frozenset(pids), frozenset(pids & roots))
 
 
-def _in_cgroup(folder: Path) -> set[int]:
+def _pids_of_cgroup(folder: Path) -> set[int]:
     texts = []
     for path in folder.rglob(PROCESSES):
-        with suppress(OSError):  # it is gone, or a threaded cgroup
+        with suppress(OSError):  # the cgroup is gone, or threaded
             texts.append(path.read_text())
     return {int(pid) for text in texts for pid in text.split()}
 
 
-def _with_pid(name: str) -> set[int]:
+def _pid_of(name: str) -> set[int]:
     pid = int(name) if len(name) < _MOST_DIGITS else 0
     if not proc.stat(pid):
         raise UsageError(f"There is no process {name} that this user may see.")
@@ -130,7 +134,7 @@ def _with_pid(name: str) -> set[int]:
     return {pid}
 
 
-def _named(name: str) -> set[int]:
+def _pids_named(name: str) -> set[int]:
     comm = name[:_LONGEST_COMM]
     pids = {pid for pid in proc.all_processes() if proc.thread_name(pid, pid) == comm}
     if not name or not proc.identities(pids):
@@ -142,26 +146,28 @@ def _named(name: str) -> set[int]:
 
 
 class Reading(NamedTuple):
-    """The counts of processes at a time."""
+    """The counts of a target's processes at one moment."""
 
     time_s: float
     alive: frozenset[int]
     trees: dict[int, set[int]]
-    """Of each process, itself and the children that it started meanwhile, if they run."""
+    """Each process with its new children, without those that have ended."""
     counted: dict[Thread, Counter[str]]
+    """The kernel's counters."""
     cpu_s: dict[int, float]
     used: dict[Thread, proc.Used]
+    """The figures of threads in ``/proc``."""
 
 
 class Observation:
-    """Processes that are counted from now on, until the stack is closed."""
+    """Counts the processes of a target until the exit stack is closed."""
 
     def __init__(self, target: Target, stack: ExitStack) -> None:
         self.target = target
         self._counters, self.notes = _count(target.pids, stack)
         self._running = proc.identities(target.pids)
-        # Children in another cgroup are not ours.
-        self._others = target.pids.union(proc.descendants(*target.pids))
+        # Older children that are not of the target, as they are in another cgroup.
+        self._excluded = target.pids.union(proc.descendants(*target.pids))
         self._names = {pid: _name(pid) for pid in target.pids}
 
     @property
@@ -169,7 +175,7 @@ class Observation:
         return not self._running & proc.identities(self.target.roots)
 
     def read(self) -> Reading:
-        pids, without = self.target.pids, self._others
+        pids, without = self.target.pids, self._excluded
         alive = {pid for pid, _ in self._running & proc.identities(pids)}
         begun = {*proc.descendants(*pids, without=without)}
         now_s, cpu_s = time.monotonic(), dict[int, float]()
@@ -189,7 +195,7 @@ class Observation:
         return Reading(now_s, frozenset(alive), trees, counted, cpu_s, used)
 
     def cost(self, before: Reading, after: Reading, *, with_memory: bool = True) -> Total:
-        """The cost from one reading to another; memory is that of now."""
+        """The cost between two readings; memory is the present one."""
         pids, notes = self.target.pids, [*self.notes]
         parts = {
             pid: _cost(pid, self._names[pid], before, after, with_memory=with_memory)
@@ -208,10 +214,10 @@ class Observation:
 
 
 def look(process: object, seconds: float = 30.0) -> Total:
-    """The cost of a running process with its descendants, counted for so long from outside.
+    """Counts the cost of a running process and its descendants for some seconds.
 
-    Takes a PID, an object with a ``pid``, the name of a program, a cgroup's folder, or a text such
-    as ``podman:NAME``. Raises ``ValueError`` where there is none, or it is another user's.
+    ``process`` is a PID, an object with a ``pid``, the name of a program, a cgroup's folder, or a
+    text such as ``podman:NAME``. Raises ``ValueError`` if there is none that this user may see.
     """
     try:
         return observe(find(str(getattr(process, "pid", process))), seconds)
@@ -220,28 +226,28 @@ def look(process: object, seconds: float = 30.0) -> Total:
 
 
 def observe(target: Target, seconds: float) -> Total:
-    """Observes processes for a time, or until they have ended; for a minute or more, for rises."""
+    """Counts processes for a time, or until they have ended; from a minute on, also finds rises."""
     number = _READINGS if seconds >= _LONG_S else 1
     rows = list[tuple[float | None, ...]]()
     with ExitStack() as stack:
         observation = Observation(target, stack)
         first = now = observation.read()
         for place in range(1, number + 1):
-            # At random moments: regular ones would see a sawtooth as a slow rise.
+            # At regular moments, a sawtooth could look like a slow rise.
             share = (place - random.random() * (place < number)) / number
             wait(target.roots, first.time_s + seconds * share - time.monotonic())
             before, now = now, observation.read()
             if observation.has_ended:
                 break
             if number > 1:
-                rows.append(_drifting(observation.cost(before, now), now))
-        look = observation.cost(first, now)
-    rises = drift.sentences([*zip(*rows, strict=True)], look.seconds) if rows else []
-    return replace(look, notes=[*look.notes, *rises])
+                rows.append(_readings_of_drift(observation.cost(before, now), now))
+        total = observation.cost(first, now)
+    rises = drift.sentences([*zip(*rows, strict=True)], total.seconds) if rows else []
+    return replace(total, notes=[*total.notes, *rises])
 
 
-def _drifting(cost: Total, now: Reading) -> tuple[float | None, ...]:
-    """The values of ``drift.QUANTITIES``."""
+def _readings_of_drift(cost: Total, now: Reading) -> tuple[float | None, ...]:
+    """The present values of ``drift.QUANTITIES``."""
     pids = set[int]().union(*now.trees.values())
     try:
         opened = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
@@ -254,7 +260,7 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
     """Opens counters of all threads; returns them with notes on missing counts."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
-    # A test suite's later children inherit them.
+    # Processes that a test suite starts later would inherit the raised limit.
     stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
     allowed = find_instruments()
     events, notes = {"cpu": TASK_CLOCK, "switches": CONTEXT_SWITCHES}, []
@@ -272,8 +278,11 @@ def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str
                 stack.callback(alone.close)
                 counters[key] = whole, alone
     except OSError as error:
-        why = f"The kernel does not count here: {error.strerror}. System calls and processes"
-        return {}, [f"{why} that have ended are not in these figures."]
+        message = (
+            f"The kernel does not count here: {error.strerror}. System calls and processes that "
+            "have ended are not in these figures."
+        )
+        return {}, [message]
     return counters, notes
 
 
@@ -309,7 +318,7 @@ def _cost(pid: int, name: str, before: Reading, after: Reading, *, with_memory: 
     wakeups = sum(thread.wakeups for thread in used.values())
     if before.counted:
         wakeups = max(0, sums["switches"] - sum(thread.preempted for thread in used.values()))
-    # A process's counters include its children, even those that another adopted meanwhile.
+    # The counters of a process include its new children, even if another process adopted them.
     clocks = {pid} & tree if before.counted else tree
     cpu_s = sum(after.cpu_s.get(member, 0.0) - before.cpu_s.get(member, 0.0) for member in clocks)
     lag_ns = sum(

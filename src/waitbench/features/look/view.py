@@ -1,4 +1,4 @@
-"""Costs of running processes, and answers about them, on a console."""
+"""Costs of running processes, and decisions about them -> tables, notes and sentences."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,25 +19,25 @@ from waitbench.reporting.idle import Price, figure_column
 from waitbench.system.machine import OTHER_CORES
 
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
-"""Rows; one more has the rest."""
+"""Rows of processes, and of threads of each; the others share a row."""
 _WIDTH = 38
-"""Characters of a name."""
+"""The most characters of a name."""
 
 
 def explain(target: Target, seconds: float) -> list[Contribution]:
-    """Finds who wakes up, and from where, for as long again."""
+    """Finds which threads wake up in which functions, for as long again."""
 
-    def still_there() -> Sequence[int]:
+    def pids() -> Sequence[int]:
         try:
             return sorted(find(target.name).pids)
         except UsageError:
             return ()
 
-    return [kind().of_running(still_there, seconds) for kind in extensions()]
+    return [kind().explain_running(pids, seconds) for kind in extensions()]
 
 
 def notes_of(decision: Decision) -> list[Note]:
-    """The outcome first."""
+    """Notes on a decision; the first is its outcome."""
     shown = [*notes.of_verdict(decision.verdict)]
     if decision.ended:
         text = f"NOT MEASURED: {decision.ended} ended before an answer was certain"
@@ -64,12 +64,12 @@ def print_decision(decision: Decision, console: Console) -> None:
     console.print()
 
 
-def table(look: Total) -> Table:
-    rows = [("in all", look), *_rows(look)]
+def table(total: Total) -> Table:
+    rows = [("in all", total), *_rows(total)]
     costs = [row for _, row in rows]
-    count = format_count(len(look.parts), "process", "processes")
+    count = format_count(len(total.parts), "process", "processes")
     return Table(
-        f"what it costs now · {count} · {format_quantity(look.seconds, 'second')}",
+        f"what it costs now · {count} · {format_quantity(total.seconds, 'second')}",
         (
             (Heading("who"), [name for name, _ in rows]),
             figure_column("% core", [it.cores for it in costs], "core"),
@@ -77,7 +77,7 @@ def table(look: Total) -> Table:
             figure_column("calls/s", [it.syscalls_per_s for it in costs]),
             figure_column("memory", [it.memory_bytes for it in costs], "byte"),
         ),
-        look.notes,
+        total.notes,
     )
 
 
@@ -91,7 +91,7 @@ def sum_up(cores: float, times: int, price: Price | None) -> str:
 
 def _rows(cost: Observed) -> Iterator[tuple[str, Observed]]:
     for process in _shown(cost, _MOST_PROCESSES, "processes"):
-        # An argument may be a program of many lines.
+        # An argument may be the source of a program, with many lines.
         yield shorten(" ".join(f"{process.id or ''} {process.name}".split()), _WIDTH), process
         if len(process.parts) > 1 and process.id:
             for thread in _shown(process, _MOST_THREADS, "threads"):

@@ -1,9 +1,9 @@
-"""Windows of running processes, judged while they are counted: by limits, or against each other.
+"""Judges running processes, by limits or against each other, while they are counted in windows.
 
-A window stands for a run in the rule of the gate. Windows of one life depend on each other, though:
-a worker may have a cycle longer than a window. So they are also judged by threes and by nines, and
-the error is divided over these lengths. Outliers of one life come together, so no coin decides
-about them: they keep an answer open, and fail nothing.
+A window takes the place of a run in the rule of the gate. Windows of one process are not
+independent: a worker may have a cycle longer than a window. So they are also judged in groups of
+three and of nine, and the error is divided among the three lengths. Outliers of one process come
+together, so the binomial test does not apply: they keep an answer open, but do not fail.
 """
 
 import time
@@ -37,9 +37,9 @@ RULE_OF_WINDOWS = replace(
     alpha_outliers=0.0,
     analyses=RULE.analyses[1:],
 )
-"""For each length of windows. No limit is certain after the gate's first analysis."""
+"""The rule for each length. The gate's first analysis is left out, as no limit is certain there."""
 _WINDOWS = 90
-"""In the longest time, by default of a second each."""
+"""The most windows; by default they take a second each."""
 _SHORTEST_S = 0.1
 SIZES = {
     count * size: size
@@ -47,9 +47,9 @@ SIZES = {
     for count in RULE_OF_WINDOWS.analyses
     if count * size <= _WINDOWS
 }
-"""How many windows are judged as one, by the number of windows so far."""
+"""The size of the groups that are judged, by the number of windows so far."""
 _RUN_S = 10.0
-"""The window of a run, for which the resolution of metrics is meant: figures are scaled to it."""
+"""Figures are scaled to a window of this length, for which the resolution of metrics is meant."""
 _SHARE, _IDLE, _WAKEUPS, _CALLS = (BY_NAME[it] for it in ("share", "idle", "wakeups", "syscalls"))
 _NAMES = ("idle", "wakeups", "syscalls", "memory")
 Figures = Mapping[str, float]
@@ -66,7 +66,7 @@ class Decision:
     windows: str
     other_cores: float
     ended: str = ""
-    """The target that ended before the answer was certain."""
+    """The name of a target that ended before the answer was certain."""
 
     @property
     def outcome(self) -> GateStatus:
@@ -78,7 +78,7 @@ class Decision:
 
 
 def read_limits(texts: Sequence[str]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:VALUE``. Raises ``UsageError`` that names the metrics of running processes."""
+    """Reads ``METRIC:VALUE`` of running processes. Raises ``UsageError``."""
     criteria = list[Criterion]()
     for text in texts:
         name, colon, value = text.partition(":")
@@ -88,17 +88,17 @@ def read_limits(texts: Sequence[str]) -> tuple[Criterion, ...]:
                 f"--limit {text!r}: of a running process, limits are such as idle:0.5%, "
                 "wakeups:5/s, syscalls:50/s and memory:80MB."
             )
-        criteria += gating.parse([gating.LIMIT + text], (_SHARE, _WAKEUPS, _CALLS, MEMORY))
+        criteria.append(gating.parse_limit(text, (_SHARE, _WAKEUPS, _CALLS, MEMORY)))
     return tuple(dict.fromkeys(criteria))
 
 
 def judge(
     targets: Sequence[Target], limits: Sequence[Criterion] = (), longest_s: float = LONGEST_S
 ) -> Decision:
-    """Counts windows until it is certain whether limits hold, or whether two targets differ.
+    """Counts windows until it is certain whether limits hold, and whether the second target fails.
 
-    Limits are for the last target; the second of two is compared with the first by the gate's
-    default criteria. Raises ``HarnessError`` for a limit of a metric that is not counted here.
+    Limits apply to the last target. Of two targets, the second is compared with the first by the
+    gate's default criteria. Raises ``HarnessError`` for a limit that cannot be measured here.
     """
     criteria = (*(DEFAULTS if targets[1:] else ()), *limits)
     if not criteria:
@@ -133,7 +133,7 @@ def judge(
         totals = [it.cost(*ends) for it, *ends in zip(observations, first, now, strict=True)]
     if not verdict.judgements and windows:
         verdict = verdict_on(windows, labels, criteria)
-    used_s = sum(look.cores * look.seconds for look in totals)
+    used_s = sum(total.cores * total.seconds for total in totals)
     return Decision(
         labels=labels,
         verdict=verdict,
@@ -162,7 +162,7 @@ def verdict_on(
     criteria: Sequence[Criterion],
     size: int = 1,
 ) -> GateVerdict:
-    """Judges windows, which have the figures of each label, with so many as one."""
+    """Judges windows, which have the figures of each label, in groups of ``size``."""
     metrics = (_SHARE, _IDLE, _WAKEUPS, _CALLS, MEMORY)
     known = tuple(it for it in metrics if all(it.key in figures for figures in windows[0]))
     revisions = [
@@ -188,6 +188,6 @@ def verdict_on(
             )  # fmt: skip
     rule = RULE_OF_WINDOWS
     if size == max(SIZES.values()):
-        # Nine are too few to rule out outliers that are as rare. Their parts were judged before.
+        # There are too few groups of nine to rule out rare outliers. Smaller groups did that.
         rule = replace(rule, rise_of_outliers=rule.rise_of_outliers_anywhere)
     return GateVerdict(judgements=gate.judge_all([record], criteria, rule=rule), rule=rule)

@@ -1,9 +1,9 @@
 """The records of a scan -> the curve of each revision: its costs, and a line through them.
 
-The line is C + N·R: the constant cost C of a worker, and the cost R of each of N inputs. There is
-none if a value is certainly off it. Costs span orders of magnitude, so errors are relative: the fit
-is weighted by the inverse square of the cost. Each complete round has a line of its own, so that
-drift between rounds shows as variance.
+The line is C + N·R: C is the constant cost of a worker, R the cost of each of N inputs. If the cost
+at a value is certainly off the line, there is no line. Costs span orders of magnitude, so errors
+are relative: the fit is weighted by the inverse square of the cost. Each complete round has its own
+line, so that drift between rounds appears as variance.
 """
 
 import math
@@ -17,37 +17,38 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 
 COST = BY_NAME["share"]
-"""CPU seconds per second of waiting, so that windows may differ."""
+"""CPU per second of waiting: windows of different length can be compared."""
 LATENESS = BY_NAME["latency-p50"]
 TOLERANCE = 0.15
-"""The share by which a mean may be off the line; twice that with a single round."""
+"""How far a mean may be off the line, as a share; with a single round, twice as far."""
 FEWEST = 3
-"""Values of a curve: two are always on a line."""
+"""The fewest values of a curve: two are always on a line."""
 _LEAST = 1e-9
 """Cores, and cores per input, below which a cost or a slope counts as zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A revision over all values, with its line if there is one."""
+    """The costs of a revision at all values, with their line if there is one."""
 
     label: str
     costs: Mapping[float, Estimate]
-    """Means by value, in cores."""
+    """Mean cost at each value, in cores."""
     lateness: Mapping[float, Estimate]
-    """Means by value, in seconds."""
+    """Mean lateness at each value, in seconds."""
     constant: Estimate | None
     """C, in cores."""
     slope: Estimate | None
     """R, in cores per input."""
     slope_ratio: Estimate | None
-    """R to the baseline's, in the rounds in which both have a line."""
+    """R relative to that of the baseline, from the rounds in which both have a line."""
     off_at: float | None
+    """The value whose cost is certainly off the line, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scanned:
-    """A scan of all revisions."""
+class ScanCurves:
+    """The curves of all revisions over the values of one parameter."""
 
     scenario: str
     parameter: str
@@ -56,7 +57,7 @@ class Scanned:
     curves: tuple[Curve, ...]
 
 
-def scans(records: Iterable[ScenarioResults]) -> list[Scanned]:
+def scans(records: Iterable[ScenarioResults]) -> list[ScanCurves]:
     curves: dict[tuple[str, str], dict[float, ScenarioResults]] = {}
     for record in records:
         if point := record.spec.scan:
@@ -64,7 +65,7 @@ def scans(records: Iterable[ScenarioResults]) -> list[Scanned]:
     return [_scanned(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
 
 
-def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> Scanned:
+def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> ScanCurves:
     scenario, parameter = curve
     curves: list[Curve] = []
     baseline: Mapping[int, tuple[float, float]] = {}
@@ -89,7 +90,7 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -
                 off_at=off_at,
             )
         )
-    return Scanned(
+    return ScanCurves(
         scenario=scenario,
         parameter=parameter,
         values=tuple(records),
@@ -126,22 +127,22 @@ def fit(values: Sequence[float], costs: Sequence[float]) -> tuple[float, float]:
 
 
 def off_line(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> float | None:
-    """The value whose mean is farthest off the line, if it is certainly off by ``TOLERANCE``.
+    """The value whose mean is farthest off the line, if certainly by more than ``TOLERANCE``.
 
-    The 95 % intervals are simultaneous for all values (Bonferroni). A single round has no error
-    estimate, and twice the tolerance.
+    The 95 % intervals hold for all values together (Bonferroni). A single round has no error
+    estimate, so twice the tolerance is allowed.
     """
     import numpy as np
 
     costs = np.array(rounds)
     means = costs.mean(axis=0)
-    # A bad fit may be negative at some values.
+    # A bad fit may be negative, or close to zero, at some values.
     least = np.maximum(means / 4, _LEAST)
     fitted = np.maximum(np.polyval(fit(values, means), values), least)
     off = np.where(means > 0, abs(means / fitted - 1), 0.0)
     allowed = 2 * TOLERANCE
     if len(rounds) > 1:
-        # Removes the level of each round.
+        # A round in which all values cost more does not bend the curve.
         shares = costs / np.maximum(means, _LEAST) - 1
         shares -= shares.mean(axis=1, keepdims=True)
         freedom = (len(rounds) - 1) * (len(values) - 1)

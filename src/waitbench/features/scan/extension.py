@@ -1,4 +1,4 @@
-"""``compare --scan``: one parameter at several values, each of which makes scenarios."""
+"""``compare --scan``: measures scenarios at several values of a parameter."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from waitbench.pipeline.request import Request, topology_of
 from waitbench.reporting.document import Contribution, Section
 
 TOPOLOGY = ("processes", "workers")
-"""Parameters of the topology, rather than of a scenario."""
+"""The parameters that belong to the topology, not to a scenario."""
 _SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
 _RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
@@ -30,7 +30,7 @@ _MOST = 64
 
 @dataclass(frozen=True)
 class ScanExtension(Extension):
-    """Selects scenarios once for each value, and draws curves through their costs."""
+    """Selects scenarios for each value, and adds curves of their costs to the report."""
 
     scan: Annotated[
         Optional[str],
@@ -50,7 +50,7 @@ class ScanExtension(Extension):
     )
 
     @property
-    def survey(self) -> str | None:
+    def survey_option(self) -> str | None:
         return None if self.scan is None else "--scan"
 
     def scenarios(self, request: Request, select: Select) -> tuple[Scenario, ...]:
@@ -101,10 +101,7 @@ class Scan:
         return cls(parameter=match["name"], values=tuple(values))
 
     def scenarios_at(self, value: int | float, request: Request, select: Select) -> list[Scenario]:
-        """The selected scenarios that have the parameter, with this value.
-
-        Raises ``UsageError``.
-        """
+        """Selects scenarios that have the parameter, with this value. Raises ``UsageError``."""
         at_value = self._with_value(value, request)
         topology = topology_of(at_value) if self.parameter in TOPOLOGY else None
         return [
@@ -119,7 +116,7 @@ class Scan:
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
-        # Windows are not found for each value of a worker's parameter.
+        # A gate would find a window for each value; windows of one length compare better.
         changes: dict[str, Any] = {"quick": request.quick and request.worker is None}
         if not (request.scenarios or request.worker):
             changes["scenarios"] = ("partitioned-idle",)

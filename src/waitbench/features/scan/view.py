@@ -1,9 +1,9 @@
-"""Scans -> tables, headlines and JSON: the cost of a worker, and of each further input."""
+"""Curves of scans -> tables and headlines."""
 
 from collections.abc import Iterator, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.features.scan.curves import TOLERANCE, Curve, Scanned
+from waitbench.features.scan.curves import TOLERANCE, Curve, ScanCurves
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Column, Heading, Table, TextCell
 from waitbench.reporting.drawing import MARKS, WARNING, colours_of
@@ -20,13 +20,13 @@ from waitbench.reporting.idle import dot_column, figure_column
 _MICRO = 1e6
 
 
-def title(scanned: Scanned) -> str:
+def title(scanned: ScanCurves) -> str:
     rounds = format_count(scanned.rounds, "round", "rounds")
     return f"{scanned.scenario} by {scanned.parameter} · {rounds}"
 
 
-def table(scanned: Scanned) -> Table:
-    """The cost at each value of each scan, and C and R of the line through the costs."""
+def table(scanned: ScanCurves) -> Table:
+    """A row for each value and revision. Notes have C and R of each line."""
     curves = scanned.curves
     rows = [(value, curve) for value in scanned.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
@@ -71,17 +71,17 @@ def _digits(value: float) -> str:
     return format_digits(value, 2, zeros=True)
 
 
-def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
-    """The cost of further inputs, relative to any baseline, or that costs are not on a line."""
-    for each in scanned:
-        for curve in each.curves:
-            level, text = _headline(curve, each)
+def headlines(scanned: Sequence[ScanCurves]) -> Iterator[Note]:
+    """For each revision, the cost of a further input, or why there is no line."""
+    for scan in scanned:
+        for curve in scan.curves:
+            level, text = _headline(curve, scan)
             if text:
                 text = f"{curve.label}: {text}"
                 yield Note(kind="change", level=level, text=text, revision=curve.label)
 
 
-def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
+def _headline(curve: Curve, scanned: ScanCurves) -> tuple[str, str]:
     unit, ratio = _singular(scanned.parameter), curve.slope_ratio
     if ratio is not None:
         interval, is_open = format_range(ratio), ratio.verdict is Verdict.INCONCLUSIVE

@@ -1,1 +1,1 @@
-"""Samples of threads: which of them wake up or use CPU, and in which functions."""
+"""Finds which threads wake up or use CPU, and in which functions."""

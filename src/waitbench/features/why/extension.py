@@ -1,4 +1,4 @@
-"""``compare --why``: one more run of each revision, of which stacks are sampled."""
+"""``compare --why``: samples the stacks of an extra run of each revision."""
 
 import threading
 import time
@@ -30,14 +30,15 @@ _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _COUNTED_S = 3.0
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
-"""To settle, and for samples that take long."""
-_BEGINS_WITHIN_S = 60.0
-"""When waiting begins: assumed, if the worker does not say it; else a time limit."""
+"""Additional time of the run, for settling and for slow samples."""
+_BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
+"""When sampling begins: a fixed time after the start, or at the latest for a worker that reports
+when it waits."""
 
 
 @dataclass(frozen=True)
 class WhyExtension(Extension):
-    """Explains the difference between revisions by their threads."""
+    """Adds the threads that wake up, and their functions, to the report."""
 
     why: Annotated[
         bool,
@@ -79,7 +80,7 @@ class WhyExtension(Extension):
             explains=("--why", "which thread wakes up, and in which function"),
         )
 
-    def of_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
+    def explain_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
         revisions = [sample_running(find, seconds)]
         tables = view.tables("who wakes up, and from where", revisions)
         return Contribution(
@@ -91,7 +92,7 @@ class WhyExtension(Extension):
 
 
 def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Samples]:
-    """Samples one more run of each revision that can run the scenario."""
+    """Samples an extra run of each revision that can run the scenario."""
     revisions = []
     for label in bench.environments:
         if bench.what_is_missing(scenario, label) is not None:
@@ -106,7 +107,7 @@ def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Sa
 
 def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
     """Samples one run of a scenario. Raises ``HarnessError`` if nothing was counted."""
-    # A worker file's window is long enough to know the worker.
+    # The window of a worker file covers what its worker does.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
     over = threading.Event()
@@ -115,7 +116,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         marker = ready.folder / "waiting"
 
         def sample(group: int) -> StackSampler:
-            """Samples the run from when it waits, then ends it."""
+            """Samples the run when it waits, then ends it."""
             sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
             end = time.monotonic() + _BEGINS_WITHIN_S
             try:

@@ -1,10 +1,10 @@
-"""Samples threads: which wake up or use CPU, and in which functions.
+"""Counts the wake-ups and CPU of threads, and samples their stacks.
 
-Counting and sampling alternate, so that a run that ends early has both. Sleeps and CPU time of each
-thread are read from ``/proc``, which wakes no thread. Stacks are weighted by wake-ups, not by time:
-a thread is watched until it goes to sleep, then its process is stopped and its stack read, so that
-each sleep is as likely to be seen as any other, however short. Threads at work are sampled at
-random moments. The effects of stops are in no count.
+Counting and sampling alternate, so that a run that ends early has both. Counts come from ``/proc``,
+which wakes no thread. A stack is sampled when its thread has just gone to sleep: the process is
+stopped, and the stack is read. So a short sleep is as likely to be sampled as a long one, and
+samples represent wake-ups rather than time. Threads at work are sampled at random moments. Nothing
+is counted while processes are stopped.
 """
 
 import os
@@ -22,26 +22,26 @@ from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyp
 
 from waitbench.features.why import stacks
 from waitbench.features.why.samples import KERNEL, Frame, Samples, Stack, Thread
-from waitbench.features.why.stacks import NotSeen
+from waitbench.features.why.stacks import UnreadableStacks
 from waitbench.system import proc
 
 SAMPLED_S = 40.0
-"""The most, in all parts together; so is the counted time."""
+"""The longest time of sampling, all parts together."""
 _PARTS = 4
-"""Threads are counted in so many parts, which show how much a thread varies."""
+"""The number of parts in which threads are counted. They show how much a thread varies."""
 _SLICE_S = 0.25
-"""A process that lives for less may be missed."""
+"""The time between counts: a process that lives for less may be missed."""
 _MAX_WAIT_S = 2.0
-"""The longest wait for a thread to do what its stack is to show."""
+"""The longest wait for a thread to go to sleep, or to work."""
 _NAP_S = 0.0005
 _STOPS_WITHIN_S = 5.0
 _SAMPLES, _TRIES = 3, 3
 """Samples of each thread after each part, and tries for each sample."""
 _LEAST_CPU = 0.01
-"""The least CPU share of a thread that is sampled at work."""
+"""Threads with less CPU, in cores, are not sampled at work."""
 _SYSTEM_CALLS = syscalls()
 _RESTARTED_SLEEP = "restart_syscall"
-"""The system call that continues a sleep which a stop has interrupted."""
+"""The system call in which a sleep continues after a stop."""
 
 
 @dataclass
@@ -50,13 +50,14 @@ class _Thread:
 
     process: str
     name: str
-    """Empty if neither its program nor the kernel has one."""
+    """Empty if the thread has no name apart from that of its process."""
     wakeups: list[int] = field(default_factory=lambda: [0] * _PARTS)
     cpu_ns: list[int] = field(default_factory=lambda: [0] * _PARTS)
     delayed_ns: int = 0
     asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     sleeps_in: set[int] = field(default_factory=set)
+    """The numbers of system calls in which it was seen."""
 
     @property
     def shown_name(self) -> str:
@@ -94,11 +95,14 @@ class StackSampler:
         over: threading.Event,
         still: Callable[[int], AbstractContextManager[bool]] = stopped,
     ) -> None:
-        """``over`` is set when the run is; ``role`` names, ``still`` stops a process."""
+        """``over`` is set at the end of the run. ``role`` names a process by its arguments.
+
+        ``still`` stops a process for its block, and yields whether that succeeded.
+        """
         self.threads: dict[proc.Thread, _Thread] = {}
         self.parts_s: list[float] = []
         self.unread: dict[int, str] = {}
-        """Why the stacks of a process could not be read at the last try."""
+        """The reasons why stacks could not be read at the last attempt, by process."""
         self.over = over
         self._find, self._role_by, self._still = find, role, still
         self._roles: dict[int, str] = {}
@@ -106,7 +110,7 @@ class StackSampler:
     def alternate(
         self, counted_s: float, settles_s: float = 0.0, sampled_s: float = SAMPLED_S
     ) -> None:
-        """Counts and samples in turns, part by part; waits before each."""
+        """Counts and samples alternately, part by part, after a time to settle."""
         for _ in range(_PARTS):
             if self.over.wait(settles_s):
                 return
@@ -114,7 +118,7 @@ class StackSampler:
             self.sample(sampled_s / _PARTS)
 
     def samples(self, label: str) -> Samples:
-        """Summarises counts and stacks; threads of one name in one process are added."""
+        """Summarises counts and stacks. Threads of one name in one process are pooled."""
         alike: defaultdict[tuple[str, str], list[_Thread]] = defaultdict(list)
         for thread in self.threads.values():
             if any(thread.wakeups) or any(thread.cpu_ns):
@@ -158,7 +162,7 @@ class StackSampler:
                 break
             lasted_s = time.monotonic() - begun
             for key, used in now.items():
-                # All that a new thread has used counts.
+                # A new thread started within this slice, so all of its figures count.
                 rise = used.since(before.get(key, proc.Used(0, 0)))
                 thread = self.threads.get(key) or self._named(key)
                 self.threads[key] = thread
@@ -178,7 +182,7 @@ class StackSampler:
         return _Thread(self._role(pid), name)
 
     def _role(self, pid: int) -> str:
-        """Such as ``worker``, ``worker 1`` or ``child celery``."""
+        """Names a process, such as ``worker``, ``worker 1`` or ``child celery``."""
         if pid not in self._roles:
             child = f"child {_without_numbers(proc.thread_name(pid, pid))}".rstrip()
             is_first = "worker" not in self._roles.values()
@@ -192,38 +196,38 @@ class StackSampler:
         least_ns = _LEAST_CPU * 1e9 * sum(self.parts_s)
         sleeping = Counter({key: sum(thread.wakeups) for key, thread in self.threads.items()})
         working = Counter({key: sum(thread.cpu_ns) for key, thread in self.threads.items()})
-        # The busiest first, as time may not suffice for all.
+        # The busiest come first, as there may not be time for all.
         goals = [(key, False) for key in _most_first(sleeping, 1)]
         goals += [(key, True) for key in _most_first(working, least_ns)]
-        for key, works in goals * _SAMPLES:
+        for key, is_at_work in goals * _SAMPLES:
             for _ in range(_TRIES):
                 if self.over.is_set() or time.monotonic() > end:
                     return
-                seen = self._attempt(key, works, min(end, time.monotonic() + _MAX_WAIT_S))
+                seen = self._attempt(key, is_at_work, min(end, time.monotonic() + _MAX_WAIT_S))
                 # After a stop, delayed work comes in a burst.
                 self.over.wait(0.05 + random.random() * 0.05)
                 if seen:
                     break
 
-    def _attempt(self, key: proc.Thread, works: bool, end: float) -> bool:
-        """Tries one sample; returns whether it succeeded, or another try is not worth it."""
+    def _attempt(self, key: proc.Thread, is_at_work: bool, end: float) -> bool:
+        """Tries to take one sample. Returns whether this thread needs no further try."""
         self.over.wait(random.random() * 0.02)
         before = proc.sleeps(*key)
         for call in self._calls(key, end):
-            if works:
+            if is_at_work:
                 if call == proc.RUNNING and self._read_stack(key):
                     break
                 continue
-            # It has just gone to sleep if it did so since the call before.
+            # One more sleep than at the last look: it has just gone to sleep.
             now = proc.sleeps(*key)
             if now is None:
                 return True
             if now != before and call != proc.RUNNING:
                 return self._read_stack(key, now)
             before = now
-        # A thread that did not work in time seldom does; one that did not go to sleep in time has
-        # hardly another place to sleep.
-        return works or before is None or self._read_stack(key, before)
+        # A thread that was not seen at work seldom works. One that did not go to sleep is still in
+        # its last sleep, where it is sampled.
+        return is_at_work or before is None or self._read_stack(key, before)
 
     def _calls(self, key: proc.Thread, end: float) -> Iterator[int | None]:
         """Yields the system call that a thread is in, at random moments."""
@@ -234,32 +238,32 @@ class StackSampler:
                 self.threads[key].sleeps_in.add(call)
             yield call
 
-    def _read_stack(self, key: proc.Thread, asleep_since: int | None = None) -> bool:
-        """Reads a thread's stack if it is at work, or in its ``asleep_since``-th sleep."""
+    def _read_stack(self, key: proc.Thread, sleep_count: int | None = None) -> bool:
+        """Reads the stack of a thread: at work, or in the sleep with this number."""
         pid, tid = key
-        thread, works = self.threads[key], asleep_since is None
+        thread, is_at_work = self.threads[key], sleep_count is None
         with self._still(pid) as stands:
             call = proc.system_call(pid, tid)
-            # A thread that was just woken up is still where it slept, while CPUs are busy.
-            sleeps = call is not None and (
+            # While CPUs are busy, a thread that was just woken up is still where it slept.
+            is_asleep = call is not None and (
                 call in thread.sleeps_in or _call_name(call) == _RESTARTED_SLEEP
             )
-            if not stands or (sleeps if works else call == proc.RUNNING):
+            if not stands or (is_asleep if is_at_work else call == proc.RUNNING):
                 return False
-            # A stop counts as one sleep.
-            if asleep_since is not None and (proc.sleeps(*key) or 0) > asleep_since + 1:
+            # The stop counts as one sleep.
+            if sleep_count is not None and (proc.sleeps(*key) or 0) > sleep_count + 1:
                 return False
             frames = self._stack(pid, tid)
-        if not works and call is not None:
+        if not is_at_work and call is not None:
             frames = (*frames, Frame(_call_name(call), KERNEL))
         if frames:
-            (thread.at_work if works else thread.asleep)[frames] += 1
+            (thread.at_work if is_at_work else thread.asleep)[frames] += 1
         return True
 
     def _stack(self, pid: int, tid: int) -> tuple[Frame, ...]:
         try:
             stacks_by_thread = stacks.read(pid)
-        except NotSeen as error:
+        except UnreadableStacks as error:
             if proc.thread_ids(pid):
                 self.unread[pid] = str(error)
             return ()
@@ -269,13 +273,13 @@ class StackSampler:
 
 
 def sample_running(find: Callable[[], Sequence[int]], seconds: float) -> Samples:
-    """Counts and samples processes that run already, for ``seconds`` each.
+    """Counts running processes for ``seconds``, and samples them for as long.
 
-    No signal stops them: their parents would notice. A stack is read such that the process goes on
-    at once if this one dies.
+    No signal stops them, as their parents would notice: reading a stack traces a process, which
+    continues at once if waitbench dies.
     """
     sampler = StackSampler(find, lambda _: None, threading.Event(), lambda _: nullcontext(True))
-    # Long enough for a stack of a thread that sleeps for long, in each part.
+    # Each part has time for a thread that sleeps for long.
     sampler.alternate(seconds, sampled_s=max(_PARTS * _MAX_WAIT_S, min(seconds, SAMPLED_S)))
     return sampler.samples("now")
 
@@ -288,7 +292,7 @@ def _call_name(call: int) -> str:
 
 
 def _without_numbers(name: str) -> str:
-    """Removes numbers from the name of a program or thread, so that its like have one name."""
+    """Removes numbers from the name of a program or thread, so that a pool of them has one name."""
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 

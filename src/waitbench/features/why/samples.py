@@ -1,7 +1,4 @@
-"""Threads of a run: how often each wakes up, its CPU, and the stacks in which it was seen.
-
-A file has a line for each revision.
-"""
+"""Counts and sampled stacks of threads, and their file, which has a line for each revision."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +25,7 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Stack(msgspec.Struct, frozen=True, rename={"samples": "looks"}):
-    """A place where a thread was seen: functions, the outermost first, and a system call."""
+    """A sampled stack: functions, the outermost first, then a system call if it slept."""
 
     frames: tuple[Frame, ...]
     samples: Count
@@ -41,11 +38,11 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
     """The role of the process, such as ``worker 0`` or ``child celery``."""
     name: str
     wakeups_per_s: tuple[Finite, ...]
-    """For equal parts of the counted time, as the CPU is."""
+    """One value for each part of the counted time."""
     cpu_share: tuple[Finite, ...]
-    """In cores."""
+    """The same for CPU, in cores."""
     delayed: Finite = 0.0
-    """The share of the time spent waiting for a CPU."""
+    """The share of the time in which it waited for a CPU."""
     asleep: tuple[Stack, ...] = ()
     at_work: tuple[Stack, ...] = ()
 
@@ -61,7 +58,7 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revis
 
     label: str
     counted_s: Finite
-    """The time for which wake-ups and CPU were counted, undisturbed."""
+    """How long wake-ups and CPU were counted, without stops for samples."""
     threads: tuple[Thread, ...]
     remarks: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Stacks of a process: functions of Python and compiled ones, as pystack reads them."""
+"""Reads the stacks of a process, with Python functions and compiled ones, by pystack."""
 
 import ctypes
 import logging
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _NO_PYTHON = "Could not determine python version"
 
 
-class NotSeen(Exception):
-    """Stacks could not be read; the message completes a sentence."""
+class UnreadableStacks(Exception):
+    """Stacks could not be read. The message is the end of a sentence."""
 
 
 def read(pid: int) -> dict[int, tuple[Frame, ...]]:
-    """The informative frames of each thread, the outermost first. Raises ``NotSeen``."""
-    # Not imported during measurements.
+    """The informative frames of each thread, the outermost first. Raises ``UnreadableStacks``."""
+    # A late import, so that nothing is loaded while runs are measured.
     from pystack.engine import NativeReportingMode, get_process_threads
     from pystack.errors import PystackError
 
@@ -32,7 +32,7 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
     except (PystackError, OSError, RuntimeError) as error:
         reason = str(error).removeprefix("Engine error: ").rstrip(".")
         if not reason.startswith(_NO_PYTHON):
-            raise NotSeen(f"its functions cannot be read ({reason})") from error
+            raise UnreadableStacks(f"its functions cannot be read ({reason})") from error
         return _of_program(pid)
     return {thread.tid: _informative(_merged(thread)) for thread in threads}
 
@@ -41,7 +41,7 @@ def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
     try:
         threads = _calls_of_program(pid)
     except (OSError, AttributeError) as error:  # pystack may be linked differently
-        raise NotSeen(f"its functions cannot be read ({error})") from error
+        raise UnreadableStacks(f"its functions cannot be read ({error})") from error
     return {
         tid: _informative(frame for call in calls[::-1] for frame in _compiled(call))
         for tid, calls in threads.items()
@@ -49,12 +49,12 @@ def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
 
 
 def _merged(thread: "PyThread") -> Iterator[Frame]:
-    """Compiled frames, with Python's in place of the evaluation loop if that is recognised."""
+    """Merges compiled and Python frames: these take the place of the interpreter's frames."""
     from pystack.types import NativeFrame, frame_type
 
     groups: list[list[Frame]] = []
     for function in thread.frames:
-        # Each entry frame has an evaluation loop of its own.
+        # Each entry frame is a call of the interpreter's evaluation loop.
         if function.is_entry or not groups:
             groups.append([])
         code = function.code
@@ -66,7 +66,7 @@ def _merged(thread: "PyThread") -> Iterator[Frame]:
         return
     for kind, native in zip(kinds, thread.native_frames, strict=True):
         if kind == NativeFrame.FrameType.EVAL:
-            # A function that is just being called has no Python frame yet.
+            # A loop that is just starting has no Python frame yet.
             yield from groups.pop(0) if groups else ()
         elif kind == NativeFrame.FrameType.OTHER:
             yield from _compiled(native)
@@ -76,7 +76,7 @@ _RUNTIME = re.compile(
     r"(^|/)(python[\d.]*|libpython[^/]*|libc[.-][^/]*|libpthread[^/]*|libm[.-][^/]*|ld-[^/]*"
     r"|libgcc_s[^/]*|libstdc\+\+[^/]*|linux-vdso[^/]*)$|^\[vdso|/lib-dynload/"
 )
-"""Libraries whose functions add nothing to the system call and the Python frames."""
+"""Libraries whose frames say no more than the system call or the Python frames."""
 
 
 def _compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
@@ -89,28 +89,28 @@ def _compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
         yield Frame(_readable(frame.symbol), file=file, line=max(frame.linenumber, 0))
 
 
-_BEGINS = {
+_STARTERS = {
     "runpy.py": None, "<frozen runpy>": None,
     "threading.py": ("_bootstrap", "_bootstrap_inner", "run"),
 }  # fmt: skip
-"""Start-up functions by file of the standard library; ``None`` for all of a file."""
+"""Functions of the standard library that start others, by file; ``None`` for all functions."""
 _PLUMBING = re.compile(
     r"(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
     r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|(__)?rust_"
     r"|_R\w*_(3std|4core|5alloc)|_?Py[A-Z_]|FnOnce|_start$"
 )
-"""Names of functions, most of them of Rust; those with ``_R`` are still mangled."""
+"""Functions of language runtimes, mostly of Rust; names with ``_R`` are still mangled."""
 
 
 def _informative(frames: Iterator[Frame]) -> tuple[Frame, ...]:
-    """Drops repetitions and, if anything is left then, plumbing."""
+    """Drops repetitions, and plumbing unless there is nothing else."""
     distinct = [frame for frame, _ in groupby(frames)]
     return tuple(frame for frame in distinct if not _is_plumbing(frame)) or tuple(distinct)
 
 
 def _is_plumbing(frame: Frame) -> bool:
     if frame.kind == PYTHON:
-        names = _BEGINS.get(frame.file.rpartition("/")[2], ())
+        names = _STARTERS.get(frame.file.rpartition("/")[2], ())
         return names is None or frame.name in names
     return bool(_PLUMBING.match(frame.name))
 
@@ -127,7 +127,7 @@ _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 
 
 def _readable(name: str) -> str:
-    """Removes escapes, suffixes and type arguments that compilers add to a function's name."""
+    """Removes the escapes, suffixes and type arguments that compilers add to a name."""
     if "$" in name:
         name = _ESCAPED.sub(lambda hit: _ESCAPES.get(hit[2]) or chr(int(hit[1] or "20", 16)), name)
         name = re.sub(r"(^|::)_(?=[<{])", r"\1", name.replace("..", "::"))
@@ -163,11 +163,11 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "__cxa_demangle": (_POINTER, _TEXT, *[_POINTER] * 3),
     "free": (None, _POINTER),
 }
-"""Types of the result and of the arguments."""
+"""The functions of libdwfl, with the types of result and arguments."""
 
 
 class _Call(NamedTuple):
-    """A frame like pystack's: unknown values begin with ``?``."""
+    """A frame like those of pystack, where unknown values begin with ``?``."""
 
     symbol: str
     library: str
@@ -176,9 +176,9 @@ class _Call(NamedTuple):
 
 
 def _calls_of_program(pid: int) -> dict[int, list[_Call]]:
-    """The frames of each thread, the innermost first, as elfutils reads them (libdwfl.h).
+    """The frames of each thread, the innermost first, from the elfutils that pystack contains.
 
-    pystack brings a copy. Raises ``OSError``.
+    See libdwfl.h. Raises ``OSError``.
     """
     from pystack import _pystack
 
@@ -199,7 +199,7 @@ def _calls_of_program(pid: int) -> dict[int, list[_Call]]:
             address, is_exact = _ADDRESS(), _BOOL()
             if not dw["dwfl_frame_pc"](state, address, is_exact):
                 return 1
-            # The return address of a function's last call is after the function.
+            # A return address is behind the call, perhaps in the next function.
             call_address = address.value - (not is_exact.value)
             if module := dw["dwfl_addrmodule"](session, call_address):
                 calls.append(_call(dw, module, call_address))

@@ -1,4 +1,4 @@
-"""Places where revisions wait and work -> a table of wake-ups and CPU."""
+"""Threads of one or more revisions -> tables of wake-ups and CPU."""
 
 from collections.abc import Sequence
 
@@ -11,21 +11,21 @@ from waitbench.reporting.formats import NOTHING
 
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
-"""Per second, and as a share of a CPU: a line with less in each revision has no row."""
+"""Wake-ups per second and cores; smaller figures are not shown."""
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
-"""Functions shown of either end of a stack, where it has more than ``_DEEP``."""
+"""A stack of more than ``_DEEP`` functions is shown by so many at either end."""
 
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
-    """A table for each candidate beside the baseline, which comes first; or for it alone."""
+    """A table for each candidate beside the baseline; or one of the baseline alone."""
     return [_table(title, shown) for shown in _pairs(revisions)]
 
 
 def _table(title: str, shown: Sequence[Samples]) -> Table:
-    worth = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
-    rows = [(_named(line), _where(line), line.costs) for line in worth[:_MOST_ROWS]]
-    rest = [line.costs for line in worth[_MOST_ROWS:]]
+    shown_lines = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
+    rows = [(_named(line), _where(line), line.costs) for line in shown_lines[:_MOST_ROWS]]
+    rest = [line.costs for line in shown_lines[_MOST_ROWS:]]
     if rest:
         rows.append((f"{len(rest)} others", "", tuple(map(Cost.total, zip(*rest, strict=True)))))
     columns: list[Column] = [
@@ -40,18 +40,18 @@ def _table(title: str, shown: Sequence[Samples]) -> Table:
 
 
 def _named(line: Line) -> str:
-    """The thread, and its process if there are several."""
+    """Names a thread, with its process unless that is the only one."""
     return line.thread if line.process == "worker" else f"{line.process}, {line.thread}"
 
 
 def _where(line: Line) -> str:
-    """The functions, the innermost last; of a deep stack both ends."""
+    """The functions of a line, the innermost last, and its system calls."""
     frames = [_frame(frame) for frame in line.frames if frame.kind != KERNEL]
     if len(frames) > _DEEP:
         frames[_ENDS:-_ENDS] = ["…"]
     text = " › ".join(frames) or "stack not seen"
     calls = ", ".join(frame.name for frame in line.frames if frame.kind == KERNEL)
-    if not line.waits:
+    if not line.is_asleep:
         return f"{text} (at work)"
     return f"{text} [{calls}]" if calls else text
 
@@ -73,5 +73,5 @@ def _text(cost: Cost) -> str:
 
 
 def _pairs(revisions: Sequence[Samples]) -> list[Sequence[Samples]]:
-    """Each candidate behind the baseline; or the baseline alone."""
+    """Pairs the baseline with each candidate; or the baseline alone."""
     return [(revisions[0], other) for other in revisions[1:]] or [revisions[:1]] * bool(revisions)

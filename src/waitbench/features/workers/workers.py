@@ -1,4 +1,4 @@
-"""``workers``: what workers that are commands cost while they wait, side by side."""
+"""``workers``: a table of the idle costs of worker files."""
 
 import sys
 from collections import Counter
@@ -28,7 +28,7 @@ from waitbench.system.paths import RESULTS, WORKERS, shown
 EXAMPLES = """
 \b
 Examples:
-  ./waitbench workers                                # what those of workers/ cost: half an hour
+  ./waitbench workers                                # all of workers/: half an hour
   ./waitbench workers workers/queues/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --price 0.04/core-hour
 """
@@ -70,7 +70,7 @@ def workers(
 ) -> None:
     """Show side by side what workers of worker files cost while they wait.
 
-    One after the other, each in the versions that its file names.
+    Workers are measured one after the other, in the versions that their files name.
     """
     workers, core_price = _read(paths or [WORKERS]), options.parse_price(price)
     for worker in workers:
@@ -111,7 +111,7 @@ def workers(
 
 
 def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
-    """The request for all versions of a worker, without its phases, which are for comparisons."""
+    """The request for all versions of a worker, while it idles: without its phases."""
     return replace(
         request,
         revisions=worker.revisions,
