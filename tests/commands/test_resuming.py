@@ -145,6 +145,13 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     assert anew.outcomes == []
 
 
+def test_an_environment_that_cannot_be_built_again_gets_no_runs(anew: ScenarioResults) -> None:
+    for record in (anew, earlier := make_record({"a": SAME, "b": []})):
+        record.add(outcome("b", WARM_UP, NOT_BUILT, message="no compiler"))
+    resume_record(anew, earlier)
+    assert anew.why_given_up("b") == "b was not built: no compiler"
+
+
 def test_what_another_machine_measured_is_not_gone_on_with(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     there = {"fingerprint": "elsewhere"}

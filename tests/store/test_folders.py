@@ -99,6 +99,19 @@ def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path) -> 
     assert (there / "a").is_dir()
 
 
+def test_a_new_folder_that_stays_empty_goes_with_its_link(tmp_path: Path) -> None:
+    store = tmp_path / "results"
+    with pytest.raises(RuntimeError), claimed(None, store=store):
+        raise RuntimeError
+    assert not store.exists()
+    first = fresh(store, "a")
+    with pytest.raises(RuntimeError), claimed(None, store=store):
+        raise RuntimeError
+    assert (existing_folder(None, store=store), sorted(store.iterdir())) == (
+        first, [first, store / LATEST],
+    )  # fmt: skip
+
+
 def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     fresh(tmp_path, "a").rmdir()
     with pytest.raises(UsageError, match="no results yet"):

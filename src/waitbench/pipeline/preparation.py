@@ -215,9 +215,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[Fai
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # A failure stays until the run succeeds. Failed builds are tried, and reported, anew.
-    record.outcomes += [
-        it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)
-    ]
+    before = [it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)]
     repeated = [
         discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
         for it in earlier.outcomes
@@ -227,8 +225,8 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[Fai
         for run in earlier.measurements
         if not earlier.is_whole(run.round)
     ]
-    record.outcomes += repeated
-    record.outcomes_before = len(record.outcomes)
+    before += repeated
+    record.outcomes, record.outcomes_before = [*before, *record.outcomes], len(before)
     return repeated
 
 

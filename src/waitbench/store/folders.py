@@ -29,13 +29,12 @@ def claimed(
 ) -> Iterator[Path]:
     """Yields a folder to measure into, locked within the block.
 
-    By default, it is a new one, named after the time and ``labels``, to which ``latest`` links. A
-    ``requested`` folder must be empty or absent. With ``resumable``, it must have a comparison that
-    this function accepts, and the default is the latest folder.
-
-    Raises ``UsageError``, and changes nothing, if the folder has other content or is in use. If the
-    block fails, new folders are removed if empty. They stay after an interruption, whose message
-    names the folder to resume.
+    A new folder is named after the time and the labels of a comparison, and ``latest`` links to it.
+    A requested folder must be empty, or hold a comparison that ``resumable`` accepts; to resume,
+    the default is the latest. If the block fails, new folders are removed if they are still empty,
+    and ``latest`` is what it was.
+    They stay if the harness is interrupted, as its message names the folder to resume. Raises
+    ``UsageError``, and changes nothing, if the folder holds anything else or is in use.
     """
     latest = _latest(store)
     if resumable is not None:
@@ -72,11 +71,11 @@ def claimed(
                     half.unlink()
             yield folder
         except Exception:
-            if folder in new and not any(folder.glob("*")) and requested is None:
-                _link_latest(store, latest)
             for path in new:
                 with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()
+                    if path == folder and requested is None:
+                        _link_latest(store, latest)
             raise
 
 
@@ -121,6 +120,7 @@ def _new_folder(store: Path, labels: Sequence[str]) -> Path:
 
 
 def _link_latest(store: Path, folder: Path | None) -> None:
+    """Links ``latest`` to a folder of the store, or removes the link."""
     latest = store / LATEST
     if folder is None:
         latest.unlink()

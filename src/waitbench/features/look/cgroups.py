@@ -16,30 +16,32 @@ _INSPECT_LIMIT_S = 30.0
 
 
 @cache  # podman takes a while
-def locate(name: str, root: Path = Path("/")) -> str:
-    """Turns ``podman:NAME``, ``docker:NAME``, ``unit:NAME`` or ``pod:UID`` into a cgroup's folder.
+def locate(name: str, root: Path = Path("/")) -> Path | int | None:
+    """The folder of the cgroup of ``podman:NAME``, ``docker:NAME``, ``unit:NAME`` or ``pod:UID``.
 
-    Returns any other text unchanged, and the PID of a container without a cgroup of its own. Raises
+    The PID of a container without a cgroup of its own; ``None`` for any other text. Raises
     ``UsageError`` for an unknown name.
     """
     kind, _, rest = name.partition(":")
     if rest and kind in ("podman", "docker"):
         return _locate_container(kind, rest, root)
     if not rest or kind not in _FOLDERS:
-        return name
+        return None
     # systemd writes the dashes of a UID as underscores.
     text = glob.escape(rest) if kind == "unit" else re.sub("[-_]", "[-_]", glob.escape(rest))
     pattern = f"{_FOLDERS[kind].format(text)}/{PROCESSES}"
     for mount in _mounts(root) if "/" not in rest else ():
-        folders = [str(path.parent) for path in mount.rglob(pattern)]
+        folders = [path.parent for path in mount.rglob(pattern)]
         if len(folders) > 1:
-            raise UsageError(f"{name} is one of several cgroups: {', '.join(sorted(folders))}.")
+            raise UsageError(
+                f"{name} is one of several cgroups: {', '.join(sorted(map(str, folders)))}."
+            )
         if folders:
             return folders[0]
     raise UsageError(f"{name}: no cgroup of this machine has that name.")
 
 
-def _locate_container(program: str, name: str, root: Path) -> str:
+def _locate_container(program: str, name: str, root: Path) -> Path | int:
     arguments = [program, "inspect", "--type", "container", "--format", "{{.State.Pid}}", name]
     try:
         answer = ask(arguments, time_limit_s=_INSPECT_LIMIT_S)
@@ -56,8 +58,8 @@ def _locate_container(program: str, name: str, root: Path) -> str:
     for folder in (mount / path for mount in _mounts(root) for path in sorted(paths)):
         held = (folder / PROCESSES).read_text().split() if (folder / PROCESSES).is_file() else ()
         if pid in held and str(os.getpid()) not in held:
-            return str(folder)
-    return pid
+            return folder
+    return int(pid)
 
 
 def _mounts(root: Path) -> list[Path]:

@@ -88,19 +88,27 @@ class Target:
     """The processes that the user named, without their descendants."""
 
 
-def find(name: str) -> Target:
-    """Finds a PID or the processes of a name, with descendants, or the processes of a cgroup.
+def find(target: object) -> Target:
+    """Finds the processes of a cgroup, or those of a PID or a name with their descendants.
 
-    Raises ``UsageError``.
+    Takes a text as of the command line, a PID, or an object with a ``pid``. Raises ``UsageError``.
     """
+    target = getattr(target, "pid", target)
+    name = str(target)
     if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
-    place = locate(name)
-    if files.is_file(Path(place) / PROCESSES):
-        pids = roots = _pids_of_cgroup(Path(place))
+    place = target if isinstance(target, int) else locate(name)
+    if place is None and name.isdecimal():
+        place = int(name[:_MOST_DIGITS])
+    elif place is None and files.is_file(Path(name) / PROCESSES):
+        place = Path(name)
+    if isinstance(place, Path):
+        pids = roots = _pids_of_cgroup(place)
     else:
-        roots = _pid_of(place) if place.isdecimal() else _pids_named(place)
+        roots = _pids_named(name) if place is None else {place}
         pids = roots.union(proc.descendants(*roots))
+    if isinstance(place, int):
+        _require_running(place, name)
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid(), *supervisor.parents}
     if not pids:
@@ -123,15 +131,13 @@ def _pids_of_cgroup(folder: Path) -> set[int]:
     return {int(pid) for text in texts for pid in text.split()}
 
 
-def _pid_of(name: str) -> set[int]:
-    pid = int(name) if len(name) < _MOST_DIGITS else 0
+def _require_running(pid: int, name: str) -> None:
     if not proc.stat(pid):
         raise UsageError(f"There is no process {name} that this user may see.")
     if not proc.identities([pid]):
         raise UsageError(f"Process {pid} has ended; its parent has not reaped it yet.")
     if pid == os.getpid():
         raise UsageError(f"Process {pid} is waitbench itself.")
-    return {pid}
 
 
 def _pids_named(name: str) -> set[int]:
@@ -220,7 +226,7 @@ def look(process: object, seconds: float = 30.0) -> Total:
     text such as ``podman:NAME``. Raises ``ValueError`` if there is none that this user may see.
     """
     try:
-        return observe(find(str(getattr(process, "pid", process))), seconds)
+        return observe(find(process), seconds)
     except UsageError as error:
         raise ValueError(str(error)) from error
 

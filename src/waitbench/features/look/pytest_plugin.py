@@ -45,7 +45,7 @@ class Checks:
         console = make_console(file=text, width=80)
         try:
             criteria = windows.read_limits([f"{name}:{most}" for name, most in limits.items()])
-            targets = [find(str(getattr(it, "pid", it))) for it in processes]
+            targets = [find(process) for process in processes]
             decision = windows.judge(targets, criteria, seconds or windows.LONGEST_S)
             if not decision.exit_code:
                 return
