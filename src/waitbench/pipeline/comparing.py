@@ -99,7 +99,7 @@ def measure(
         partial(comparisons.append, folder),
         Concurrency(
             concurrent_scenarios(
-                valid.scenarios_here, criteria, valid.topology, is_whole=valid.shard is None
+                valid.scenarios_here, criteria, valid.topology, is_shard=valid.shard is not None
             ),
             partial(differing_metric, criteria=shared_costs),
         ),
@@ -148,13 +148,14 @@ def concurrent_scenarios(
     criteria: Iterable[Criterion],
     topology: Topology,
     *,
-    is_whole: bool = True,
+    is_shard: bool = False,
 ) -> frozenset[str]:
     """Names the scenarios whose runs may be concurrent if the baseline idles.
 
     Two kinds of criteria exclude a scenario. CPU of other programs, if the user typed it, cannot be
     attributed to one of several concurrent runs. Limits of anything but counts in the window would
-    be kept more easily, as concurrent runs share memory and caches.
+    be kept more easily, as concurrent runs share memory and caches. Staggered runs of a shard, or
+    of several processes, are not concurrent either.
     """
     excluding = [
         criterion
@@ -166,7 +167,7 @@ def concurrent_scenarios(
         scenario.name
         for scenario in scenarios
         if scenario.idles
-        and (is_whole or not scenario.is_staggered)
+        and not (is_shard and scenario.is_staggered)
         and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
         and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )

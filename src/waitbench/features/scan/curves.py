@@ -62,10 +62,10 @@ def scans(records: Iterable[ScenarioResults]) -> list[ScanCurves]:
     for record in records:
         if point := record.spec.scan:
             curves.setdefault(point.curve, {})[point.value] = record
-    return [_scanned(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
+    return [_curves_of(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
 
 
-def _scanned(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> ScanCurves:
+def _curves_of(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> ScanCurves:
     scenario, parameter = curve
     curves: list[Curve] = []
     baseline: Mapping[int, tuple[float, float]] = {}

@@ -61,17 +61,17 @@ class ScanExtension(Extension):
         return tuple(chain.from_iterable(zip(*by_value, strict=True)))
 
     def contribution(self, folder: Path, records: Sequence[ScenarioResults]) -> Contribution:
-        scanned = scans(records)
-        tables = [(it, view.table(it)) for it in scanned]
+        curves_of_scans = scans(records)
+        tables = [(it, view.table(it)) for it in curves_of_scans]
         return Contribution(
-            notes=[*view.headlines(scanned)],
+            notes=[*view.headlines(curves_of_scans)],
             sections=[Section(title=view.title(it), tables=[table]) for it, table in tables],
             charts={
                 f"{it.scenario}-{it.parameter}-scan": table
                 for it, table in tables
                 if any(curve.costs for curve in it.curves)
             },
-            json={"scans": [asdict(it) for it in scanned]},
+            json={"scans": [asdict(it) for it in curves_of_scans]},
         )
 
 

@@ -20,21 +20,21 @@ from waitbench.reporting.idle import dot_column, figure_column
 _MICRO = 1e6
 
 
-def title(scanned: ScanCurves) -> str:
-    rounds = format_count(scanned.rounds, "round", "rounds")
-    return f"{scanned.scenario} by {scanned.parameter} · {rounds}"
+def title(scan: ScanCurves) -> str:
+    rounds = format_count(scan.rounds, "round", "rounds")
+    return f"{scan.scenario} by {scan.parameter} · {rounds}"
 
 
-def table(scanned: ScanCurves) -> Table:
+def table(scan: ScanCurves) -> Table:
     """A row for each value and revision. Notes have C and R of each line."""
-    curves = scanned.curves
-    rows = [(value, curve) for value in scanned.values for curve in curves]
+    curves = scan.curves
+    rows = [(value, curve) for value in scan.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
     colours = colours_of([curve.label for curve in curves])
     names = [TextCell(text=curve.label, colour=colours[curve.label]) for _, curve in rows]
     values = [TextCell(text=_format_value(value), sort=value) for value, _ in rows]
     columns: list[Column] = [
-        (Heading(scanned.parameter), values),
+        (Heading(scan.parameter), values),
         (Heading("revision"), names),
         figure_column("% core", [cost.value if cost else None for cost in costs], "core"),
         ("95 %", [_interval(cost, 100) if cost else NOTHING for cost in costs]),
@@ -42,11 +42,9 @@ def table(scanned: ScanCurves) -> Table:
     ]
     late = [curve.lateness.get(value) for value, curve in rows]
     if any(late):
-        columns.append(
-            figure_column("late", [mean.value if mean else None for mean in late], "second")
-        )
-    notes = [_line(curve, scanned.parameter) for curve in curves if curve.slope]
-    return Table(f"{title(scanned)} · idle CPU", columns, notes)
+        columns.append(figure_column("late", [mean.value if mean else None for mean in late], "second"))
+    notes = [_line(curve, scan.parameter) for curve in curves if curve.slope]
+    return Table(f"{title(scan)} · idle CPU", columns, notes)
 
 
 def _line(curve: Curve, parameter: str) -> str:
@@ -71,9 +69,9 @@ def _digits(value: float) -> str:
     return format_digits(value, 2, zeros=True)
 
 
-def headlines(scanned: Sequence[ScanCurves]) -> Iterator[Note]:
+def headlines(scans: Sequence[ScanCurves]) -> Iterator[Note]:
     """For each revision, the cost of a further input, or why there is no line."""
-    for scan in scanned:
+    for scan in scans:
         for curve in scan.curves:
             level, text = _headline(curve, scan)
             if text:
@@ -81,20 +79,20 @@ def headlines(scanned: Sequence[ScanCurves]) -> Iterator[Note]:
                 yield Note(kind="change", level=level, text=text, revision=curve.label)
 
 
-def _headline(curve: Curve, scanned: ScanCurves) -> tuple[str, str]:
-    unit, ratio = _singular(scanned.parameter), curve.slope_ratio
+def _headline(curve: Curve, scan: ScanCurves) -> tuple[str, str]:
+    unit, ratio = _singular(scan.parameter), curve.slope_ratio
     if ratio is not None:
         interval, is_open = format_range(ratio), ratio.verdict is Verdict.INCONCLUSIVE
         change = "inconclusive:" if interval and is_open else format_change(ratio.value)
         how_sure = f" (95 %: {interval})" if interval else f", {TOO_FEW} for an interval"
         return MARKS[ratio.verdict], f"{change} CPU for each {unit}{how_sure}"
     if curve.off_at is not None:
-        where = f"{_format_value(curve.off_at)} {scanned.parameter}"
+        where = f"{_format_value(curve.off_at)} {scan.parameter}"
         off = f"{TOLERANCE * 100:g} % off the best line"
         return WARNING, f"not a line: the cost at {where} is more than {off}"
     if curve.slope is None:
         return WARNING, "too few values were measured for a line"
-    if scanned.curves[1:]:
+    if scan.curves[1:]:
         return "", ""
     return "", f"each {unit} {format_digits(curve.slope.value * _MICRO)} µs of CPU a second"
 
