@@ -70,9 +70,9 @@ def new_records(
     header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
 ) -> dict[str, ScenarioResults]:
     """Records by scenario, with a failed run for each environment that could not be made."""
-    records = {}
+    context, records = header.of_records, {}
     for scenario in scenarios:
-        records[scenario.name] = record = ScenarioResults(spec=scenario, context=header.of_records)
+        records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
         for label, error in built.items():
             if isinstance(error, HarnessError):
                 failed = FailedRun(
