@@ -92,7 +92,7 @@ def test_a_spin_is_one_line_at_the_innermost_function_that_has_much_of_it() -> N
         place("main", "step", it, cpu=0.24, waits=False) for it in ("poll", "push", "pull", "log")
     ]
     elsewhere = place("main", "other", cpu=0.04, waits=False)
-    (line,) = (line for line in lines([samples("a", *spread, elsewhere)]) if not line.waits)
+    (line,) = (line for line in lines([samples("a", *spread, elsewhere)]) if not line.is_asleep)
     assert names(line) == ["main", "step"]
     assert line.costs[0].cores == pytest.approx(1.0)
 
@@ -114,7 +114,7 @@ def test_cpu_of_both_stands_where_only_one_was_seen_at_work() -> None:
     before = samples("a", place("run", wakeups=900, cpu=0.04))
     after = samples("b", place("run", wakeups=900), place("run", "read", cpu=0.04, waits=False))
     for pair in ([before, after], [after, before]):
-        waits, works = sorted(lines(pair), key=lambda line: not line.waits)
+        waits, works = sorted(lines(pair), key=lambda line: not line.is_asleep)
         assert waits.costs == (cost(900), cost(900))
         assert (names(works), works.costs) == (
             ["run", "read"],
@@ -151,6 +151,6 @@ def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work(
     others = [place("run", "once", name, cpu=0.01, waits=False) for name in ("timers", "select")]
     threads = samples("a", loop, polls, *others)
     for shown in ([threads], [threads, threads]):
-        waits, works = sorted(lines(shown), key=lambda line: not line.waits)
+        waits, works = sorted(lines(shown), key=lambda line: not line.is_asleep)
         assert names(works) == ["run", "once", "poll_the_table"]
         assert names(waits) == ["run", "once", "select", "epoll_wait"]

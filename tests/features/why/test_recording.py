@@ -99,7 +99,7 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
     why_recorded = record(tmp_path, f"{IDLE}\nbegin('needle')")
     assert why_recorded.remarks == ()
     line = lines([idle, why_recorded])[0]
-    assert line.waits
+    assert line.is_asleep
     # Not what begins threads.
     assert functions(line) == ["needle"]
     assert line.process == "worker"
@@ -122,7 +122,7 @@ async def poll_the_table():
 open(os.environ["BENCH_WAITING"], "w").close()
 asyncio.run(poll_the_table())
 """
-    works, *_ = [line for line in lines([record(tmp_path, program)]) if not line.waits]
+    works, *_ = [line for line in lines([record(tmp_path, program)]) if not line.is_asleep]
     assert "poll_the_table" in functions(works)
 
 

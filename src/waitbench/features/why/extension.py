@@ -31,9 +31,10 @@ _COUNTED_S = 3.0
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
 """Additional time of the run, for settling and for slow samples."""
-_BEGINS_AFTER_S, _BEGINS_WITHIN_S = 1.0, 60.0
-"""When sampling begins: a fixed time after the start, or at the latest for a worker that reports
-when it waits."""
+_WAITS_AFTER_S = 1.0
+"""When the worker of a worker file is assumed to wait."""
+_WAITS_WITHIN_S = 60.0
+"""The longest start of a dataflow, which reports when it waits."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
     # The window of a worker file covers what its worker does.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
+    waits_within_s = _WAITS_WITHIN_S if longer.is_builtin else _WAITS_AFTER_S
     over = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
@@ -118,7 +120,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         def sample(group: int) -> StackSampler:
             """Samples the run when it waits, then ends it."""
             sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
-            end = time.monotonic() + _BEGINS_WITHIN_S
+            end = time.monotonic() + waits_within_s
             try:
                 while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
                     pass
