@@ -119,13 +119,12 @@ def track(
     histories = _trends(stored(), valid, name)
     known = _read_announced(results)
     new = unannounced(histories, known)
-    for trend, step in new:
-        note = view.note_of([(trend, step)])
-        console.print(f"{view.title_of(trend, histories)}: {note.level} {note.text}.")
+    for trend, point in new:
+        console.print(f"{view.title_of(trend, histories)}: {view.sentence_on(trend, point)}")
     if new:
-        known = known.union(trend.announced(step) for trend, step in new)
+        known = known.union(trend.announced(point) for trend, point in new)
         formats.write(results, _ANNOUNCED, {"change_points": msgspec.to_builtins(sorted(known))})
-    has_risen = any(step.is_rise for _, step in new)
+    has_risen = any(point.is_rise for _, point in new)
     raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))
 
 
@@ -183,12 +182,12 @@ def due(
     measured, the newest first. ``candidates`` are in order of history.
     """
     reasons: dict[tuple[str, ...], str] = {
-        tuple(dict.fromkeys((anchor, step.before, step.after))): (
-            f"only one session says that {step.after} differs from {step.before}"
+        tuple(dict.fromkeys((anchor, point.before, point.after))): (
+            f"only one session says that {point.after} differs from {point.before}"
         )
         for trend in trends
-        for step in trend.change_points
-        if step.is_provisional
+        for point in trend.change_points
+        if point.is_provisional
     }
     for newest in reversed(list(candidates)):
         if newest not in measured and newest != anchor:

@@ -96,9 +96,9 @@ class Trend:
     """Ratios to the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
-    def announced(self, step: ChangePoint) -> Announced:
+    def announced(self, point: ChangePoint) -> Announced:
         return Announced(
-            series=self.series, metric=self.metric.name, after=step.after, rose=step.is_rise
+            series=self.series, metric=self.metric.name, after=point.after, rose=point.is_rise
         )
 
 
@@ -130,21 +130,21 @@ def unannounced(
     """The change points that two sessions confirm and that are not announced yet."""
     orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
 
-    def is_at(step: ChangePoint, revision: str) -> bool:
+    def is_at(point: ChangePoint, revision: str) -> bool:
         # Further sessions may move a change point by a few revisions. A new machine, which has
         # measured few revisions, finds it between distant ones.
-        (first, *_), (*_, last) = step.sides
+        (first, *_), (*_, last) = point.sides
         is_between = revision in orders and first.order < orders[revision] <= last.order
-        return is_between or revision == step.after
+        return is_between or revision == point.after
 
     return [
-        (trend, step)
+        (trend, point)
         for trend in trends
-        for step in trend.change_points
-        if not step.is_provisional
+        for point in trend.change_points
+        if not point.is_provisional
         and not any(
-            structs.replace(known, after=step.after) == trend.announced(step)
-            and is_at(step, known.after)
+            structs.replace(known, after=point.after) == trend.announced(point)
+            and is_at(point, known.after)
             for known in announced
         )
     ]
@@ -198,12 +198,12 @@ def _change_points(logs: Logs, anchor: HistoryRevision, scatter: float) -> list[
     starts = _starts([*logs.values()], scatter, critical**2)
     while starts:
         parts = [entries[a:b] for a, b in pairwise((0, *starts, len(entries)))]
-        steps = [
+        points = [
             _change_point(logs, sides, anchor, scatter * critical) for sides in pairwise(parts)
         ]
-        bounds = [max(step.ratio.low or 0, 1 / (step.ratio.high or 1)) for step in steps]
+        bounds = [max(point.ratio.low or 0, 1 / (point.ratio.high or 1)) for point in points]
         if min(bounds) > 1 + MARGIN:
-            return steps
+            return points
         # Drop the least certain change point, merge its segments, repeat.
         del starts[bounds.index(min(bounds))]
     return []

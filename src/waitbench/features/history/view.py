@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.results import MetricResult
 from waitbench.features.history.sessions import HistoryRevision
 from waitbench.features.history.trends import ChangePoint, Trend
 from waitbench.reporting import forest
@@ -22,7 +22,7 @@ _PROVISIONAL = "? is provisional: only one session says so."
 
 def table(trend: Trend, title: str, newest: int = 0) -> Table:
     """The ``newest`` revisions (0: all), the anchor, and revisions at change points."""
-    steps = {step.after: _text(step) for step in trend.change_points}
+    points = {point.after: _text(point) for point in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
     first = len(trend.ratios) - newest if newest else 0
     entries = enumerate(trend.ratios)
@@ -30,13 +30,13 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
     dates = {entry.name: (entry.date or "")[:10] for entry in shown}
     left_out = len(trend.ratios) - len(shown)
     notes = {
-        _PROVISIONAL: any(step.is_provisional for step in trend.change_points),
+        _PROVISIONAL: any(point.is_provisional for point in trend.change_points),
         f"{left_out} older revisions are left out: --json has all.": left_out,
     }
     return forest.tabulate(
         f"{title}: {trend.metric.title}, relative to {trend.anchor}",
         [_result(entry, trend, title) for entry in shown],
-        (*_COLUMNS, ("change point", lambda result: steps.get(result.revision, ""))),
+        (*_COLUMNS, ("change point", lambda result: points.get(result.revision, ""))),
         axis=Axis.over(trend.ratios.values(), _FAR_OUT),
         names=(("revision", forest.label_of), ("date", lambda result: dates[result.revision])),
         notes=tuple(note for note, holds in notes.items() if holds),
@@ -89,34 +89,22 @@ def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
             "commit": entry.commit,
             "date": entry.date,
             "ratio": msgspec.to_builtins(ratio),
-            "step": step and msgspec.to_builtins(step.ratio),
-            "provisional": step and step.is_provisional,
+            "step": point and msgspec.to_builtins(point.ratio),
+            "provisional": point and point.is_provisional,
         }
         for trend in trends
-        for steps in [{step.after: step for step in trend.change_points}]
+        for points in [{point.after: point for point in trend.change_points}]
         for entry, ratio in trend.ratios.items()
-        for step in [steps.get(entry.name)]
+        for point in [points.get(entry.name)]
     ]
 
 
-def note_of(steps: Sequence[tuple[Trend, ChangePoint]], title: str = "") -> Note:
-    """A note on change points of one or more trends, all at one revision and in one direction."""
-    (trend, first), *more = steps
-    ratios = sorted(step.ratio.value for _, step in steps)
-    change = " to ".join(dict.fromkeys(map(format_change, (ratios[0], ratios[-1]))))
-    provisional = "provisional" if first.is_provisional else ""
-    where = ", ".join(filter(None, (title, format_range(first.ratio), provisional)))
-    if more:
-        where = f"in {len(steps)} histories"
-    return Note(
-        kind="change",
-        level=MARKS[first.ratio.verdict],
-        text=f"{change} {trend.metric.title} from {first.after} on ({where})",
-        revision=first.after,
-        count=len(steps),
-    )
+def sentence_on(trend: Trend, point: ChangePoint) -> str:
+    mark, change = MARKS[point.ratio.verdict], format_change(point.ratio.value)
+    where = f"from {point.after} on ({format_range(point.ratio)})"
+    return f"{mark} {change} {trend.metric.title} {where}."
 
 
-def _text(step: ChangePoint) -> str:
-    mark, change = MARKS[step.ratio.verdict], format_change(step.ratio.value)
-    return f"{mark} {change} ({format_range(step.ratio)}){'?' * step.is_provisional}"
+def _text(point: ChangePoint) -> str:
+    mark, change = MARKS[point.ratio.verdict], format_change(point.ratio.value)
+    return f"{mark} {change} ({format_range(point.ratio)}){'?' * point.is_provisional}"
