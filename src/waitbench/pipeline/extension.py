@@ -64,16 +64,8 @@ class Extension:
         """Explains the cost of running processes, for about ``seconds``."""
         return Contribution()
 
-    def files(self, folder: Path) -> Sequence[Path]:
-        """The feature's files in the folder of a shard, which a merged comparison copies."""
-        return ()
-
 
 @cache
 def extensions() -> tuple[type[Extension], ...]:
     modules = (name.partition(":") for name in EXTENSIONS)
     return tuple(getattr(import_module(module), name) for module, _, name in modules)
-
-
-def files_of(folders: Sequence[Path]) -> list[Path]:
-    return [path for kind in extensions() for folder in folders for path in kind().files(folder)]

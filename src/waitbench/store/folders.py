@@ -74,7 +74,8 @@ def claimed(
             for path in new:
                 with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()
-                    if path == folder and requested is None:
+                    link = store / LATEST
+                    if requested is None and path == folder and os.readlink(link) == folder.name:
                         _link_latest(store, latest)
             raise
 

@@ -59,9 +59,9 @@ def merged(*folders: Path) -> tuple[ComparisonHeader, Sequence[ScenarioResults]]
     return merge.merged([merge.read_finished(folder) for folder in folders])
 
 
-def write_merged(to: Path, *folders: Path, more: Sequence[Path] = ()) -> None:
+def write_merged(to: Path, *folders: Path) -> None:
     to.mkdir()
-    merge.write(to, *merged(*folders), more)
+    merge.write(to, *merged(*folders), folders)
 
 
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
@@ -75,8 +75,10 @@ def test_merged_shares_are_byte_for_byte_what_one_machine_wrote(
     whole: Path, number: int, tmp_path: Path
 ) -> None:
     folders = part(whole, number)
+    (folders[0] / "one.why.jsonl").write_text("of a feature\n")
     together = tmp_path / "together"
     write_merged(together, *reversed(folders))
+    assert (together / "one.why.jsonl").read_text() == "of a feature\n"
     for name in (COMPARISON_NAME, "runs.csv", "runs.jsonl", *(f"{it}.json" for it in NAMES)):
         assert (together / name).read_bytes() == (whole / name).read_bytes()
 

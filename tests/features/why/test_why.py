@@ -11,7 +11,6 @@ from tests.conftest import Compare
 from tests.execution.made_runs import scenario
 from waitbench.execution.bench import Bench
 from waitbench.features.why import extension
-from waitbench.features.why.extension import WhyExtension
 from waitbench.model.errors import HarnessError
 from waitbench.reporting.console import make_console
 from waitbench.reporting.output import RunProgress
@@ -40,7 +39,7 @@ def test_it_adds_a_run_a_revision_behind_all_that_are_measured_and_files_of_its_
     assert waiting == [*(False for _ in waiting[2:]), True, True]
     assert len(waiting) >= 2 * 2 + 2, "rounds and these"
     results = tmp_path / "results"
-    own = {path.name for path in WhyExtension().files(results)}
+    own = {path.name for path in results.glob("*.why.jsonl")}
     assert {path.name for path in results.iterdir() if path.is_file()} - own == {
         "comparison.json", "runs.jsonl", "dynamic.json", "runs.csv",
     }  # fmt: skip

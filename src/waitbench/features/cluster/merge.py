@@ -18,13 +18,12 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.revision import Revision
 from waitbench.pipeline.concluding import conclude
-from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.gating import gate_of
 from waitbench.pipeline.preparation import first_difference
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
-from waitbench.store.comparisons import StoredComparison
-from waitbench.store.formats import errors_explained
+from waitbench.store.comparisons import RUNS_NAME, StoredComparison
+from waitbench.store.formats import reading
 from waitbench.system import files
 
 EXAMPLES = """
@@ -57,7 +56,7 @@ def merge(
     gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
     with folders.claimed(results, whole.labels) as folder:
-        contents = write(folder, whole, records, files_of(shards))
+        contents = write(folder, whole, records, shards)
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)
 
@@ -115,15 +114,19 @@ def write(
     folder: Path,
     whole: ComparisonHeader,
     records: Sequence[ScenarioResults],
-    more_files: Iterable[Path] = (),
+    shards: Iterable[Path],
 ) -> StoredComparison:
-    """Writes a merged comparison, and copies more files into it. Raises ``HarnessError``."""
+    """Writes a merged comparison, and copies files of features from the folders of shards.
+
+    Raises ``HarnessError``.
+    """
     comparisons.begin(folder, whole, records)
     comparisons.finish(folder, records)
-    for path in more_files:
-        with reading(path):
-            text = files.read(path).decode("utf-8", "replace")
-        files.write_text(folder / path.name, text)
+    for path in (path for shard in shards for path in sorted(shard.glob("*.jsonl"))):
+        if path.name != RUNS_NAME:
+            with reading(path):
+                text = files.read(path).decode("utf-8", "replace")
+            files.write_text(folder / path.name, text)
     return StoredComparison(folder=folder, comparison=whole, records=records)
 
 

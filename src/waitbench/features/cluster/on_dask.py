@@ -27,7 +27,6 @@ from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, Origin
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import comparing
-from waitbench.pipeline.extension import files_of
 from waitbench.pipeline.preparation import interruption_message
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.reporting.output import Log, Output
@@ -177,7 +176,7 @@ def _merge(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) 
         revisions=tuple(spec.recorded(it) for spec, it in zip(specs, facts, strict=True)),
     )
     records = [structs.replace(record, context=whole) for record in records]
-    contents = merge.write(folder, whole, records, files_of(measured))
+    contents = merge.write(folder, whole, records, measured)
     files.remove(folder / SHARDS)
     return contents
 

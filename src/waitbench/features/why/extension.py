@@ -15,7 +15,7 @@ from waitbench.execution.bench import Bench
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
 from waitbench.features.why import samples, view
 from waitbench.features.why.sampler import SAMPLED_S, StackSampler, sample_running
-from waitbench.features.why.samples import SUFFIX, Samples
+from waitbench.features.why.samples import Samples
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
@@ -87,9 +87,6 @@ class WhyExtension(Extension):
         return Contribution(
             sections=[Section(title="", tables=tables)], json={"why": to_builtins(revisions)}
         )
-
-    def files(self, folder: Path) -> Sequence[Path]:
-        return sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Samples]:

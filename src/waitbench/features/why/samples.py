@@ -11,7 +11,7 @@ from waitbench.store.formats import errors_explained
 from waitbench.system import files
 
 PYTHON, NATIVE, KERNEL = "python", "native", "kernel"
-SUFFIX = ".why.jsonl"
+_SUFFIX = ".why.jsonl"
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,12 +65,12 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revis
 
 def write(folder: Path, scenario: str, samples: Sequence[Samples]) -> None:
     text = msgspec.json.Encoder().encode_lines(samples).decode()
-    files.write_text(folder / f"{scenario}{SUFFIX}", text)
+    files.write_text(folder / f"{scenario}{_SUFFIX}", text)
 
 
 def read(folder: Path, scenario: str) -> list[Samples]:
     """Reads a file of ``write``, if it exists. Raises ``UsageError`` for any other content."""
-    path = folder / f"{scenario}{SUFFIX}"
+    path = folder / f"{scenario}{_SUFFIX}"
     if not files.is_there(path):
         return []
     with errors_explained(path):
