@@ -75,7 +75,7 @@ def claimed(
                 with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()
                     link = store / LATEST
-                    if requested is None and path == folder and os.readlink(link) == folder.name:
+                    if requested is None and path == folder and link.resolve() == folder.resolve():
                         _link_latest(store, latest)
             raise
 
