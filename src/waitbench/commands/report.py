@@ -56,7 +56,7 @@ def report(
     price: options.CorePrice = None,
     verbose: options.Verbose = 0,
 ) -> None:
-    """Print the answer and tables of folders of results, or write a page of them."""
+    """Print the answer and tables of folders of results, or write a page of one."""
     requested: Sequence[Path | None] = results or [None]
     output = Output(verbosity=verbose, price=options.parse_price(price))
     if html is not None and markdown is not None:
