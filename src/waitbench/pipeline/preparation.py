@@ -214,7 +214,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[Fai
                     "with those of another program. Name another folder with --results."
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
-    # A failure stays until the run succeeds. Failed builds are tried, and reported, anew.
+    # A failure stays until the run succeeds. A failed build is tried again.
     before = [it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)]
     repeated = [
         discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
