@@ -57,7 +57,7 @@ def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, .
     Raises ``UsageError`` with the right form.
     """
     return tuple(
-        parse_limit(text.removeprefix(LIMIT).strip(), metrics)
+        parse_limit(text.removeprefix(LIMIT), metrics)
         if text.startswith(LIMIT)
         else parse_rise(text, metrics)
         for text in texts
@@ -95,6 +95,7 @@ def parse_rise(text: str, metrics: Sequence[Metric]) -> Criterion:
 
 def parse_limit(text: str, metrics: Sequence[Metric]) -> Criterion:
     """Reads a value of ``--limit``. Raises ``UsageError``."""
+    text = text.strip()
     option = f"--limit {text!r}"
     match = _LIMIT.fullmatch(text)
     if match is None or float(match[2]) == 0:

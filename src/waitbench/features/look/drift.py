@@ -14,8 +14,8 @@ from waitbench.reporting.formats import format_values
 
 BLOCKS = 12
 _THIRD = BLOCKS // 3
-_LEAST_IN_SECOND_HALF = 0.25
-"""The share of a rise after the middle; with less, the process was starting."""
+_LEAST_IN_LAST_THIRD = 0.25
+"""The share of the rise in the last third; with less, the process was still starting."""
 _HOUR_S = 3600.0
 
 
@@ -56,7 +56,7 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
         )
         whole = median(last) - median(first)
         least = max(quantity.least, quantity.share * median(first))
-        is_start = median(last) - median(middle) < _LEAST_IN_SECOND_HALF * whole
+        is_start = median(last) - median(middle) < _LEAST_IN_LAST_THIRD * whole
         if min(last) <= max(first) or whole < least or is_start:
             return None
         rises += [

@@ -172,7 +172,7 @@ class Observation:
         self.target = target
         self._counters, self.notes = _count(target.pids, stack)
         self._running = proc.identities(target.pids)
-        # Older children that are not of the target, as they are in another cgroup.
+        # Present processes are not new children, nor are children of those in other cgroups.
         self._excluded = target.pids.union(proc.descendants(*target.pids))
         self._names = {pid: _name(pid) for pid in target.pids}
 
