@@ -189,7 +189,7 @@ def test_what_asks_about_the_window_alone_waits_for_no_answer(
     assert measurer_of(*texts).bench.wakes_up is wakes
 
 
-def test_a_share_has_the_error_of_all_questions() -> None:
+def test_a_shard_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
     records = empty("one")
     asked = Gate(criteria=parse(["cpu:10%,each"], METRICS), most_rounds=30)
@@ -203,7 +203,7 @@ def test_a_share_has_the_error_of_all_questions() -> None:
     assert shared.wants_more("one")
 
 
-def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itself() -> None:
+def test_what_is_asked_of_more_scenarios_than_a_shard_has_fails_nothing_by_itself() -> None:
     records = empty("one")
     elsewhere = empty("two", "three").values()
     criteria = parse(["cpu:10%", "cpu:300%,each"], METRICS)

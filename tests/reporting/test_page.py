@@ -70,7 +70,7 @@ def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
     assert len(html.render(page_of(*contents.records)).encode()) <= 500_000
 
 
-def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
+def test_a_shard_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     runs = {"a": [times(1, 1 + n / 50, 1) for n in range(5)], "b": [times(1, 2, 1)] * 5}
     record = make_record(runs)
     elsewhere = structs.replace(record.spec, name="elsewhere")

@@ -1,6 +1,6 @@
 """How the commands of this feature in documents are tried: see ``benchmarks/documents.py``."""
 
-_SHARE = "tests/features/cluster/test_sharing.py::test_a_share_measures_its_scenarios_and_leaves"
+_SHARE = "tests/features/cluster/test_sharing.py::test_a_shard_measures_its_scenarios_and_leaves"
 _ON_DASK = "tests/features/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 TESTED = {
     "./waitbench merge shard-1 shard-2 shard-3 --results whole": _SHARE,

@@ -71,7 +71,7 @@ def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 3])
-def test_merged_shares_are_byte_for_byte_what_one_machine_wrote(
+def test_merged_shards_are_byte_for_byte_what_one_machine_wrote(
     whole: Path, number: int, tmp_path: Path
 ) -> None:
     folders = part(whole, number)
@@ -94,7 +94,7 @@ def test_a_record_of_another_machine_says_so(whole: Path, tmp_path: Path) -> Non
     assert machines == {"one": (None, HERE), "two": (THERE, THERE), "three": (None, HERE)}
 
 
-def test_what_the_first_share_does_not_know_is_known_from_the_others_if_they_agree(
+def test_what_the_first_shard_does_not_know_is_known_from_the_others_if_they_agree(
     whole: Path,
 ) -> None:
     first, second, third = part(whole, 3)
@@ -142,7 +142,7 @@ def _parameter(content: dict[str, Any]) -> None:
         (_parameter, "parameters of one"),
     ],
 )
-def test_shares_of_two_comparisons_are_refused(
+def test_shards_of_two_comparisons_are_refused(
     edited: Callable[[dict[str, Any]], None], says: str, whole: Path
 ) -> None:
     first, second = part(whole, 2)
@@ -151,7 +151,7 @@ def test_shares_of_two_comparisons_are_refused(
         merged(first, second)
 
 
-def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
+def test_an_unfinished_shard_is_to_be_continued(whole: Path) -> None:
     first, _second = part(whole, 2)
     change(first, lambda content: content.update(finished=False))
     with pytest.raises(UsageError, match=r"not finished.*--resume"):
@@ -161,7 +161,7 @@ def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
         merge.read_finished(first)
 
 
-def test_a_share_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
+def test_a_shard_arrives_as_it_was_packed(whole: Path, tmp_path: Path) -> None:
     first, *_ = part(whole, 3)
     place = tmp_path / "1"
     unpack(packed(first), place)

@@ -80,7 +80,7 @@ def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
     assert not (tmp_path / "two" / SHARDS).exists()
 
 
-def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or_doubled(
+def test_a_shard_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or_doubled(
     tmp_path: Path,
 ) -> None:
     wheel = standin.revision(tmp_path / "w", "sleep 0.5")
@@ -111,7 +111,7 @@ def runs_in(shard: psutil.Process) -> Iterator[Path]:
     return Path(shard.cwd()).glob("results/runs.jsonl")
 
 
-def test_resuming_keeps_the_shares_that_are_finished(run_compare: Compare, tmp_path: Path) -> None:
+def test_resuming_keeps_the_shards_that_are_finished(run_compare: Compare, tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path / "w", "sleep 0.5")
     results = tmp_path / "results"
     asked = (f"A={wheel}", f"B={wheel}", *QUIETLY, *TWO, "--rounds", "2", "--results", results)
@@ -136,7 +136,7 @@ def test_resuming_keeps_the_shares_that_are_finished(run_compare: Compare, tmp_p
     assert json.loads((results / kept.name).read_text())["results"] == measurements
 
 
-def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
+def test_while_a_shard_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path / "w", "sleep 4")
     with started(tmp_path / "cluster", "x") as cluster:
         comparing = start(

@@ -1,4 +1,4 @@
-"""Arguments of --shard: shares of scenarios."""
+"""Arguments of --shard: shards of scenarios."""
 
 import pytest
 
@@ -9,7 +9,7 @@ FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
 
 
 @pytest.mark.parametrize(
-    ("lengths", "shares"),
+    ("lengths", "shards"),
     [
         # About equally long, and in the order of the comparison.
         (FOUR, [("a", "b"), ("c", "d")]),
@@ -18,12 +18,12 @@ FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
         (dict.fromkeys("abc", 0.0), [("a",), ("b",), ("c",)]),
     ],
 )
-def test_shares_take_about_equally_long(
-    lengths: dict[str, float], shares: list[tuple[str, ...]]
+def test_shards_take_about_equally_long(
+    lengths: dict[str, float], shards: list[tuple[str, ...]]
 ) -> None:
-    number = len(shares)
+    number = len(shards)
     dealt = [deal(index, number, lengths) for index in range(1, number + 1)]
-    assert [share.scenarios for share in dealt] == shares
+    assert [shard.scenarios for shard in dealt] == shards
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_shares_take_about_equally_long(
         (["0/3", "4/3", "1/0"], "from 1 to the second"),
     ],
 )
-def test_what_is_not_a_share_is_refused_with_an_example(texts: list[str], says: str) -> None:
+def test_what_is_not_a_shard_is_refused_with_an_example(texts: list[str], says: str) -> None:
     for text in texts:
         with pytest.raises(UsageError, match=says):
             parse(text)
 
 
-def test_more_shares_than_scenarios_are_refused() -> None:
+def test_more_shards_than_scenarios_are_refused() -> None:
     assert parse(" 2/4 ") == (2, 4)
     with pytest.raises(UsageError, match=r"--shard 1/5: there are only 4 scenarios"):
         deal(1, 5, FOUR)

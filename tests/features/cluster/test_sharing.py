@@ -25,7 +25,7 @@ def revisions(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.smoke
-def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
+def test_a_shard_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
     folders = [tmp_path / f"shard-{number}" for number in (1, 2)]
