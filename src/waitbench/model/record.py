@@ -70,14 +70,10 @@ class Shard(msgspec.Struct, frozen=True, kw_only=True, rename={"count": "number"
 
 
 class ComparisonHeader(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="kind",
-    tag="comparison",
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison",
     rename={"shard": "share"},
-):
-    """The header of a comparison, ``comparison.json``."""
+):  # fmt: skip
+    """The content of ``comparison.json``. ``ScenarioResults`` have one without scenarios."""
 
     revisions: tuple[Revision, ...]
     """In the order given: the baseline first."""
@@ -92,7 +88,7 @@ class ComparisonHeader(
     scenarios: tuple[Scenario, ...] = ()
     """All scenarios, including those measured elsewhere."""
     shard: Shard | None = None
-    """``None`` where all scenarios are measured here."""
+    """``None`` if all scenarios are measured here."""
     finished: bool = False
 
     @property

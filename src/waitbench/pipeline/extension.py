@@ -42,7 +42,7 @@ class Extension:
         """Selects scenarios by calling ``select`` for a request, or for changed requests."""
         return select(request)
 
-    def select_shard(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
+    def shard_of(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
         """Selects the scenarios to measure here; ``None`` for all. Raises ``UsageError``."""
         return None
 

@@ -110,7 +110,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
     engine = request.engine
     topology = topology_of(request)
     scenarios = _scenarios(request)
-    shards = (extension.select_shard(request, scenarios) for extension in request.extensions)
+    shards = (extension.shard_of(request, scenarios) for extension in request.extensions)
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()

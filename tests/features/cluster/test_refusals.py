@@ -37,7 +37,7 @@ def test_a_survey_is_refused_as_it_is_of_one_machine() -> None:
     ):
         pass
     with pytest.raises(UsageError, match="--shard does not go with --figures"):
-        ClusterExtension(shard="1/2").select_shard(request, ())
+        ClusterExtension(shard="1/2").shard_of(request, ())
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class ClusterExtension(Extension):
         "./compare.sh main my-branch --gate --shard 1/3   # ./waitbench merge makes the verdict"
     )
 
-    def select_shard(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
+    def shard_of(self, request: Request, scenarios: Sequence[Scenario]) -> Shard | None:
         index, number = shards.parse(self.shard)
         if number == 1:
             return None
