@@ -40,7 +40,7 @@ from waitbench.model.run import Measurement, PlannedRun
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate, last_analysis
-from waitbench.pipeline.preparation import go_on
+from waitbench.pipeline.preparation import resume_record
 
 BASE, NEW = "base", "new"
 AT = "2026-01-01T00:00:00+00:00"
@@ -280,7 +280,7 @@ def carry_out(
     except _Interrupted:
         before, records = records, _new_records(scenarios)
         for name, record in before.items():
-            go_on(records[name], record)
+            resume_record(records[name], record)
         _go_through(gate, measurer, scenarios, records)
     return _result(gate.conclude(records.values()), records, measurer.runs)
 

@@ -253,5 +253,5 @@ def test_worker_files_that_wait_are_measured_side_by_side(
     criteria = (*DEFAULTS, *parse(own, (*METRICS, MEMORY)))
     names = concurrent_scenarios([scenario], criteria, Topology("single"))
     assert names == ({"mine"} if is_beside else set())
-    for topology, is_whole in ((Topology("single"), False), (Topology("cluster", 2), True)):
-        assert not concurrent_scenarios([scenario], criteria, topology, is_whole=is_whole)
+    for topology, is_shard in ((Topology("single"), True), (Topology("cluster", 2), False)):
+        assert not concurrent_scenarios([scenario], criteria, topology, is_shard=is_shard)

@@ -186,7 +186,7 @@ def test_a_folder_of_results_names_no_file_outside_itself(whole: Path, tmp_path:
     secret.write_text("secret")
     (whole / "more.jsonl").symlink_to(secret)
     with pytest.raises(UsageError, match="it is a link"):
-        write_merged(tmp_path / "together", whole, more=[whole / "more.jsonl"])
+        write_merged(tmp_path / "together", whole)
 
 
 def test_merge_concludes_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
