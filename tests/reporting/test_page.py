@@ -79,7 +79,7 @@ def test_a_shard_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     comparison = structs.replace(
         whole.comparison,
         scenarios=(record.spec, elsewhere),
-        shard=Shard(scenarios=names[:1], of=names, index=1, number=2),
+        shard=Shard(scenarios=names[:1], of=names, index=1, count=2),
     )
     part = replace(whole, comparison=comparison)
     alone, of_two = (findings_of(it).comparisons[0].figures["b"] for it in (whole, part))

@@ -114,7 +114,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
     instruments = find_instruments()
     _require_metrics(request, scenarios, instruments)
     cache = Cache()
-    url = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
+    url = request.repo or engine.repository
     repository = Repository(url, cache, say.about) if url else None
     resolved = revisions.resolve(request.revisions, engine, repository)
     resolver = OriginResolver(engine, repository, cache, say.about)

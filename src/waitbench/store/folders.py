@@ -29,12 +29,13 @@ def claimed(
 ) -> Iterator[Path]:
     """Yields a folder to measure into, locked within the block.
 
-    A new folder is named after the time and the labels of a comparison, and ``latest`` links to it.
-    A requested folder must be empty, or hold a comparison that ``resumable`` accepts; to resume,
-    the default is the latest. If the block fails, new folders are removed if they are still empty,
-    and ``latest`` is what it was.
-    They stay if the harness is interrupted, as its message names the folder to resume. Raises
-    ``UsageError``, and changes nothing, if the folder holds anything else or is in use.
+    By default, it is a new one, named after the time and ``labels``, to which ``latest`` links. A
+    ``requested`` folder must be empty or absent. With ``resumable``, it must have a comparison that
+    this function accepts, and the default is the latest folder.
+
+    Raises ``UsageError``, and changes nothing, if the folder has other content or is in use. If the
+    block fails, new folders are removed if empty, and ``latest`` links to the previous one. They
+    stay after an interruption, whose message names the folder to resume.
     """
     latest = _latest(store)
     if resumable is not None:

@@ -1,6 +1,5 @@
 """Arguments of --scan: values of a parameter -> a scenario for each."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,10 +85,3 @@ def test_processes_are_refused_by_an_engine_without_clusters(
         UsageError, match=r"--topology 'cluster' is not a topology of .*There are: single"
     ):
         scenarios("processes=1:4")
-
-
-def test_the_name_in_braces_is_filled_in_the_call_of_a_user_dataflow(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
-    chosen = scenarios("n=1:4", dataflow=f"{tmp_path}/mine.py:get_flow({{n}})")
-    assert [it.parameters["call"] for it in chosen] == [f"get_flow({n})" for n in (1, 2, 4)]
-    assert [it.name for it in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]

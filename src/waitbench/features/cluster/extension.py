@@ -81,7 +81,7 @@ class ClusterExtension(Extension):
         if (shard := valid.shard) is not None:
             verdict = "The tables and the verdict" if valid.gate.is_on else "The tables"
             progress.say(
-                f"Shard {shard.index} of {shard.number}: {len(shard.scenarios)} of {len(shard.of)} "
+                f"Shard {shard.index} of {shard.count}: {len(shard.scenarios)} of {len(shard.of)} "
                 f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
                 "the folders of the others."
             )

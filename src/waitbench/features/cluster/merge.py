@@ -23,7 +23,7 @@ from waitbench.pipeline.preparation import first_difference
 from waitbench.reporting.output import Output
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import RUNS_NAME, StoredComparison
-from waitbench.store.formats import reading
+from waitbench.store.formats import errors_explained
 from waitbench.system import files
 
 EXAMPLES = """
@@ -124,7 +124,7 @@ def write(
     comparisons.finish(folder, records)
     for path in (path for shard in shards for path in sorted(shard.glob("*.jsonl"))):
         if path.name != RUNS_NAME:
-            with reading(path):
+            with errors_explained(path):
                 text = files.read(path).decode("utf-8", "replace")
             files.write_text(folder / path.name, text)
     return StoredComparison(folder=folder, comparison=whole, records=records)

@@ -50,8 +50,7 @@ def run(
 
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``. Raises ``HarnessError``.
     """
-    wrong = "--dataflow" if request.dataflow else "--shard" if "--shard" in options else None
-    if wrong := request.survey_option or wrong:
+    if wrong := request.survey_option or ("--shard" if "--shard" in options else None):
         raise UsageError(f"--on does not go with {wrong}.")
     # dask leaves a half-made client for an invalid address.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):

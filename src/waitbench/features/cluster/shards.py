@@ -20,7 +20,7 @@ def parse(text: str) -> tuple[int, int]:
     return index, number
 
 
-def deal(index: int, number: int, expected_s: Mapping[str, float]) -> Shard:
+def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
     """Selects the scenarios of a shard, given the expected time of a run of each scenario.
 
     The longest scenario goes first, each to the shard with the least load (R. Graham, "Bounds on
@@ -32,8 +32,8 @@ def deal(index: int, number: int, expected_s: Mapping[str, float]) -> Shard:
         raise UsageError(
             f"--shard {index}/{count}: there are only {fewer}, and a shard has at least one."
         )
-    shards: list[set[str]] = [set() for _ in range(number)]
-    load_s = [0.0] * number
+    shards: list[set[str]] = [set() for _ in range(count)]
+    load_s = [0.0] * count
     # The sort is stable: equal lengths keep the order of the comparison.
     for name in sorted(expected_s, key=lambda name: -expected_s[name]):
         least = min(range(count), key=lambda at: (load_s[at], len(shards[at]), at))

@@ -40,7 +40,7 @@ class ScanExtension(Extension):
             help="Measure at several values of a parameter.\n\n"
             "LOW doubled up to HIGH, or a list A,B,C. The parameter is a number that --set takes; "
             "processes; workers; or a placeholder of a worker file, with a default in its "
-            "[parameters], or of the call of --dataflow.",
+            "[parameters].",
         ),
     ] = None
 
@@ -112,7 +112,7 @@ class Scan:
                 topology=topology or scenario.topology,
             )
             for scenario in select(at_value)
-            if not scenario.is_builtin or self.parameter in (*TOPOLOGY, *scenario.settable)
+            if self.parameter in (*TOPOLOGY, *scenario.settable)
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
@@ -123,16 +123,7 @@ class Scan:
         if self.parameter in TOPOLOGY:
             changes[self.parameter] = value
             return replace(request, **changes)
-        if request.dataflow is not None:
-            place = f"{{{self.parameter}}}"
-            if place not in request.dataflow:
-                raise UsageError(
-                    f"--scan {self.parameter}: write {place} where it belongs into --dataflow, "
-                    f"such as flow.py:get_flow({place})."
-                )
-            changes["dataflow"] = request.dataflow.replace(place, str(value))
-        if request.scenarios or request.dataflow is None:
-            changes["settings"] = (*request.settings, f"{self.parameter}={value}")
+        changes["settings"] = (*request.settings, f"{self.parameter}={value}")
         return replace(request, **changes)
 
 

@@ -31,10 +31,8 @@ _COUNTED_S = 3.0
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
 """Additional time of the run, for settling and for slow samples."""
-_IDLE_AFTER_S = 1.0
-"""When the worker of a worker file is assumed to wait."""
 _IDLE_WITHIN_S = 60.0
-"""The longest start of a dataflow, which reports when it waits."""
+"""The longest time until the run waits."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,6 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
     # The window of a worker file covers what its worker does.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
-    idle_within_s = _IDLE_WITHIN_S if longer.is_builtin else _IDLE_AFTER_S
     over = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
@@ -117,7 +114,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         def sample(group: int) -> StackSampler:
             """Samples the run when it waits, then ends it."""
             sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
-            end = time.monotonic() + idle_within_s
+            end = time.monotonic() + _IDLE_WITHIN_S
             try:
                 while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
                     pass
