@@ -10,7 +10,6 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.commands import options
-from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.worker import WorkerFile
@@ -45,14 +44,6 @@ def workers(
         ),
     ] = None,
     rounds: options.Rounds = 3,
-    settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            metavar="window=SECONDS",
-            help="The window of each worker, instead of that of its file.",
-        ),
-    ] = [],
     python: options.Python = None,
     price: options.CorePrice = None,
     results: Annotated[
@@ -73,11 +64,8 @@ def workers(
     Workers are measured one after the other, in the versions that their files name.
     """
     workers, core_price = _read(paths or [WORKERS]), options.parse_price(price)
-    for worker in workers:
-        selection.select((), settings, worker=worker)
     request = Request(
         revisions=(),
-        settings=tuple(settings),
         python=python,
         rounds=rounds,
         resume=None,
