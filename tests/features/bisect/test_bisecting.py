@@ -43,8 +43,9 @@ def labels(history: Planned, *numbers: int) -> list[str]:
 
 
 def runs(folder: Path) -> list[str]:
-    """The rows of every step's table of runs."""
-    return [row for path in sorted(folder.rglob("runs.csv")) for row in path.read_text().split()]
+    """The rows of measured runs in every step's table."""
+    rows = [row for path in sorted(folder.rglob("runs.csv")) for row in path.read_text().split()]
+    return [row for row in rows if ",ok," in row]
 
 
 @pytest.mark.integration
