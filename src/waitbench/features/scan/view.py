@@ -42,7 +42,9 @@ def table(scan: ScanCurves) -> Table:
     ]
     late = [curve.lateness.get(value) for value, curve in rows]
     if any(late):
-        columns.append(figure_column("late", [mean.value if mean else None for mean in late], "second"))
+        columns.append(
+            figure_column("late", [mean.value if mean else None for mean in late], "second")
+        )
     notes = [_line(curve, scan.parameter) for curve in curves if curve.slope]
     return Table(f"{title(scan)} · idle CPU", columns, notes)
 
