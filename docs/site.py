@@ -1,4 +1,4 @@
-"""Makes the site of the documents (mkdocs.yml): its navigation, and links to files beside them."""
+"""Makes the site of the documents (mkdocs.yml): home page, navigation, links to other files."""
 
 import posixpath
 import re
@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)")
+_CODE = re.compile(r"`[^`\n]+`")
+_ALIGNMENT = re.compile(r"(?<=\S) {3,}(?=# )")
+_HOME = "README.md"
 
 
 def on_config(config: Any) -> None:
     """Makes the navigation of the headings and links of docs/README.md."""
-    index = Path(config.docs_dir, "README.md").read_text("utf-8")
-    config.nav = ["README.md"]
-    for section in re.split(r"^## ", index, flags=re.M)[1:]:
+    _, *sections = re.split(r"^## ", Path(config.docs_dir, _HOME).read_text("utf-8"), flags=re.M)
+    config.nav = [{"Home": _HOME}]
+    for section in sections:
         pages = [path for path in _LINK.findall(section) if not path.startswith("../")]
         config.nav.append({section.partition("\n")[0]: pages})
 
@@ -27,4 +30,19 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
             return link[1]
         return f"{config.repo_url}/blob/main/{posixpath.normpath(posixpath.join('docs', path))}"
 
+    if page.file.src_uri == _HOME:
+        markdown = _introduce(markdown, Path(config.docs_dir).parent)
+    # GitHub needs this backslash in tables, and Python's Markdown shows it.
+    markdown = _CODE.sub(lambda code: code[0].replace(r"\|", "|"), markdown)
+    # Columns of the site are narrower than those of the repository.
+    markdown = _ALIGNMENT.sub("  ", markdown)
     return _LINK.sub(target, markdown)
+
+
+def _introduce(index: str, root: Path) -> str:
+    """The index, with title, sentence and first picture of the repository's README."""
+    readme = (root / "README.md").read_text("utf-8")
+    title, sentence, *_ = readme.split("\n\n")
+    picture = re.findall(r"^!\[.*\)$", readme, re.M)[0].replace("](docs/", "](")
+    ways, heading, sections = index.partition("\n\n")[2].partition("## ")
+    return f"{title}\n\n{sentence}\n\n{ways}{picture}\n\n{heading}{sections}"

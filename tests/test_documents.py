@@ -4,6 +4,7 @@ import re
 import sys
 import textwrap
 from datetime import date
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -22,6 +23,8 @@ DOCUMENTS = sorted({path for pattern in PATTERNS for path in ROOT.glob(pattern)}
 WIDEST = 120
 LONGEST_README, LONGEST_SENTENCE, LONGEST_DOCUMENTS = 500, 30, 20_000
 """In words."""
+DECISIONS = [f"{path.stem}.html" for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md")]
+"""Like ``ways-not-taken``, they are read from their index, and are not in the navigation."""
 
 
 def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:
@@ -136,22 +139,77 @@ def test_the_index_has_every_document() -> None:
     assert {name for name in names if f"]({name})" not in index} == set()
 
 
-@pytest.mark.integration
-def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path: Path) -> None:
-    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path)
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the documents, as its users get it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = (sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder)
     done = run(*command, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.mark.integration
+def test_the_links_of_the_site_lead_somewhere_and_load_nothing(site: Path) -> None:
     lost = []
-    for page in tmp_path.rglob("*.html"):
-        if "samples" in page.parts and page.name != "index.html":
-            continue  # a sample of our own page
+    for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         for link in re.findall(r'(?:href|src)="?([^"\s>]+)', text):
             path = unquote(link.partition("#")[0])
             if path and not re.match(r"[a-z]+:|//", path) and not (page.parent / path).exists():
                 lost.append((page.name, link))
         assert not re.search(r'<(?:script|link)[^>]*(?:src|href)="?https?://', text), page
-    assert not [one for one in lost if one[0] != "404.html"]
+    assert not [link for link in lost if link[0] != "404.html"]
+    assert not [*site.rglob("*.jsonl"), *site.rglob("*.csv"), *site.rglob("comparison.json")]
+
+
+@pytest.mark.integration
+def test_the_home_page_says_what_waitbench_is_and_has_three_ways_in(site: Path) -> None:
+    top, _, _ = (site / "index.html").read_text("utf-8").partition("<h2")
+    _, _, article = top.partition("<h1")
+    assert "fails pull requests that make waiting cost more" in " ".join(article.split())
+    assert re.findall(r'<li><a href="([^"#]+)', article) == [
+        "tutorial.html",
+        "pull-requests.html",
+        "look.html",
+    ]
+    assert 'src="samples/input/costs.png"' in article
+
+
+class Prose(HTMLParser):
+    """The text of a page outside of code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.code, self.text = 0, ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.code += tag in CODE
+
+    def handle_endtag(self, tag: str) -> None:
+        self.code -= tag in CODE
+
+    def handle_data(self, data: str) -> None:
+        self.text += "" if self.code else data
+
+
+CODE = ("code", "script", "style", "svg")
+
+
+@pytest.mark.integration
+def test_no_page_of_the_site_shows_markdown_and_each_has_a_next_one(site: Path) -> None:
+    pages = {path for path in site.rglob("*.html") if path.name != "404.html"}
+    assert len(pages) > 30
+    lonely = set()
+    for page in pages:
+        html, prose = page.read_text("utf-8"), Prose()
+        prose.feed(html)
+        assert not re.search(r"\]\(|\*\*|`|<!--|\|\s*---", prose.text), page
+        assert not re.search(r"<code>[^<]*\\\|", html), page
+        lonely |= {page} if "md-footer__link" not in html else set()
+        (title,) = re.findall(r"<h1[^>]*>(.*?)<a class", html, re.S)
+        assert "./" not in title, "the navigation has titles"
+    assert {path.name for path in lonely} <= {"ways-not-taken.html", *DECISIONS}
 
 
 def figures_in(text: str) -> set[str]:
