@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -83,6 +84,60 @@ def test_what_is_no_answer_is_folded_and_the_next_step_follows() -> None:
         assert (text in answer) is (where is answer)
     (failure,) = ElementTree.fromstring(junit(known, verdict)).iter("failure")
     assert str(failure.text).splitlines() == [failure.get("message"), "Next: --full: is longer"]
+
+
+class GitLabTest(NamedTuple):
+    """A test as GitLab shows it: https://docs.gitlab.com/ci/testing/unit_test_reports/."""
+
+    suite: str
+    name: str
+    seconds: float
+    status: str
+    output: str
+
+
+def gitlab_tests(xml: str) -> list[GitLabTest]:
+    """Reads a report as GitLab does, which ignores the attributes of failures and of suites."""
+    root = ElementTree.fromstring(xml)
+    assert root.tag in ("testsuite", "testsuites")
+    tests = []
+    for case in root.iter("testcase"):
+        bad = next((it for tag in ("failure", "error", "skipped") for it in case.iter(tag)), None)
+        status, output = ("success", "") if bad is None else (bad.tag, bad.text or "")
+        seconds = float(case.get("time", "nan"))
+        tests.append(
+            GitLabTest(case.attrib["classname"], case.attrib["name"], seconds, status, output)
+        )
+    return tests
+
+
+@pytest.mark.parametrize("made", [failing, forgiven, unclear, crashing, many])
+def test_gitlab_shows_each_question_once_and_the_reason_of_each_failure(
+    made: Callable[[], GateVerdict],
+) -> None:
+    verdict = made()
+    all_findings = findings((), verdict)
+    tests = gitlab_tests(junit(all_findings, verdict))
+    # Of two tests with one name, GitLab drops the second.
+    assert len({(test.suite, test.name) for test in tests}) == len(tests) > 0
+    for test in tests:
+        assert bool(test.output.strip()) is (test.status != "success"), test
+        assert test.suite
+        assert test.name
+        assert test.seconds >= 0
+    failed = [test.output for test in tests if test.status == "failure"]
+    assert len(failed) == len(verdict.failures)
+    for text in failed:
+        assert re.search(r"(× more|\+\d).* in .*, allowed \+\d", text), text
+
+
+def test_the_times_that_gitlab_adds_up_are_those_of_the_runs() -> None:
+    record = record_of(rounds(1, 0.5), rounds(2, 1.0))
+    verdict = verdict_of(record, criteria=["system:10%", "real:10%"])
+    tests = gitlab_tests(junit(findings([statistics.compare(record)], verdict), verdict))
+    measured = sum(run.metrics["time_wall_clock"] for run in record.measurements)
+    assert sum(test.seconds for test in tests) == pytest.approx(measured, abs=0.1)
+    assert measured > 0
 
 
 def test_json_has_the_documented_keys_and_no_others() -> None:
