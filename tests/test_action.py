@@ -405,6 +405,27 @@ def test_where_there_is_nothing_to_say_a_notice_says_why_and_a_number_must_be_on
     assert (done.returncode, "is not the number" in done.stdout) == (3, True)
 
 
+@pytest.mark.parametrize("worker", ["", "some where.toml"])
+def test_the_job_for_gitlab_compares_with_the_target_and_reports_the_verdict(
+    worker: str, tmp_path: Path
+) -> None:
+    job = yaml.safe_load((ROOT / "examples" / "gitlab-merge-request.yml").read_text())["cpu-cost"]
+    (tmp_path / "bench").mkdir()
+    fake = tmp_path / "bench" / "compare.sh"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    fake.chmod(0o755)
+    measuring = "\n".join(job["script"][-2:])  # before it: installing, and counting
+    variables = {"WORKER": worker, "CI_COMMIT_SHA": "new", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "old"}
+    done = run("bash", "-euc", measuring, cwd=tmp_path, env=variables)
+    arguments = done.stdout.splitlines()
+    kind = ["--worker", worker] if worker else ["--processes", "2"]
+    assert arguments[:4] == [*kind, "base=old", "this=new"], done.stderr
+    results = arguments[arguments.index("--results") + 1]
+    assert job["artifacts"]["reports"] == {"junit": f"{results}/verdict.xml"}
+    assert job["artifacts"]["when"] == "always", "a failed gate has the report"
+    assert "--gate" in arguments
+
+
 def test_the_scripts_of_the_steps_are_sound(tmp_path: Path) -> None:
     examples = [step for path in WORKFLOWS for step in steps_of(path)]
     scripts = [step["run"] for step in (*ACTION["runs"]["steps"], *examples) if "run" in step]
