@@ -146,7 +146,7 @@ def _pids_named(name: str) -> set[int]:
     if not name or not proc.identities(pids):
         raise UsageError(
             f"{name!r} is neither a PID nor a cgroup's folder with {PROCESSES}, nor the name of a "
-            "running process."
+            "running process. pgrep -f SCRIPT prints the PID of a script."
         )
     return pids
 
