@@ -1,5 +1,7 @@
 """Draws what seven results look like: the terminal, the page in two widths and themes, the chart.
 
+Of the gate that fails, also the comment on a pull request, in a style like GitHub's.
+
     .bench/venv/bin/python -m benchmarks.screens \\
         PASS FAIL INCONCLUSIVE PLAIN LAUNCHER RELEASES WORKERS
 
@@ -14,12 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from markdown_it import MarkdownIt
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
 from benchmarks.common import command_line
+from waitbench.pipeline.concluding import findings_of, tables
+from waitbench.reporting.gate_formats import render_markdown
+from waitbench.store import comparisons
 from waitbench.system.paths import ROOT
 
 CHARTS = {
@@ -27,6 +33,15 @@ CHARTS = {
     "launcher": "costs", "releases": "costs", "workers": "workers",
 }  # fmt: skip
 """The results, and the main chart of each."""
+COMMENT = """<style>
+body { font: 14px/1.5 sans-serif; margin: 16px; color: #1f2328; background: white; }
+article { border: 1px solid #d1d9e0; border-radius: 6px; }
+header { padding: 8px 16px; background: #f6f8fa; border-bottom: 1px solid #d1d9e0; }
+main { padding: 0 16px 16px; }
+table { border-collapse: collapse; margin-bottom: 16px; }
+th, td { border: 1px solid #d1d9e0; padding: 6px 13px; }
+</style>
+<article><header><b>github-actions</b> bot commented</header><main>"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             view.goto(Path(scratch, "page.html").as_uri())
             chart = Image.open(folder / f"{drawn}.png").convert("RGB")
             put_together(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
+        comment = draw_comment(Path(scratch, "fail"), browser.new_page())
+        comment.save(given.to / "comment.webp", lossless=True, method=6)
     return 0
 
 
@@ -64,6 +81,15 @@ def print_result(folder: Path) -> Console:
         waitbench("plot", folder)
     screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
     return screen
+
+
+def draw_comment(folder: Path, view: Page) -> Image.Image:
+    """The verdict of a gate as a comment on a pull request has it."""
+    known = findings_of(comparisons.read(folder))
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    view.set_viewport_size({"width": 860, "height": 100})
+    view.set_content(COMMENT + markdown.render(render_markdown(known, tables(known, None))))
+    return Image.open(io.BytesIO(view.screenshot(full_page=True)))
 
 
 def put_together(view: Page, chart: Image.Image) -> Image.Image:
