@@ -8,6 +8,7 @@ from typing import Any
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)")
 _CODE = re.compile(r"`[^`\n]+`")
 _ALIGNMENT = re.compile(r"(?<=\S) {3,}(?=# )")
+_COMMANDS = re.compile(r"^```console\n(?!\$ )", re.M)
 _HOME = "README.md"
 
 
@@ -34,6 +35,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> st
         markdown = _introduce(markdown, Path(config.docs_dir).parent)
     # GitHub needs this backslash in tables, and Python's Markdown shows it.
     markdown = _CODE.sub(lambda code: code[0].replace(r"\|", "|"), markdown)
+    # Without a prompt, commands would be coloured as output.
+    markdown = _COMMANDS.sub("```sh\n", markdown)
     # Columns of the site are narrower than those of the repository.
     markdown = _ALIGNMENT.sub("  ", markdown)
     return _LINK.sub(target, markdown)
