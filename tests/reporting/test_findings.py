@@ -56,9 +56,9 @@ def _called(old: Runs, new: Runs, argv: tuple[str, ...]) -> ScenarioResults:
     [
         (waits(2), waits(0.1), None, ARGV, "--gate: exit code 1 if it costs more, for CI"),
         (waits(2), waits(4.0), None, ARGV, EXPLAIN),
-        (waits(2)[:1], ONCE, None, ARGV, "--rounds 5: more rounds tell smaller changes apart"),
+        (waits(2)[:1], ONCE, None, ARGV, "--rounds 5: more rounds detect smaller changes"),
         (waits(2), waits(4), failing(), ARGV, EXPLAIN),
-        (waits(2), waits(4), unclear(), ARGV, "--full: longer runs tell smaller changes apart"),
+        (waits(2), waits(4), unclear(), ARGV, "--full: longer runs detect smaller changes"),
         (waits(2), waits(4), unclear(), (*ARGV, "--full"), ""),
         (waits(2), waits(4), None, ("workers", "rq.toml"), ""),
         (waits(2), [], None, ARGV, ""),

@@ -194,12 +194,12 @@ def next_step(findings: Findings) -> str:
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateStatus.INCONCLUSIVE, bool(verdict.failures)
-        option, purpose = "--full", "longer runs tell smaller changes apart"
+        option, purpose = "--full", "longer runs detect smaller changes"
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
         rounds = max(comparison.rounds for comparison in findings.comparisons)
         option = f"--rounds {max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS)}"
-        purpose = "more rounds tell smaller changes apart"
+        purpose = "more rounds detect smaller changes"
     explains = [it.explains for it in findings.contributions if it.explains]
     if not is_open and is_slower and explains:
         option, purpose = explains[0]

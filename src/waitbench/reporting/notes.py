@@ -300,8 +300,8 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             )  # fmt: skip
     if verdict.failures and (left := verdict.answers(Verdict.INCONCLUSIVE)):
         text = (
-            f"{len(left)} of {total} questions have no certain answer: little more is measured of "
-            "a candidate that has failed"
+            f"{len(left)} of {total} questions have no certain answer: the gate stops early after "
+            "a failure"
         )
         yield _note("unfinished", text, "?", count=len(left))
     holding = sum(answer.verdict in _HOLDS for answer in answers)

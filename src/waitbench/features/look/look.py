@@ -71,7 +71,7 @@ def look(
         bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
     ] = False,
 ) -> int:
-    """Show what a running worker costs, without starting, stopping or changing it."""
+    """Measure a running process without touching it."""
     core_price = options.parse_price(price)
     criteria, known = read_limits(limits), [observe.find(target) for target in targets]
     if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):
