@@ -66,6 +66,9 @@ TESTED: Mapping[str, str] = {
     "--limit memory:80MB": ("tests/commands/test_worker_files.py::test_a_limit_of_a_file_fails"),
     "./compare.sh --worker rq.toml 2.2.0": _HOW_TO,
     "./compare.sh --worker rq.toml 2.1.0 2.2.0 --gate": _HOW_TO,
+    "./compare.sh --worker flow.toml 0.20.1 0.21.1": (
+        "tests/real/test_workloads.py::test_the_worker_file_of_the_document_measures_a_dataflow_of_ones_own"
+    ),
     "./compare.sh --worker jobs.toml polls waits": (
         "tests/real/test_worker_examples.py::test_the_worker_of_the_readme_is_whole"
     ),
