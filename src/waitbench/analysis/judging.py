@@ -1,9 +1,8 @@
 """The questions of the gate, and the answer of the rule to each from the rounds so far.
 
 A rise of a component, such as system time, fails unless the whole cost certainly fell by a tenth.
-If most rounds were disturbed, a candidate does not pass. It may still fail, because processes that
-it leaves behind can be the disturbance. It also fails if it misses a time limit that the baseline
-keeps.
+A candidate fails if it misses a time limit that the baseline keeps. If most rounds were disturbed,
+it does not pass, but may fail, because processes that it leaves behind can be the disturbance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,9 +34,10 @@ _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario: smaller rises need too many rounds."""
 _FEW_EVENTS = 100
-_ALLOWANCES_OF_FEW = {"wakeups": 2.0, "syscalls": 5.0}
-"""Allowances for counts, if the baseline has fewer than ``_FEW_EVENTS`` in a run: then one more
-expiry of a timer, as some windows have, is a rise by more than 5 %."""
+_ALLOWANCES_OF_RARE_EVENTS = {"wakeups": 2.0, "syscalls": 5.0}
+"""Allowances for counts, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
+
+One more expiry of a timer, which some windows have, may then be a rise by more than 5 %."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,9 @@ class Judgement(MetricResult):
     """Whether other machines measure some of its scenarios, so that the answer is preliminary."""
     verdict: Verdict = Verdict.INCONCLUSIVE
     judged: bool = True
+    """As every row of a gate, it counts for the verdict."""
     cost_ratio: Estimate | None = None
-    """The ratio of the cost that the metric explains, if there is one."""
+    """The ratio of the whole cost, if the metric is a component of a cost."""
     disturbed: int = 0
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
@@ -89,8 +90,8 @@ class Judgement(MetricResult):
 def _order_of_rounds(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:
     """Maps each round to a key that sorts rounds by the start of their last run.
 
-    The runs of a scenario are recorded in order. Those of several scenarios are ordered by time, of
-    which the latest so far is taken: a clock may be set back.
+    The runs of a scenario are recorded in order. Runs of several scenarios are ordered by the
+    latest start so far, as a clock may be set back.
     """
     order: dict[int, tuple[str, int]] = {}
     for record in records:
@@ -120,7 +121,7 @@ def make_question(
 def make_questions(
     records: Iterable[ScenarioResults], criteria: Sequence[Criterion], rule: Rule = RULE
 ) -> tuple[Judgement, ...]:
-    """The questions of a comparison, without answers; those about each scenario last.
+    """The unanswered questions of a comparison; questions about single scenarios come last.
 
     Leaves out scenarios whose runs cannot have the metric, or that a revision cannot run.
     """
@@ -147,7 +148,7 @@ def _groups(
             margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
     if criterion in DEFAULTS and _are_few(criterion.metric, records):
-        allowance = _ALLOWANCES_OF_FEW.get(criterion.metric.name, criterion.allowance)
+        allowance = _ALLOWANCES_OF_RARE_EVENTS.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
     with_metric = [
@@ -174,7 +175,7 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
     baseline, *candidates = record.context.labels
     judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}
-    # With a single item, the poke, the lateness at p99 is the median.
+    # A worker of a worker file gets a single message, so its p99 of lateness is the median.
     is_duplicate = criterion in DEFAULTS and criterion.metric.name == "latency" and STOP.key in keys
     return (
         label in judged
@@ -189,7 +190,7 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
 def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     """Answers one of a comparison's questions by the rounds of the latest interim analysis.
 
-    The others take part of the allowed error.
+    The other questions share the allowed error with it.
     """
     criterion, records, rule = question.criterion, question.records, question.rule
     cost = criterion.cost
@@ -217,7 +218,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         criteria = [it.criterion for it in questions]
         costs = [it for it in criteria if it.can_fail_by_outliers]
         alpha = rule.alpha_fail * _part(criterion, criteria, rule.first_question)
-        # The signed-rank test and that of missed limits share the error, if half of it can suffice.
+        # The test of missed limits has half of alpha, if such a small error can prove anything.
         if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
             alpha /= 2
         if criterion.limit is not None:
@@ -234,7 +235,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
                 alpha_outliers=rule.alpha_outliers * part,
             )
         if cost and len(cost_pairs := question.pairs(cost)[1]) >= analysed:
-            # A fall in one scenario does not explain a rise in another: no excess is allowed.
+            # The cost must fall in each scenario: a fall in one explains no rise in another.
             cost_result = judge_pairs(
                 cost_pairs[:analysed],
                 rule,
@@ -264,12 +265,12 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or has_no_answer) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
-    is_muted = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXPLAINED)
-    return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
+    cannot_pass = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXPLAINED)
+    return replace(judged, verdict=Verdict.INCONCLUSIVE) if cannot_pass else judged
 
 
 def _is_unresponsive(question: Judgement) -> bool:
-    """Whether the candidate leaves most pokes of a scenario unanswered, which explains no rise."""
+    """Whether the candidate leaves most pokes of a scenario unanswered: no fall excuses that."""
     by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
@@ -278,8 +279,7 @@ def _part(criterion: Criterion, criteria: Sequence[Criterion], first_has: float)
     """The part of an error for a question, given the criteria of all questions.
 
     The first criterion, by default idle CPU, has the part ``first_has``; the others have equal
-    parts of the rest. Candidates and scenarios with questions of their own divide the part of
-    theirs.
+    parts of the rest. Questions with the same criterion divide its part.
     """
     first, *others = dict.fromkeys(criteria)
     part = first_has if others else 1.0

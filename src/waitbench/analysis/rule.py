@@ -8,13 +8,14 @@ An *outlier* costs more than ``Rule.outlier`` times the median of both sides.
   analysis, if the candidate certainly has more outliers: where one side of a pair is an outlier, a
   fair coin decides which one (I. McNemar, Psychometrika 12, 1947).
 * *It is within its margin* if the signed-rank test, without pairs in which a single side is an
-  outlier, proves t below 0, and nothing keeps it open: outliers that may be more frequent by
-  ``rise_of_outliers``, also in one scenario; outliers that add more than ``added_by_outliers`` to a
-  cost that can fail by them; plain means, or the centre of one scenario, above ``most_excess``.
+  outlier, proves t below 0, and nothing keeps the question open: outliers that may be more frequent
+  by ``rise_of_outliers``, or in one scenario by ``rise_of_outliers_anywhere``; outliers that add
+  more than ``added_by_outliers``, if the question is also tested for outliers; plain means, or the
+  centre of one scenario, above ``most_excess``.
 * *Else it is inconclusive.*
 
-The latest interim analysis counts. Their rounds are fixed, and errors are divided over analyses and
-questions (Bonferroni), which needs no assumption about their dependence.
+The latest interim analysis decides. The rounds of analyses are fixed, and errors are divided over
+analyses and questions (Bonferroni), which needs no assumption about their dependence.
 
 A *limit* is judged by *shares*, the cost of a run divided by its limit:
 
@@ -23,8 +24,8 @@ A *limit* is judged by *shares*, the cost of a run divided by its limit:
   mean above 1, or outliers, of more than twice the limit, that may be frequent.
 * *Else it is inconclusive.*
 
-If shares are skewed, outliers are the cause, and then both tests err on the safe side. The
-logarithm of 0 is needed only for its rank.
+If shares are skewed, outliers are the cause, and then both tests err on the safe side. A share of
+0 gets a small value in place of its logarithm, for its rank.
 
 A *censored* cost exceeded a time limit. It ranks above all others; two of them are a tie.
 """
@@ -53,8 +54,8 @@ Pairs = tuple[tuple[tuple[float, float], ...], ...]
 
 ALPHA = 0.05
 NOT_WITHIN = "not within"
-BOTH_AFTER = 3
-"""If both sides miss the limit in so many rounds of a scenario, and in all, it is given up."""
+GIVEN_UP_AFTER = 3
+"""Rounds, all missed by both sides, after which a scenario is given up."""
 _DIGITS = 12
 """Digits of logarithms, so that values that differ by rounding are ties."""
 _NOTHING = 1e-9
@@ -62,7 +63,7 @@ _NOTHING = 1e-9
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """The errors and thresholds of the rule, which a gate passes on and stores."""
+    """The errors and thresholds of the rule, which a gate stores with its result."""
 
     alpha: float = ALPHA
     """The chance that a comparison without a regression fails.
@@ -73,7 +74,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     first_question: float = 0.6
     """The share of the error that the first question has; all others divide the rest.
 
-    So eight pairs that agree, of two scenarios, suffice for it after four rounds."""
+    So eight pairs that agree, from four rounds of two scenarios, can answer that question."""
     first_of_outliers: float = 0.5
     """The share of ``alpha_outliers`` that the first question about a cost has."""
     analyses: tuple[int, ...] = (4, 9, 12, 18, 30)
@@ -84,16 +85,17 @@ class Rule(Struct, frozen=True, kw_only=True):
     rise_of_outliers_anywhere: float = 0.5
     """The same for one of several scenarios, with the error ``alpha`` at each analysis.
 
-    With a margin of ``large_rise`` for all together, so that two can pass at the first analysis."""
+    From a margin of ``large_rise`` on, it is also the threshold for all scenarios together, so that
+    two scenarios can pass at the first analysis."""
     added_by_outliers: float = 0.2
-    """To pass, outliers must add less than this share to the baseline's mean, if they can fail.
+    """To pass a question that is tested for outliers, they must add less to the baseline's mean.
 
-    So a single run of ten times the cost in 36 pairs keeps a question open. If one run
-    in eight costs as much, the chance of eighteen pairs without any is at most a tenth."""
+    So a single run of ten times the cost in 36 pairs keeps a question open. If one run in eight is
+    so costly, eighteen pairs lack such a run with a chance of at most a tenth."""
     added_by_outliers_anywhere: float = 0.5
     """The same in one of several scenarios."""
     large_rise: float = 1.0
-    """Margins from here on are for defects that occur in every run, not for rare outliers."""
+    """Margins of at least this are for defects that occur in every run, not for rare outliers."""
     most_excess: float = 1.15
     """To pass, plain means and each scenario must not exceed the allowed cost by this factor."""
     offsetting_fall: float = 0.1
@@ -114,7 +116,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         return max((count for count in self.analyses if count <= rounds), default=0)
 
     def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
-        """The numbers of rounds of analyses at which so many scenarios together can pass."""
+        """The analyses, in rounds, at which this number of scenarios together can pass."""
         return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
 
 
@@ -130,7 +132,7 @@ class Interval:
     high: float
 
     def verdict(self, *, is_open: bool) -> Verdict:
-        """The verdict on a logarithm: whether it is certainly above 0, or below and not open."""
+        """The verdict on a logarithm: certainly above 0, or below 0 if nothing keeps it open."""
         if self.low > 0:
             return Verdict.SLOWER
         return Verdict.WITHIN_MARGIN if self.high < 0 and not is_open else Verdict.INCONCLUSIVE
@@ -170,7 +172,7 @@ def _beyond(count: int, error: float) -> int:
     """The number of means of two values beyond a bound with this error.
 
     The number of means above a location is the sum of the ranks of the values above it (J. Tukey).
-    At the truth a fair coin decides about each rank; breaking ties changes no mean.
+    At the true location, a fair coin puts each rank above or below; ties change no mean.
     """
     import numpy as np
 
@@ -196,23 +198,23 @@ class PairCounts:
 
     @property
     def chance_of_so_many(self) -> float:
-        """The chance that a fair coin gives the candidate so many. Exact, without scipy's start."""
+        """The chance that a fair coin gives the candidate so many. Exact, and without importing scipy."""
         tosses = self.candidate + self.baseline
         heads = (math.comb(tosses, count) for count in range(self.candidate, tosses + 1))
         return sum(heads) / (1 << tosses)
 
-    def chance_of_so_few(self, more: float) -> float:
-        """The chance of so few, if the candidate's were more frequent by ``more``.
+    def chance_of_so_few(self, rise: float) -> float:
+        """The chance of so few events, if the candidate's were more frequent by ``rise``.
 
         T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
         """
         n, candidate, baseline = self.pairs, self.candidate, self.baseline
         # The likeliest rate of the baseline, given the difference.
-        linear = (2 * n - candidate + baseline) * more - candidate - baseline
-        root = math.sqrt(linear**2 + 8 * n * baseline * more * (1 - more))
+        linear = (2 * n - candidate + baseline) * rise - candidate - baseline
+        root = math.sqrt(linear**2 + 8 * n * baseline * rise * (1 - rise))
         rate = (root - linear) / (4 * n)
-        deviation = math.sqrt(n * (2 * rate + more * (1 - more)))
-        return NormalDist().cdf((candidate - baseline - n * more) / deviation)
+        deviation = math.sqrt(n * (2 * rate + rise * (1 - rise)))
+        return NormalDist().cdf((candidate - baseline - n * rise) / deviation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +226,7 @@ class RuleResult:
     ratio: Estimate | None = None
     """To the baseline; with an allowance, to the allowed cost. ``None`` before the first analysis.
 
-    The bounds hold over all analyses together, the lower one over all questions, too."""
+    Both bounds hold over all analyses, the lower bound over all questions as well."""
     means: float | None = None
     """The ratio of the plain means, if that keeps the question open."""
     outliers: PairCounts | None = None
@@ -235,7 +237,7 @@ class RuleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Missed(PairCounts):
-    """The numbers of pairs that missed a time limit, in seconds, on one side or on both."""
+    """The numbers of pairs with one or both sides over a time limit of ``within`` seconds."""
 
     within: float
     both: int
@@ -260,8 +262,8 @@ def not_within(seconds: float) -> str:
 
 
 def both_missed(pairs: Pairs) -> bool:
-    """Whether both sides missed the limit in all rounds of a scenario, and in enough of them."""
-    return len(pairs) >= BOTH_AFTER and any(
+    """Whether both sides missed the limit in all rounds of a scenario, at least three."""
+    return len(pairs) >= GIVEN_UP_AFTER and any(
         all(min(pair) >= BEYOND for pair in scenario) for scenario in zip(*pairs, strict=True)
     )
 
@@ -301,9 +303,9 @@ def judge_pairs(
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + allowance
     logs = np.log(candidate / allowed)
-    # The median of both sides is the same if the sides of a pair are swapped. That of one side
-    # alone rises with its outliers, so that few would count. A candidate moves it by no more than
-    # the baseline's own runs differ.
+    # The median of both sides is the same if the sides of a pair are swapped. The median of one
+    # side rises with its outliers, and would hide them. A candidate moves the median of both sides
+    # by no more than the baseline's own runs differ.
     limit = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > limit).astype(int) - (allowed > limit)
     outliers = PairCounts.of_outliers(sides)
@@ -318,8 +320,9 @@ def judge_pairs(
         if interval.low <= bound < 0:
             interval = replace(interval, centre=min(interval.centre, bound), high=bound)
     means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # Relative to the baseline's own cost, as an allowance would hide rare late runs. With a large
-    # margin, a candidate may cost more than an outlier of the baseline: such a pair adds nothing.
+    # Relative to the baseline's own cost, as an allowance would hide rare late runs. If only the
+    # baseline's side is an outlier, the pair adds nothing, even if the candidate costs more, as it
+    # may below a large margin.
     rises = np.minimum(candidate - baseline, np.where(sides < 0, 0.0, np.inf))
     added = np.where(sides, rises, 0.0).sum(axis=0) / baseline.sum(axis=0)
     added *= alpha_outliers > 0

@@ -11,24 +11,25 @@ from waitbench.execution.counted_tree import CountedTree
 from waitbench.system import files
 
 PROBES = "BENCH_PROBE_DIR"
-"""Environment variable with the folder of probes' reports: dataflows/support/probe.py."""
+"""Environment variable for dataflows/support/probe.py: the folder of its reports."""
 WAITING = "BENCH_WAITING"
-"""Environment variable with a file to be made when the waiting begins, if a sampler watches."""
+"""Environment variable with a file to be made when the waiting begins, for ``--why``."""
 REPORT, REPORTS = "launched.json", "probes"
 """The launcher's report and the folder of the probes', as JSON, in the run's folder."""
 METRICS = "metrics"
+"""The beginning of the names of files to which copies of a worker write metrics."""
 OUTPUT = ("stdout", "stderr")
 FAILURE, HAS_ENDED = "failure", "ended"
-"""Files that say why a run is not a measurement; the latter where its worker may end."""
+"""Files that say why a run is not a measurement: ``HAS_ENDED`` if its worker may end."""
 BEGIN, END, EXIT = "begin", "end", "exit"
 """Marks at which counters are read: a window's ends, and when all has ended."""
 LAST = "last"
 """The mark before a worker is told to end, when all its work but shutdown is done."""
 STARTED, ENDING = "started", "ending"
-"""Further marks in a batch, between which a run waits for others."""
+"""Further marks of concurrent runs: between them, a run waits for the others of its batch."""
 
 LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu_idle"
-"""Figures that a run which counts may lack."""
+"""Figures that a valid run may lack."""
 LOST_CHILDREN = "it ignores SIGCHLD, and the kernel does not count here: its children's CPU is lost"
 
 
@@ -63,7 +64,7 @@ def write(path: Path, text: str) -> None:
 def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
-    # Commands that poke a worker or check conditions are not the worker's.
+    # Commands that poke a worker or check conditions count as the launcher's.
     ours = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     launched = {
         "used": tree.usage(),

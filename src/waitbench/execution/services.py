@@ -52,7 +52,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     launchers = list[int]()
 
     def stop() -> None:
-        # As its last words.
+        # Errors quote the end of the log.
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
         proc.kill(lambda: [it for pid in launchers for it in proc.tree(pid)])
 
@@ -70,9 +70,9 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         launchers.append(process.pid)
         os.close(writing)
         try:
-            # Empty where the launcher was killed, or stopped by its service.
             within_s = config.ready.seconds or config.ready.within
             is_heard = select.select([report], [], [], within_s + _SPARE_S)[0]
+            # Empty if the launcher was killed, or stopped by its service.
             line = report.readline() if is_heard else ""
             state: RunningService | str = decode(line) if line else "was killed"
             if isinstance(state, str):

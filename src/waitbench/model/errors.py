@@ -35,7 +35,7 @@ def sanitize(text: str) -> str:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Ends a sentence on an unknown name: by a similar known name, else ``otherwise``, else all."""
+    """The end of a message on an unknown name: a similar name, ``otherwise``, or all names."""
     names = list(dict.fromkeys(known))
     if near := get_close_matches(name, names, 1):
         return f" (did you mean {near[0]!r}?)"

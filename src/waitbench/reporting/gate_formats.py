@@ -48,10 +48,10 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     """JUnit's XML: a test case for each answer, and for each other note that prevents a pass.
 
     It has failures or errors if and only if the exit code is not 0. So an inconclusive answer is an
-    error, or skipped if such answers pass.
+    error, but is skipped if such answers pass, or others fail.
     """
-    is_passed_over = verdict.inconclusive_passes or verdict.failures
-    tags = {"?": "skipped" if is_passed_over else "error", FAILURE: "error"}
+    is_skipped = verdict.inconclusive_passes or verdict.failures
+    tags = {"?": "skipped" if is_skipped else "error", FAILURE: "error"}
     suite = ElementTree.Element("testsuite", name="waitbench")
     step = next_step(findings)
     advice = f"\nNext: {step}" if step else ""
@@ -68,7 +68,7 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     seconds = sum(run.metrics["time_wall_clock"] for run in runs)
     suite.set("time", f"{seconds:.1f}")
     for case in suite:
-        # GitLab adds them up, and reads no other time.
+        # GitLab adds up the times of cases, and reads no other time.
         case.set("time", f"{seconds / len(suite):.1f}")
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))

@@ -20,10 +20,10 @@ TICKS_TOLERATED = 4
 """Clock ticks of other load that never disturb a round, as CPU times are counted in ticks."""
 _SETTING = "BENCH_INSTRUMENTS"
 _TRACING = Path("/sys/kernel/tracing")
-_CONTAINER = (
+_CONTAINER_REMEDY = (
     "podman run --cap-add SYS_ADMIN    # or --cap-add PERFMON --security-opt seccomp=unconfined"
 )
-_LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
+_LEVEL_REMEDY = "sudo sysctl kernel.perf_event_paranoid=-1"
 
 
 def describe() -> dict[str, object]:
@@ -60,7 +60,7 @@ def usable_cpus(root: Path = Path("/")) -> float:
         if not controllers or "cpu" in controllers.split(","):
             mount = root / "sys/fs/cgroup" / controllers
             group = mount / path.lstrip("/")
-            # Within a container, the path may be that outside of it.
+            # Within a container, the path may be the host's.
             groups = [path for path in (group, *group.parents) if path.is_relative_to(mount)]
             quotas += [quota for path in groups if (quota := _cpu_quota(path)) is not None]
     return min([float(cpus()), *quotas])
@@ -137,7 +137,7 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 
 
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
-    """Whether other load was so high that a round is repeated, or cannot pass (but can fail).
+    """Whether other load was so high that a round is repeated, or counts against a pass.
 
     Considers the metrics of the baseline's run only: else a candidate that has the kernel or a
     broker do its work could discard its own rounds. Since runs alternate, a longer disturbance
@@ -180,6 +180,6 @@ def why_uncounted(event: tuple[int, int] = CONTEXT_SWITCHES) -> tuple[str, str]:
         os.close(open_event(*event, INHERIT))
     except OSError as error:
         # EACCES comes from the setting perf_event_paranoid, EPERM from a container's filter.
-        remedy = _CONTAINER if error.errno == errno.EPERM else _LEVEL
+        remedy = _CONTAINER_REMEDY if error.errno == errno.EPERM else _LEVEL_REMEDY
         return f"the kernel does not count for this user: {error.strerror}", remedy
     return "", ""

@@ -21,7 +21,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import WAITING
 from waitbench.execution.services import Running
 from waitbench.features.why import stacks
-from waitbench.features.why.extension import record as record_run
+from waitbench.features.why.extension import sample_run as record_run
 from waitbench.features.why.lines import Line, lines
 from waitbench.features.why.sampler import StackSampler, sample_running
 from waitbench.features.why.samples import KERNEL, Samples
@@ -128,7 +128,7 @@ asyncio.run(poll_the_table())
 
 @pytest.mark.integration
 def test_a_run_that_fails_is_said_with_its_last_words(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match=r"ended before it was counted: .*on purpose"):
+    with pytest.raises(HarnessError, match=r"ended before its wake-ups were counted: .*on purpose"):
         record(tmp_path, "raise SystemExit('on purpose')")
 
 

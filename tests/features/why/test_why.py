@@ -52,7 +52,7 @@ def test_a_revision_that_could_not_be_sampled_is_named_with_the_reason(
     def fail(*_: object) -> None:
         raise HarnessError("it hung\nlast words")
 
-    monkeypatch.setattr("waitbench.features.why.extension.record", fail)
+    monkeypatch.setattr("waitbench.features.why.extension.sample_run", fail)
     bench = SimpleNamespace(environments=["v3"], what_is_missing=lambda *_: None)
     log = RunProgress(make_console(), quiet=False)
     assert extension._sampled(scenario("idle"), cast(Bench, bench), log) == []

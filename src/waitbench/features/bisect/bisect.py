@@ -69,7 +69,7 @@ def bisect(
     ] = "slower",
     rounds: Annotated[
         int,
-        typer.Option(metavar="N", help="The most rounds of a step: then it stays inconclusive."),
+        typer.Option(metavar="N", help="The most rounds of a step, even if inconclusive."),
     ] = 30,
     budget: options.Budget = 7200,
     full: options.Full = False,
@@ -85,9 +85,8 @@ def bisect(
     """Find which release, then which commit, changed what a worker costs.
 
     The ends are measured first; where no change is proven, that is the answer. Each step measures
-    the good end, a middle and the bad end in the same rounds. The chance that what is named is
-    wrong is 5 % at most, over all steps together. One culprit is named: run it again to find
-    another one before it.
+    the good end, a middle and the bad end in the same rounds. The chance of a wrong answer is 5 %
+    at most, over all steps together. One culprit is named: search again for one before it.
     """
     criterion = _criterion(fail_on, rounds, request.worker)
     ends = tuple(map(without_label, (good, bad)))
@@ -199,8 +198,8 @@ class BisectRun(Bisection):
         self._save()
         if points.begins_at_fork:
             self.remarks.append(
-                f"{self.valid.labels[0]} is on a branch of its own: the search begins where the "
-                f"branch left, at {search.points[0].label}."
+                f"{self.valid.labels[0]} is on a branch of its own: the search begins where it "
+                f"forked, at {search.points[0].label}."
             )
         folder = self.folder / f"{len(self.searches)}-{search.kind}"
         folders.make_subfolder(folder)

@@ -2,8 +2,8 @@
 
 Readings are divided into twelve blocks of time. A quantity rises if the lowest readings of the last
 four blocks are all above those of the first four, and so are the highest readings. Without a trend,
-the first condition alone holds with a chance of 1 in 70. A sawtooth that falls in every block fails
-one of them. A quantity that rose only in the beginning is still starting, and does not count.
+the first condition alone holds with a chance of 1 in 70. A sawtooth that falls in every block does
+not meet both. A quantity that rose only in the beginning is still starting, and does not count.
 """
 
 from collections.abc import Sequence

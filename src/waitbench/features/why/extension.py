@@ -28,6 +28,7 @@ from waitbench.system.processes import tail
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _COUNTED_S = 3.0
+"""How long wake-ups are counted, if the scenario has no window."""
 _SETTLES_S = 0.5
 _SPARE_S = 15.0
 """Additional time of the run, for settling and for slow samples."""
@@ -95,15 +96,15 @@ def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Sa
             continue
         progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
         try:
-            revisions.append(record(scenario, label, bench))
+            revisions.append(sample_run(scenario, label, bench))
         except HarnessError as error:
             progress.say(f"{label}: not sampled: {str(error).splitlines()[0]}")
     return revisions
 
 
-def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
-    """Samples one run of a scenario. Raises ``HarnessError`` if nothing was counted."""
-    # The window of a worker file covers what its worker does.
+def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
+    """Samples one run of a scenario. Raises ``HarnessError`` if it ended before any count."""
+    # The window of a worker file is as long as its periodic work needs.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
     over = threading.Event()
@@ -135,5 +136,5 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Samples:
         if not sampler.parts_s:
             logs = (tail(ready.folder / name, 1) for name in (FAILURE, *reversed(OUTPUT)))
             last_words = next((f": {line}" for line in logs if line), "")
-            raise HarnessError(f"the run ended before it was counted{last_words}")
+            raise HarnessError(f"the run ended before its wake-ups were counted{last_words}")
         return sampler.samples(label)
