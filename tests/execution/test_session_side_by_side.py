@@ -27,6 +27,7 @@ from waitbench.execution.measure import InterruptedRuns
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
+    ENDED,
     FAILED,
     INTERFERED,
     SUPERSEDED,
@@ -286,27 +287,6 @@ def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> 
         assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
 
 
-def test_of_a_worker_one_phase_takes_turns_where_first_runs_show_that_the_others_idle() -> None:
-    made = finding({"one": 4.0, "two": 8.0})
-    records = of_phases(made, *ENDLESS, wanted=3, most=3)
-    for name, expected in (("one", {1}), ("two", set())):
-        in_turns = {run.round for run in records[name].measurements if CONCURRENT not in run.marks}
-        assert in_turns == expected
-
-
-def test_where_a_phase_in_turns_differs_all_take_turns() -> None:
-    def differs(record: ScenarioResults) -> str:
-        kinds = {CONCURRENT in run.marks for run in record.measurements}
-        return "memory" if len(kinds) == 2 else ""
-
-    made = finding({"one": 4.0, "two": 8.0})
-
-    records = of_phases(made, *ENDLESS, wanted=4, most=9, differing=differs)
-    for record in records.values():
-        assert not any(CONCURRENT in run.marks for run in record.measurements)
-        assert len(record.of("a")) >= 4
-
-
 def test_a_phase_whose_first_run_works_takes_turns() -> None:
     def run(planned: PlannedRun) -> Mapping[str, float]:
         busy = {"cpu_share_idle": BUSY} if planned.scenario.name == "two" else {}
@@ -329,6 +309,51 @@ def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
     records = of_phases(made, *ENDLESS, wanted=1)
     assert made.runs.count(("two", WARM_UP, "a")) == 2
     assert {it.metrics["time_window"] for it in records["two"].measurements} == {4.0}
+
+
+def test_first_runs_that_wait_for_each_other_give_up_no_revision() -> None:
+    """As where copies wait for one lock: made again one by one, they become ready."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.scenario.name != "one" and made.beside > 1:
+            message = "it was not ready within 20 s"
+            return outcome(planned.label, planned.round, FAILED, message=message)
+        window_s = planned.scenario.window_s or 4.0
+        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
+
+    made = Together(run)
+    phases = [Endless(name=name) for name in ("one", "two", "three")]
+    records = of_phases(made, *phases, wanted=2)
+    assert all(len(record.of(label)) >= 2 for record in records.values() for label in "ab")
+
+
+def test_cpu_of_other_programs_may_all_be_caused_in_one_of_the_phases() -> None:
+    """Two rounds of each phase allow 0.5 s."""
+    made = giving(lambda _run: {"machine_foreign_cpu": 0.8 if made.beside > 1 else 0.0})
+    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
+    runs = [run for record in records.values() for run in record.measurements]
+    assert all(("machine_foreign_cpu" in run.metrics) is (run.round == 1) for run in runs)
+
+
+def test_a_batch_for_which_there_is_no_room_any_more_is_made_round_by_round() -> None:
+    made = Together(lambda planned, _before: disturbed(planned))
+    at_work, _, records = make_session(made, "one", "two")
+    runs = [run for phase in PHASES[:2] for run in plan.one_round(phase, ["a", "b"], 2)]
+    at_work._round(runs)
+    assert not made.at_once
+    for record in records.values():
+        assert {run.label for run in record.measurements} == {"a", "b"}
+
+
+def test_a_candidate_that_may_end_costs_no_rounds_of_the_baseline_alone() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if (planned.scenario.name, planned.label) == ("two", "b"):
+            return outcome("b", planned.round, ENDED)
+        return using().behave(planned, 0)
+
+    made = Together(run)
+    of_phases(made, *PHASES[:2], wanted=4, most=4)
+    assert made.runs.count(("two", 2, "a")) <= 1
 
 
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:

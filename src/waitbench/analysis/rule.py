@@ -198,7 +198,7 @@ class PairCounts:
 
     @property
     def chance_of_so_many(self) -> float:
-        """The chance that a fair coin gives the candidate so many. Exact, and without importing scipy."""
+        """The chance that a fair coin gives the candidate so many. Exact; needs no scipy."""
         tosses = self.candidate + self.baseline
         heads = (math.comb(tosses, count) for count in range(self.candidate, tosses + 1))
         return sum(heads) / (1 << tosses)

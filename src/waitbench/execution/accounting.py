@@ -83,7 +83,16 @@ class ProbeReport(_Lateness, kw_only=True):
 def metrics_of(
     real_s: float, launched: LaunchReport, reports: Sequence[ProbeReport]
 ) -> dict[str, Number]:
-    used, marks = launched.used, launched.marks
+    used, marks = dict(launched.used), launched.marks
+    # Waiting for other runs of a batch is no part of a run.
+    waits = [(STARTED, BEGIN), (END, ENDING)] if STARTED in marks and BEGIN in marks else []
+    cpu_s, system_s = (
+        sum(_rise(marks[begin], marks[end], key) for begin, end in waits if end in marks)
+        for key in ("cpu_s", "system_s")
+    )
+    system_s = min(system_s, cpu_s)
+    used["time_system"] -= system_s
+    used["time_user"] -= cpu_s - system_s
     metrics = {
         "time_wall_clock": real_s - launched.waited_s,
         "time_cpu": used["time_user"] + used["time_system"],

@@ -36,12 +36,8 @@ class Concurrency:
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """Names the cost by which rounds in turns differ from concurrent ones, if any."""
 
-    def concurrent_rounds(
-        self, record: ScenarioResults, scenario: Scenario, baseline: Sequence[Measurement]
-    ) -> int:
+    def concurrent_rounds(self, record: ScenarioResults, scenario: Scenario) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
-
-        ``baseline`` has the runs by which the baseline is known to idle.
 
         The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
         it; if the baseline is busy, no CPUs are left, and the kernel might share them equally. But
@@ -51,8 +47,9 @@ class Concurrency:
         """
         labels, cpus = record.context.labels, usable_cpus()
         is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
-        if not is_possible or _takes_turns(record):
+        if not is_possible or _takes_turns(record) or self.differing(record):
             return 0
+        baseline = record.of(labels[0])
         used = [_cores(run, scenario) for run in baseline]
         most = 1
         if used and not cpus <= 2 * min(used) < math.inf:
@@ -70,23 +67,18 @@ def shutdown_turn_s(record: ScenarioResults) -> float:
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
-def judge(
-    record: ScenarioResults, scenario: Scenario, results: Sequence[Result], rounds: int
-) -> list[Result]:
+def judge(record: ScenarioResults, scenario: Scenario, results: Sequence[Result]) -> list[Result]:
     """Judges concurrent runs of a scenario, whose runs take turns once anything is set aside here.
 
-    ``rounds`` is the number of rounds in the batch, with those of other scenarios.
-
     Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
-    the batch, and CPU of other programs above the allowance is unset. A candidate can cause either
+    the batch, and CPU of other programs is unset above the allowance of the scenario's rounds, as
+    all of it may be caused there. A candidate can cause either
     and gains nothing: in turns it faces the same questions, and nothing concurrent had counted
     before the first batch.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     in_turns = [run for run in record.measurements if CONCURRENT not in run.marks]
     complete = {run.label for run in in_turns if not run.incomplete}
-    if not in_turns:
-        complete = set(record.context.labels)
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results
@@ -99,8 +91,8 @@ def judge(
     ]
     if failed and may_collide and len(in_turns) == len(record.measurements):
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
-    counted = rounds if may_collide else math.inf
-    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, counted) for it in results]
+    rounds = len({result.round for result in results}) if may_collide else math.inf
+    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, rounds) for it in results]
 
 
 def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:

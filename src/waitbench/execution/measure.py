@@ -98,13 +98,14 @@ class Measurer:
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
             before, used_s = CpuTimes.now(), time.process_time()
+            results = list[tuple[PlannedRun, Result]]()
             try:
                 shutdown.run_parallel(self._carry_out, runs)
+                after, used_s = CpuTimes.now(), time.process_time() - used_s
+                results += self._results(runs)
+                shutdown.run_parallel(lambda run: run.resources.close(), runs)
             except shutdown.Interrupted as ended:
-                raise InterruptedRuns(self._results(runs)) from ended
-            after, used_s = CpuTimes.now(), time.process_time() - used_s
-            results = self._results(runs)
-            shutdown.run_parallel(lambda run: run.resources.close(), runs)
+                raise InterruptedRuns(results or self._results(runs)) from ended
         others = other_load(before, after, used_s + sum(run.used_s for run in runs))
         return [
             structs.replace(it, metrics={**it.metrics, **others})

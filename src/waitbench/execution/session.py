@@ -33,8 +33,6 @@ from waitbench.system.machine import is_disturbed, other_cores
 TURNS_TO_TELL = 2
 """Rounds in turns that must differ from concurrent ones, to have all take turns, if as many rounds
 are made as are needed; of planned rounds one is enough."""
-MOST_FIRST_RUNS = 4
-"""Concurrent first runs: among more, a worker that spins could seem to idle."""
 BUSY_AFTER = 3
 """After so many disturbed rounds none is repeated any more."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -69,8 +67,6 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _windows: dict[str, float] = field(default_factory=dict, init=False)
     """Windows in s of scenarios whose worker files name none."""
-    _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
-    """The runs that found them."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the previous run, or of its concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -161,14 +157,12 @@ class Session:
                 self._set_aside(record, TURNS_TO_TELL)
                 left = self._left(record, labels, most_rounds)
                 # Another scenario's round may have settled a question about both together.
-                is_open = wants_more(named.name) or self._differing(record)
+                is_open = wants_more(named.name) or self.concurrency.differing(record)
                 if not (left and is_open and self._is_comparable(record)):
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
                     at_once = self._concurrent_rounds(scenario)
-                    if at_once and scenario.is_staggered and number == 1:
-                        continue  # it joins later rounds of the phase that takes turns now
                     runs = [
                         run
                         for ahead in _until_stop(sorted(left), max(1, at_once), stops)
@@ -224,7 +218,8 @@ class Session:
             (it.scenario, match[0])
             for it in records
             for outcome in it.outcomes[it.outcomes_before :]
-            if (match := _NOT_READY.match(outcome.message)) and outcome.label == label
+            if outcome.label == label and outcome.reason != INTERFERED
+            if (match := _NOT_READY.match(outcome.message))
         }
         is_never_ready = len(waited) > len({why for _, why in waited})
         has_run = any(it.of(label) for it in records)
@@ -239,8 +234,8 @@ class Session:
             and it.name in self.concurrency.scenarios
             and not self.records[it.name].measurements
         ]
-        for first in range(0, len(lacking), MOST_FIRST_RUNS):
-            self._find_window(lacking[first : first + MOST_FIRST_RUNS], end)
+        if lacking:
+            self._find_window(lacking, end)
 
     def _find_window(self, scenarios: Sequence[Scenario], end: float) -> None:
         """Runs the baseline once in each scenario; runs that fail beside others tell nothing."""
@@ -253,7 +248,6 @@ class Session:
             name = planned.scenario.name
             if isinstance(result, Measurement):
                 self._windows[name] = result.metrics.get(WINDOW, 0.0)
-                self._first_runs[name] = result
             elif len(runs) == 1:
                 self._windows[name] = 0.0
 
@@ -278,8 +272,8 @@ class Session:
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
-        enough = len(_interleaved_rounds(self._witness(record))) >= fewest
-        cost = self._differing(record) if enough else ""
+        enough = len(record.rounds - rounds) >= fewest
+        cost = self.concurrency.differing(record) if enough else ""
         if not cost:
             return frozenset()
         for run in concurrent:
@@ -292,32 +286,15 @@ class Session:
         self._round(runs)
 
     def _concurrent_rounds(self, scenario: Scenario) -> int:
-        record, name = self.records[scenario.name], scenario.name
-        runs: Sequence[Measurement] = record.of(record.context.labels[0])
-        if not runs and name in self._first_runs and self._witness(record) is not record:
-            runs = [self._first_runs[name]]
-        is_possible = not self._differing(record)
-        return self.concurrency.concurrent_rounds(record, scenario, runs) if is_possible else 0
-
-    def _witness(self, record: ScenarioResults) -> ScenarioResults:
-        """Returns the record whose rounds in turns tell whether concurrent ones are right.
-
-        For a phase without such rounds, that is one of another phase of the same worker.
-        """
-        if record.scenario not in self._first_runs or _interleaved_rounds(record):
-            return record
-        others = (self.records[name] for name in self._first_runs)
-        return next((it for it in others if _interleaved_rounds(it)), record)
-
-    def _differing(self, record: ScenarioResults) -> str:
-        return self.concurrency.differing(self._witness(record))
+        return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
         if not (is_possible and self._concurrent_rounds(scenario)):
-            self._round_in_turns(runs)
+            for round_runs in rounds:
+                self._round_in_turns(round_runs)
             return
         # What disturbs concurrent runs disturbs them alike.
         interfered = {
@@ -326,7 +303,8 @@ class Session:
             if isinstance(result, FailedRun) and result.reason == INTERFERED
         }
         for round_runs in rounds:
-            if round_runs[0].scenario.name in interfered:
+            record = self._record(round_runs[0])
+            if record.scenario in interfered and self._is_comparable(record):
                 self.observer.extend(round_runs)
                 self._round(round_runs)
 
@@ -393,11 +371,10 @@ class Session:
         self, results: Sequence[tuple[PlannedRun, Result]]
     ) -> list[tuple[PlannedRun, Result]]:
         """Judges concurrent runs, scenario by scenario."""
-        rounds, judged = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
+        judged = list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
-            record, scenario = self._record(runs[0]), runs[0].scenario
-            verdicts = concurrency.judge(record, scenario, measured, rounds)
+            verdicts = concurrency.judge(self._record(runs[0]), runs[0].scenario, measured)
             judged += zip(runs, verdicts, strict=True)
         return judged
 
@@ -423,18 +400,11 @@ def _until_stop(left: Sequence[int], at_once: int, stops: Sequence[int]) -> Sequ
 
 
 def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
-    """Estimates the time of runs: concurrent ones share a window, staggered ones nothing else."""
-    expected_s = [run.scenario.expected_s for run in runs]
+    """Estimates the time of runs; concurrent ones take turns for a part of it."""
     if not is_concurrent:
-        return sum(expected_s)
-    if not runs[0].scenario.is_staggered:
-        return max(expected_s)
-    starts_s = sum(run.scenario.expected_s - run.scenario.window_s for run in runs)
-    return max(run.scenario.window_s for run in runs) + starts_s
-
-
-def _interleaved_rounds(record: ScenarioResults) -> set[int]:
-    return {run.round for run in record.measurements if CONCURRENT not in run.marks}
+        return sum(run.scenario.expected_s for run in runs)
+    shared_s = (run.scenario.expected_s - run.scenario.staggered_s for run in runs)
+    return max(shared_s) + sum(run.scenario.staggered_s for run in runs)
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

@@ -133,11 +133,14 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     @property
     def _outside_window_s(self) -> float:
         """An estimate of start-up and shutdown, which are unknown before a run."""
-        starts_s, settles_s = self.worker.ready.seconds or 0.0, self.worker.settled.seconds or 1.0
+        settles_s = self.worker.settled.seconds or 1.0
         phases_s = (settles_s if phase.seconds is None else phase.seconds for phase in self.phases)
         services_s = sum(file.ready.seconds or 0.0 for file in self.worker.services.values())
-        poke_s = 1.0 if self.worker.poke else 0.0
-        return services_s + starts_s + settles_s + sum(phases_s) + poke_s + 1.5
+        return services_s + settles_s + sum(phases_s) + self.staggered_s
+
+    @property
+    def staggered_s(self) -> float:
+        return (self.worker.ready.seconds or 0.0) + (1.0 if self.worker.poke else 0.0) + 1.5
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
