@@ -1,11 +1,8 @@
-"""Draws what seven results look like: the terminal, the page in two widths and themes, the chart.
+"""Draws what results look like: the terminal, the page in two widths and themes, the chart.
 
 Of the gate that fails, also the comment on a pull request, in a style like GitHub's.
 
-    .bench/venv/bin/python -m benchmarks.screens \\
-        PASS FAIL INCONCLUSIVE PLAIN LAUNCHER RELEASES WORKERS
-
-Three gates, three comparisons without one, and a folder of several workers' comparisons.
+    .bench/venv/bin/python -m benchmarks.screens fail=FOLDER plain=FOLDER …
 """
 
 import io
@@ -30,7 +27,7 @@ from waitbench.system.paths import ROOT
 
 CHARTS = {
     "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "costs",
-    "launcher": "costs", "releases": "costs", "workers": "workers",
+    "launcher": "costs", "releases": "costs",
 }  # fmt: skip
 """The results, and the main chart of each."""
 COMMENT = """<style>
@@ -46,22 +43,22 @@ th, td { border: 1px solid #d1d9e0; padding: 6px 13px; }
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_line(__doc__)
-    for name in CHARTS:
-        parser.add_argument(name, type=Path, metavar=name.upper())
+    parser.add_argument("results", nargs="+", metavar="NAME=FOLDER", help=", ".join(CHARTS))
     parser.add_argument("--to", type=Path, default=ROOT / "docs" / "screens", metavar="FOLDER")
     given = parser.parse_args(arguments)
     with sync_playwright() as play, TemporaryDirectory() as scratch:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        for name, drawn in CHARTS.items():
-            folder = shutil.copytree(getattr(given, name), Path(scratch, name))
+        for name, _, source in (text.partition("=") for text in given.results):
+            folder = shutil.copytree(source, Path(scratch, name))
             print_result(folder).save_svg(str(given.to / f"{name}.svg"), title="waitbench")
             waitbench("report", folder, "--html", "page.html")
             view = browser.new_page()
             view.goto(Path(scratch, "page.html").as_uri())
-            chart = Image.open(folder / f"{drawn}.png").convert("RGB")
+            chart = Image.open(folder / f"{CHARTS[name]}.png").convert("RGB")
             put_together(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
-        comment = draw_comment(Path(scratch, "fail"), browser.new_page())
-        comment.save(given.to / "comment.webp", lossless=True, method=6)
+            if name == "fail":
+                comment = draw_comment(folder, browser.new_page())
+                comment.save(given.to / "comment.webp", lossless=True, method=6)
     return 0
 
 
@@ -77,8 +74,7 @@ def waitbench(command: str, folder: Path, *more: str) -> str:
 def print_result(folder: Path) -> Console:
     """Prints a report, and draws its charts."""
     screen = Console(record=True, width=80, file=io.StringIO(), highlight=False)
-    if folder.name != "workers":
-        waitbench("plot", folder)
+    waitbench("plot", folder)
     screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
     return screen
 
