@@ -72,9 +72,8 @@ def judge(record: ScenarioResults, scenario: Scenario, results: Sequence[Result]
 
     Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
     the batch, and CPU of other programs is unset above the allowance of the scenario's rounds, as
-    all of it may be caused there. A candidate can cause either
-    and gains nothing: in turns it faces the same questions, and nothing concurrent had counted
-    before the first batch.
+    all of it may be caused there. A candidate can cause either and gains nothing: in turns it faces
+    the same questions, and nothing concurrent had counted before the first batch.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     in_turns = [run for run in record.measurements if CONCURRENT not in run.marks]

@@ -13,7 +13,7 @@ from waitbench.system import files
 PROBES = "BENCH_PROBE_DIR"
 """Environment variable for dataflows/support/probe.py: the folder of its reports."""
 WAITING = "BENCH_WAITING"
-"""Environment variable with a file to be made when the waiting begins, for ``--why``."""
+"""Environment variable with a file to be made when the waiting begins, for a sampler of stacks."""
 REPORT, REPORTS = "launched.json", "probes"
 """The launcher's report and the folder of the probes', as JSON, in the run's folder."""
 METRICS = "metrics"
