@@ -37,7 +37,8 @@ def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_PROGRAM", "./compare.sh")
 
 
-def test_who_waits_for_a_lock_says_so_once(tmp_path: Path) -> None:
+def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
     path, messages = tmp_path / "one.lock", list[str]()
     with python(HOLDS, path) as holder:
         assert line_of(holder) == "held"

@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -12,12 +13,16 @@ from waitbench.model.errors import HarnessError
 from waitbench.system import files, supervisor
 from waitbench.system.paths import Cache
 
+PATIENCE_S = 1.0
+"""The time after which a wait is reported."""
+_AGAIN_S = 0.02
+
 
 @contextmanager
 def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
     """Holds the lock of a file within the block; yields its descriptor. Raises ``HarnessError``.
 
-    A process that inherits the descriptor keeps the lock. Reports a wait with ``say``.
+    A process that inherits the descriptor keeps the lock. Reports a long wait with ``say``.
     """
     try:
         # No link is followed: it may lead to another user's file.
@@ -26,9 +31,13 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
     except OSError as error:
         raise HarnessError(f"{path} cannot be locked: {error.strerror}.") from error
     try:
-        if not try_lock(descriptor):
-            say("waiting for another process, which sets up the same")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end = time.monotonic() + PATIENCE_S
+        while not try_lock(descriptor):
+            if time.monotonic() >= end:
+                say("waiting for another process, which sets up the same")
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                break
+            time.sleep(_AGAIN_S)
         yield descriptor
     finally:
         os.close(descriptor)
