@@ -67,12 +67,14 @@ def shutdown_turn_s(record: ScenarioResults) -> float:
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
-def judge(record: ScenarioResults, scenario: Scenario, results: Sequence[Result]) -> list[Result]:
+def judge(
+    record: ScenarioResults, scenario: Scenario, results: Sequence[Result], batch_rounds: int
+) -> list[Result]:
     """Judges concurrent runs of a scenario, whose runs take turns once anything is set aside here.
 
     Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
-    the batch, and CPU of other programs is unset above the allowance of the scenario's rounds, as
-    all of it may be caused there. A candidate can cause either and gains nothing: in turns it faces
+    the batch, and CPU of other programs is unset above the allowance of the batch's rounds, those
+    of other scenarios included. A candidate can cause either and gains nothing: in turns it faces
     the same questions, and nothing concurrent had counted before the first batch.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
@@ -90,7 +92,7 @@ def judge(record: ScenarioResults, scenario: Scenario, results: Sequence[Result]
     ]
     if failed and may_collide and len(in_turns) == len(record.measurements):
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
-    rounds = len({result.round for result in results}) if may_collide else math.inf
+    rounds = batch_rounds if may_collide else math.inf
     return [it if isinstance(it, FailedRun) else _marked_concurrent(it, rounds) for it in results]
 
 

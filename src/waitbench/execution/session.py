@@ -371,10 +371,11 @@ class Session:
         self, results: Sequence[tuple[PlannedRun, Result]]
     ) -> list[tuple[PlannedRun, Result]]:
         """Judges concurrent runs, scenario by scenario."""
-        judged = list[tuple[PlannedRun, Result]]()
+        rounds, judged = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
-            verdicts = concurrency.judge(self._record(runs[0]), runs[0].scenario, measured)
+            record, scenario = self._record(runs[0]), runs[0].scenario
+            verdicts = concurrency.judge(record, scenario, measured, rounds)
             judged += zip(runs, verdicts, strict=True)
         return judged
 
