@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from waitbench.engines.worker import metrics as worker_metrics
 from waitbench.execution.launch_report import (
+    ACTED,
+    ACTING,
     BEGIN,
     END,
     ENDING,
@@ -85,11 +87,9 @@ def metrics_of(
 ) -> dict[str, Number]:
     used, marks = dict(launched.used), launched.marks
     # Waiting for other runs of a batch is no part of a run.
-    waits = [(STARTED, BEGIN), (END, ENDING)] if STARTED in marks and BEGIN in marks else []
-    cpu_s, system_s = (
-        sum(_rise(marks[begin], marks[end], key) for begin, end in waits if end in marks)
-        for key in ("cpu_s", "system_s")
-    )
+    waits = ((STARTED, ACTING if ACTING in marks else BEGIN), (ACTED, BEGIN), (END, ENDING))
+    known = [(marks[begin], marks[end]) for begin, end in waits if {begin, end} <= marks.keys()]
+    cpu_s, system_s = (sum(_rise(*wait, key) for wait in known) for key in ("cpu_s", "system_s"))
     system_s = min(system_s, cpu_s)
     used["time_system"] -= system_s
     used["time_user"] -= cpu_s - system_s
@@ -130,6 +130,7 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
     marks = launched.marks
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)
+    acted_s = _rise(marks[ACTING], marks[ACTED], "cpu_s") if ACTED in marks else 0
     idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(ending, last, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
@@ -137,7 +138,7 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
     phases = {
         WINDOW: window_s,
         "time_cpu_window": idle_s,
-        "time_cpu_startup": started["cpu_s"],
+        "time_cpu_startup": started["cpu_s"] + acted_s,
         "time_cpu_idle": idle_s,
         "time_cpu_shutdown": shutdown_s,
         "time_cpu_running": idle_s + shutdown_s,

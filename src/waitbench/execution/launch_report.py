@@ -25,8 +25,9 @@ BEGIN, END, EXIT = "begin", "end", "exit"
 """Marks at which counters are read: a window's ends, and when all has ended."""
 LAST = "last"
 """The mark before a worker is told to end, when all its work but shutdown is done."""
-STARTED, ENDING = "started", "ending"
-"""Further marks of concurrent runs: between them, a run waits for the others of its batch."""
+STARTED, ACTING, ACTED, ENDING = "started", "acting", "acted", "ending"
+"""Further marks of concurrent runs. These wait for each other after ``STARTED``, before ``ENDING``,
+and, if phases have actions, before ``ACTING`` and after ``ACTED``."""
 
 LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu_idle"
 """Figures that a valid run may lack."""

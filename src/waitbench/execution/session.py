@@ -175,15 +175,14 @@ class Session:
                         self._extend(batch, end)
                         batch, load = [], 0.0
                     lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
-                    is_over = time.monotonic() - begun + lasts_s > budget_s
-                    batch, load = batch + runs * (not is_over), load + share
-                    if batch and (is_over or not is_joined):
+                    if time.monotonic() - begun + lasts_s > budget_s:
+                        self._extend(batch, end)
+                        return
+                    batch, load = [*batch, *runs], load + share
+                    if not is_joined:
                         self._extend(batch, end)
                         batch, load = [], 0.0
-                    if is_over:
-                        return
-            if batch:
-                self._extend(batch, end)
+            self._extend(batch, end)
 
     def _left(
         self, record: ScenarioResults, labels: Sequence[str], most_rounds: int
@@ -282,8 +281,9 @@ class Session:
         return rounds
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
-        self.observer.extend(runs, max(0.0, end - time.monotonic()))
-        self._round(runs)
+        if runs:
+            self.observer.extend(runs, max(0.0, end - time.monotonic()))
+            self._round(runs)
 
     def _concurrent_rounds(self, scenario: Scenario) -> int:
         return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)

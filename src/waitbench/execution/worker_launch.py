@@ -24,6 +24,8 @@ from waitbench.execution.batch import (
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
+    ACTED,
+    ACTING,
     BEGIN,
     END,
     ENDING,
@@ -101,8 +103,9 @@ class WorkerLaunch(ConditionLaunch):
         self._wait_at(SETTLED)
         if self.worker.actions:
             # Concurrently, as nothing is timed here: all workers have as long to calm down.
+            waiting |= self._mark(ACTING)
             self._carry_out_actions()
-            waiting = self._mark(STARTED)
+            waiting |= self._mark(ACTED)
         self._wait_at(PHASED)
         if not self._ends_by_itself:
             self.services.begin()

@@ -131,7 +131,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def staggered_s(self) -> float:
-        """The part of that which concurrent runs spend one after the other."""
+        """The part of the expected time that concurrent runs spend one after the other."""
         return 0.0
 
     @property
