@@ -14,6 +14,7 @@ from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_
 from waitbench.pipeline.gating import Gate, parse
 from waitbench.pipeline.preparation import begin, interruption_message, require_same, resume_record
 from waitbench.store import comparisons
+from waitbench.system import shutdown
 from waitbench.system.files import sha256
 
 SAME = [times(1, 1, 1)] * 3
@@ -67,6 +68,14 @@ def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
 ) -> None:
     message = interruption_message(tmp_path, has_resume=has_resume)
     assert (str(tmp_path) in message, "--resume" in message) == (True, has_resume)
+
+
+def test_an_interruption_before_the_first_run_names_no_folder(tmp_path: Path) -> None:
+    with shutdown.noted(tmp_path, "kept"):
+        assert (shutdown.note(), shutdown.has_note()) == ("Nothing had been measured.", False)
+        (tmp_path / "runs.jsonl").touch()
+        assert (shutdown.note(), shutdown.has_note()) == ("kept", True)
+    assert not shutdown.has_note()
 
 
 def test_a_program_that_loads_another_file_now_is_another_program(

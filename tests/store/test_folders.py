@@ -14,6 +14,7 @@ from tests.store.keeping import begin
 from waitbench.model.errors import UsageError
 from waitbench.store import comparisons, folders, formats
 from waitbench.store.folders import LATEST, claimed, existing_folder
+from waitbench.system import shutdown
 
 
 def fresh(store: Path, *labels: str) -> Path:
@@ -99,14 +100,18 @@ def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path) -> 
     assert (there / "a").is_dir()
 
 
-def test_a_new_folder_that_stays_empty_goes_with_its_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [RuntimeError, shutdown.Interrupted])
+def test_a_new_folder_that_stays_empty_goes_with_its_link(
+    error: type[BaseException], tmp_path: Path
+) -> None:
+    """Whether an environment cannot be made, or its making is interrupted."""
     store = tmp_path / "results"
-    with pytest.raises(RuntimeError), claimed(None, store=store):
-        raise RuntimeError
+    with pytest.raises(error), claimed(None, store=store):
+        raise error
     assert not store.exists()
     first = fresh(store, "a")
-    with pytest.raises(RuntimeError), claimed(None, store=store):
-        raise RuntimeError
+    with pytest.raises(error), claimed(None, store=store):
+        raise error
     assert (existing_folder(None, store=store), sorted(store.iterdir())) == (
         first, [first, store / LATEST],
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Measures a request into a folder of results, run by run."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -138,8 +139,8 @@ def run(
         store=request.store,
         resumable=resumable if request.resume else None,
     )
-    has_resume = request.resume is not None
-    with claim as folder, shutdown.noted(interruption_message(folder, has_resume=has_resume)):
+    message = partial(interruption_message, has_resume=request.resume is not None)
+    with claim as folder, shutdown.noted(folder, message(folder)):
         yield measure(valid, folder, output)
 
 
@@ -213,7 +214,8 @@ def _fewest_s(
         left = max(0, rounds - len(session.records[scenario.name].rounds))
         is_concurrent = scenario.name in session.concurrency.scenarios
         # Concurrent rounds together take as long as one run.
-        runs = left / scenario.most_concurrent_rounds if is_concurrent else left * len(labels)
+        batches = math.ceil(left / scenario.most_concurrent_rounds)
+        runs = batches if is_concurrent else left * len(labels)
         total_s += scenario.expected_s * runs
     return total_s
 

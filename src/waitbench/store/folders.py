@@ -34,8 +34,8 @@ def claimed(
     this function accepts, and the default is the latest folder.
 
     Raises ``UsageError``, and changes nothing, if the folder has other content or is in use. If the
-    block fails, new folders are removed if empty, and ``latest`` links to the previous one. They
-    stay after an interruption, whose message names the folder to resume.
+    block fails or is interrupted, new folders are removed if empty, and ``latest`` links to the
+    previous one.
     """
     latest = _latest(store)
     if resumable is not None:
@@ -71,7 +71,7 @@ def claimed(
                 with suppress(OSError):
                     half.unlink()
             yield folder
-        except Exception:
+        except BaseException:
             for path in new:
                 with suppress(OSError):  # it is not empty, or was never made
                     path.rmdir()

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -46,7 +47,7 @@ class _State:
 
 
 _state = _State()
-_notes: list[str] = []
+_notes: list[tuple[Path, str]] = []
 
 
 def handle_signals() -> None:
@@ -73,20 +74,20 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def noted(text: str) -> Iterator[None]:
-    """Sets the message that an interruption within the block prints."""
-    _notes.append(text)
+def noted(folder: Path, text: str) -> Iterator[None]:
+    """Sets the message that an interruption within the block prints, if the folder has files."""
+    _notes.append((folder, text))
     yield
     # Not in a ``finally``: the message of an interruption is printed after the block.
-    _notes.remove(text)
+    _notes.remove((folder, text))
 
 
 def note() -> str:
-    return _notes[-1] if _notes else "Nothing had been measured."
+    return _notes[-1][1] if has_note() else "Nothing had been measured."
 
 
 def has_note() -> bool:
-    return bool(_notes)
+    return bool(_notes) and _notes[-1][0].is_dir() and any(_notes[-1][0].iterdir())
 
 
 def was_interrupted() -> bool:

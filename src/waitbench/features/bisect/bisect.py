@@ -107,7 +107,7 @@ def bisect(
     first = _first_range(valid)
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
-    with claim as folder, shutdown.noted(interruption_message(folder)):
+    with claim as folder, shutdown.noted(folder, interruption_message(folder)):
         run = BisectRun(
             valid=valid,
             criterion=criterion,
