@@ -1,7 +1,7 @@
 """Sessions that measure nothing: what becomes of each run is made up."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
@@ -16,6 +16,9 @@ from waitbench.model.scenario import Scenario
 
 LASTS_S = 10.0
 NOTHING_CONCURRENT = Concurrency()
+QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.0}
+IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
+"""Of two CPUs."""
 Behaviour = Callable[[PlannedRun, int], Result]
 """What comes of a run: it is told the run, and how often the same was made before."""
 
@@ -37,6 +40,20 @@ class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
 
     is_staggered: ClassVar[bool] = True
     fewest_concurrent_rounds: ClassVar[int] = 2
+
+
+class Endless(MadeUpCommand, frozen=True, kw_only=True):
+    """A scenario of a worker file without a window."""
+
+    @property
+    def has_window(self) -> bool:
+        return "window" in self.parameters
+
+    def lasting(self, seconds: float) -> Scenario:
+        return self.watched_for(max(10.0, seconds))
+
+    def watched_for(self, seconds: float) -> Scenario:
+        return self.with_parameters({"window": seconds})
 
 
 def scenario(name: str) -> Scenario:
@@ -101,6 +118,39 @@ class Made:
 
     def heard(self, what: str) -> list[Any]:
         return [value for name, value in self.events if name == what]
+
+
+@dataclass
+class Together(Made):
+    """Writes down which runs were made at once."""
+
+    at_once: list[list[tuple[int, str]]] = field(default_factory=list)
+    end_alone_s: list[float] = field(default_factory=list)
+
+    beside: int = 1
+    """How many runs take place now."""
+
+    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+        if len(planned) > 1:
+            self.end_alone_s.append(turn_s)
+            self.at_once.append([(run.round, run.label) for run in planned])
+        self.beside = len(planned)
+        return super().measure(*planned)
+
+
+def giving(metrics: Callable[[PlannedRun], Mapping[str, float]]) -> Together:
+    """What measures runs that idle, with these metrics besides."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        given = {**QUIET, "cpu_share_idle": IDLE, **metrics(planned)}
+        return measurement(planned.label, planned.round, given, position=planned.position)
+
+    return Together(run)
+
+
+def using(a: float = IDLE, b: float = IDLE) -> Together:
+    """What measures runs of which each revision uses so many cores in its window."""
+    return giving(lambda run: {"cpu_share_idle": {"a": a, "b": b}[run.label]})
 
 
 def make_session(

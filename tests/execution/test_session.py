@@ -7,8 +7,8 @@ import pytest
 
 from tests.execution.made_runs import (
     LASTS_S,
+    Endless,
     Made,
-    MadeUp,
     carry_out,
     disturbed,
     failing,
@@ -28,7 +28,6 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-from waitbench.model.scenario import Scenario
 
 
 def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> None:
@@ -193,20 +192,6 @@ def test_a_revision_that_becomes_ready_in_any_scenario_is_tried_in_all() -> None
     assert {name for name, _, _ in made.runs} == set(records)
 
 
-class Found(MadeUp, frozen=True, kw_only=True):
-    """A scenario of which nobody says how long it is watched, until a run of it has found that."""
-
-    @property
-    def has_window(self) -> bool:
-        return "window" in self.parameters
-
-    def lasting(self, seconds: float) -> Scenario:
-        return self.watched_for(max(10.0, seconds))
-
-    def watched_for(self, seconds: float) -> Scenario:
-        return self.with_parameters({"window": seconds})
-
-
 def windows(
     first: Callable[[PlannedRun, int], Result], before: Sequence[Result] = ()
 ) -> list[tuple[str, int, object]]:
@@ -221,7 +206,7 @@ def windows(
     at_work, _, records = make_session(Made(run), "one")
     records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
     at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < 2, [[Found(name="one")]], ["a", "b"], 9, 1e9
+        lambda name: len(records[name].of("a")) < 2, [[Endless(name="one")]], ["a", "b"], 9, 1e9
     )
     return made
 

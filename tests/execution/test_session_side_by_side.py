@@ -2,21 +2,27 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
 
 from tests.execution.made_runs import (
+    BUSY,
+    IDLE,
     LASTS_S,
+    QUIET,
+    WORKING,
     Made,
     MadeUp,
     MadeUpCommand,
+    Together,
     carry_out,
     disturbed,
     failing,
+    giving,
     good,
     make_session,
+    using,
 )
 from tests.records import measurement, outcome, specify, times
 from waitbench.analysis.criteria import DEFAULTS
@@ -27,11 +33,9 @@ from waitbench.execution.measure import InterruptedRuns
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
-    ENDED,
     FAILED,
     INTERFERED,
     SUPERSEDED,
-    WARM_UP,
     Lack,
     PlannedRun,
     Result,
@@ -39,62 +43,11 @@ from waitbench.model.run import (
 from waitbench.model.scenario import Scenario
 from waitbench.system import shutdown
 
-QUIET = {**times(1, 1, 0), "machine_foreign_cpu": 0.0, "machine_steal": 0.0}
-IDLE, WORKING, BUSY = 0.05, 0.9, 1.9
-"""Of two CPUs."""
 ONE = Concurrency(("one",))
 
 
-@pytest.fixture(autouse=True)
-def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)
-
-
-@dataclass
-class Together(Made):
-    """Writes down which runs were made at once."""
-
-    at_once: list[list[tuple[int, str]]] = field(default_factory=list)
-    end_alone_s: list[float] = field(default_factory=list)
-
-    beside: int = 1
-    """How many runs take place now."""
-
-    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
-        if len(planned) > 1:
-            self.end_alone_s.append(turn_s)
-            self.at_once.append([(run.round, run.label) for run in planned])
-        self.beside = len(planned)
-        return super().measure(*planned)
-
-
-def giving(metrics: Callable[[PlannedRun], Mapping[str, float]]) -> Together:
-    """What measures runs that idle, with these metrics besides."""
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        given = {**QUIET, "cpu_share_idle": IDLE, **metrics(planned)}
-        return measurement(planned.label, planned.round, given, position=planned.position)
-
-    return Together(run)
-
-
-def using(a: float = IDLE, b: float = IDLE) -> Together:
-    """What measures runs of which each revision uses so many cores in its window."""
-    return giving(lambda run: {"cpu_share_idle": {"a": a, "b": b}[run.label]})
-
-
+pytestmark = pytest.mark.usefixtures("two_cpus")
 DATAFLOW = MadeUp(name="one")
-
-
-class Endless(MadeUpCommand, frozen=True, kw_only=True):
-    """A scenario of a worker file without a window."""
-
-    @property
-    def has_window(self) -> bool:
-        return "window" in self.parameters
-
-    def watched_for(self, seconds: float) -> Scenario:
-        return self.with_parameters({"window": seconds})
 
 
 WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 2.0})
@@ -208,155 +161,6 @@ def test_concurrent_runs_take_at_most_half_of_the_available_memory(
     made = giving(lambda _run: {"cpu_share_idle": IDLE, "memory_proportional": 100.0})
     measured(made, rounds=8)
     assert concurrent_rounds(made)[0] == [2, 3, 4]
-
-
-def of_phases(
-    made: Together,
-    *phases: Scenario,
-    wanted: int = 8,
-    most: int = 9,
-    differing: Callable[[ScenarioResults], str] = lambda _record: "",
-) -> dict[str, ScenarioResults]:
-    """Rounds of several scenarios of a worker file, for a guide that wants so many of each."""
-    names = [phase.name for phase in phases]
-    at_work, _, records = make_session(made, *names, concurrency=Concurrency(names, differing))
-    for record in records.values():
-        specify(record, waits=True)
-    at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < wanted, [phases], ["a", "b"], most, 1e9
-    )
-    return records
-
-
-PHASES = [MadeUpCommand(name=name, parameters={"window": 2.0}) for name in ("one", "two", "three")]
-
-
-def test_concurrent_rounds_of_several_phases_share_a_batch() -> None:
-    """Of two phases: three times four rounds are more than the machine takes at once."""
-    made = using()
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
-    turns, batch = made.runs[1:6], made.runs[6:]
-    assert {(name, number) for name, number, _ in turns if number} == {("one", 1), ("two", 1)}
-    assert [len(runs) for runs in made.at_once] == [len(batch)] == [8]
-    assert {name for name, _, _ in batch} == {"one", "two"}
-    for record in records.values():
-        assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {2, 3}
-
-
-def test_a_batch_of_phases_is_no_larger_than_one_of_a_phase() -> None:
-    made = using()
-    of_phases(made, *PHASES, wanted=5, most=5)
-    assert {len(runs) for runs in made.at_once} == {2 * MadeUpCommand.most_concurrent_rounds}
-    assert len(made.at_once) == len(PHASES)
-
-
-def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name == "two" and made.beside > 1:
-            return outcome(planned.label, planned.round, FAILED)
-        return using().behave(planned, 0)
-
-    made = Together(run)
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
-    for name, kept in (("one", {CONCURRENT}), ("two", set())):
-        marks = [set(it.marks) for it in records[name].measurements if it.round > 1]
-        assert marks == [kept] * 4
-    assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
-
-
-def finding(found_s: Mapping[str, float], **metrics: float) -> Together:
-    """Runs that find a window, where they have none, with these metrics besides."""
-
-    def run(planned: PlannedRun) -> Mapping[str, float]:
-        return {
-            "time_window": planned.scenario.window_s or found_s[planned.scenario.name],
-            **metrics,
-        }
-
-    return giving(run)
-
-
-ENDLESS = [Endless(name=name) for name in ("one", "two")]
-
-
-def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> None:
-    made = finding({"one": 4.0, "two": 8.0})
-    records = of_phases(made, *ENDLESS, wanted=3, most=3)
-    assert made.at_once[0] == [(WARM_UP, "a"), (WARM_UP, "a")]
-    for name, expected_s in (("one", 4.0), ("two", 8.0)):
-        assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
-
-
-def test_a_phase_whose_first_run_works_takes_turns() -> None:
-    def run(planned: PlannedRun) -> Mapping[str, float]:
-        busy = {"cpu_share_idle": BUSY} if planned.scenario.name == "two" else {}
-        return {"time_window": planned.scenario.window_s or 4.0, **busy}
-
-    made = giving(run)
-    records = of_phases(made, *ENDLESS, wanted=3, most=3)
-    assert any(CONCURRENT in run.marks for run in records["one"].measurements)
-    assert not any(CONCURRENT in run.marks for run in records["two"].measurements)
-
-
-def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name == "two" and made.beside > 1:
-            return outcome(planned.label, planned.round, FAILED)
-        window_s = planned.scenario.window_s or 4.0
-        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
-
-    made = Together(run)
-    records = of_phases(made, *ENDLESS, wanted=1)
-    assert made.runs.count(("two", WARM_UP, "a")) == 2
-    assert {it.metrics["time_window"] for it in records["two"].measurements} == {4.0}
-
-
-def test_first_runs_that_wait_for_each_other_give_up_no_revision() -> None:
-    """As where copies wait for one lock: made again one by one, they become ready."""
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name != "one" and made.beside > 1:
-            message = "it was not ready within 20 s"
-            return outcome(planned.label, planned.round, FAILED, message=message)
-        window_s = planned.scenario.window_s or 4.0
-        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
-
-    made = Together(run)
-    phases = [Endless(name=name) for name in ("one", "two", "three")]
-    records = of_phases(made, *phases, wanted=2)
-    assert all(len(record.of(label)) >= 2 for record in records.values() for label in "ab")
-
-
-@pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])
-def test_cpu_of_other_programs_is_allowed_for_all_rounds_of_a_batch(
-    foreign_s: float, is_known: bool
-) -> None:
-    """Two rounds of each of two phases allow 1 s."""
-    made = giving(lambda _run: {"machine_foreign_cpu": foreign_s if made.beside > 1 else 0.0})
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
-    runs = [run for it in records.values() for run in it.measurements if run.round > 1]
-    assert {"machine_foreign_cpu" in run.metrics for run in runs} == {is_known}
-
-
-def test_a_batch_for_which_there_is_no_room_any_more_is_made_round_by_round() -> None:
-    made = Together(lambda planned, _before: disturbed(planned))
-    at_work, _, records = make_session(made, "one", "two")
-    runs = [run for phase in PHASES[:2] for run in plan.one_round(phase, ["a", "b"], 2)]
-    at_work._round(runs)
-    assert not made.at_once
-    for record in records.values():
-        assert {run.label for run in record.measurements} == {"a", "b"}
-
-
-def test_a_candidate_that_may_end_costs_no_rounds_of_the_baseline_alone() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if (planned.scenario.name, planned.label) == ("two", "b"):
-            return outcome("b", planned.round, ENDED)
-        return using().behave(planned, 0)
-
-    made = Together(run)
-    of_phases(made, *PHASES[:2], wanted=4, most=4)
-    assert made.runs.count(("two", 2, "a")) <= 1
 
 
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
