@@ -76,6 +76,7 @@ def measure(
     request = valid.request
     hyperfine = locate(valid.cache, output.log.about)
     built = build(valid, output)
+    environments = usable(built)
     if rule is None and valid.gate.is_on:
         rule = valid.gate
     settings = {
@@ -94,7 +95,7 @@ def measure(
     shared_costs = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
-        measurer(valid, usable(built), hyperfine, criteria),
+        measurer(valid, environments, hyperfine, criteria),
         records,
         progress,
         partial(comparisons.append, folder),
@@ -108,14 +109,15 @@ def measure(
     try:
         with progress:
             elsewhere = new_records(header, valid.scenarios_elsewhere, built)
-            _carry_out(session, valid, rule, progress, elsewhere.values())
+            if environments:
+                _carry_out(session, valid, tuple(environments), rule, progress, elsewhere.values())
             for extension in request.extensions:
                 extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:
         say_so_far(contents, output)
         comparisons.export(folder, contents.records)
         raise
-    require_unchanged(valid, session.measurer.bench.environments)
+    require_unchanged(valid, environments)
     comparisons.finish(folder, contents.records)
     return contents
 
@@ -177,13 +179,12 @@ def concurrent_scenarios(
 def _carry_out(
     session: Session,
     valid: ValidRequest,
+    labels: Sequence[str],
     rule: StoppingRule | None,
     progress: RunProgress,
     elsewhere: Iterable[ScenarioResults],
 ) -> None:
-    labels, records = tuple(session.measurer.bench.environments), session.records
-    if not labels:
-        return
+    records = session.records
     if rule is not None:
         wants_more = OpenQuestions(rule, records, elsewhere).wants_more
         groups = rule.groups(valid.scenarios_here)
