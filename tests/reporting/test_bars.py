@@ -1,4 +1,4 @@
-"""Bars: the four figures of every run, read from figures, for charts and for pages."""
+"""Bars: the four figures of every run, and the costs of waiting, for charts and for pages."""
 
 import pytest
 from matplotlib.patches import Rectangle
@@ -15,8 +15,12 @@ from waitbench.reporting.document import Bar, Bars
 HEADINGS = ["real, s", "user, s", "system, s", "total CPU, s"]
 
 
-def bars_of(*records: ScenarioResults) -> Bars:
+def charts_of(*records: ScenarioResults) -> dict[str, Bars]:
     return bars.compose([*map(statistics.compare, records)], "5 rounds")
+
+
+def bars_of(*records: ScenarioResults) -> Bars:
+    return charts_of(*records)["costs"]
 
 
 def headings(shown: Bars) -> list[str]:
@@ -44,7 +48,7 @@ def test_each_revision_has_its_real_user_system_and_total_cpu_time() -> None:
 def test_a_bar_is_the_mean_beside_the_ratio_and_its_line_is_of_all_runs() -> None:
     runs = [times(real, 1, 1) for real in (2, 4, 9)]
     comparison = statistics.compare(make_record({"old": runs, "new": runs[:2], "more": runs}))
-    (cell,) = bars.compose([comparison]).columns[0].cells
+    (cell,) = bars.compose([comparison])["costs"].columns[0].cells
     assert [bar[:4] for bar in cell] == [("old", 5, 2, 9), ("new", 3, 2, 4), ("more", 5, 2, 9)]
     (beside,) = (it for it in comparison.figures["more"] if it.metric.name == "real")
     assert beside.before is not None
@@ -59,19 +63,23 @@ def test_what_was_not_measured_says_so() -> None:
     assert texts(shown)[0] == ["1.00", "not measured"]
     assert texts(shown, 1) == [["not measured"] * 2] * 4
     assert shown.columns[0].cells[0][1] == Bar("new", None, 0, 0, "not measured")
-    assert headings(bars_of(make_record({"old": [], "new": []}))) == []
-    assert bars_of().columns == []
+    assert charts_of(make_record({"old": [], "new": []})) == {}
+    assert charts_of() == {}
 
 
-def test_a_worker_that_is_told_to_end_has_what_it_costs_while_it_waits() -> None:
+def test_a_worker_that_waits_has_the_costs_of_waiting_beside_the_four_figures() -> None:
     record = served()
     record.measurements = [
         replace(run, metrics={**run.metrics, "memory_proportional": 3 * 2**20})
         for run in record.measurements
     ]
-    shown = bars_of(record)
-    assert headings(shown) == ["idle CPU, ms", "wake-ups", "memory, MiB"]
-    assert texts(shown) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
+    of_runs, of_waiting = charts_of(
+        record, make_record({label: [times(1, 1, 1)] for label in ("v1", "v2")})
+    ).values()
+    assert headings(of_runs) == HEADINGS
+    assert of_waiting.scenarios == [record.scenario], "nothing waits in the other"
+    assert headings(of_waiting) == ["idle CPU, ms", "wake-ups", "memory, MiB"]
+    assert texts(of_waiting) == [["56.1", "3.60"], ["4,000", "4,000"], ["3.00", "3.00"]]
 
 
 def test_bars_of_a_column_have_one_scale_and_end_before_their_values() -> None:

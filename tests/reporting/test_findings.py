@@ -99,19 +99,20 @@ def test_a_gate_shows_what_services_did_whatever_else_it_comes_to(idle: float) -
     assert "✓ requests to the services" in table
 
 
-def test_a_cost_of_a_worker_that_a_gate_rests_on_stands_once() -> None:
+def test_a_worker_has_the_four_figures_before_the_costs_of_waiting_and_the_gate() -> None:
     runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0, "memory_proportional": 1e8} for _ in range(9)]
     record = make_record({"old": runs, "new": [{**run, "time_cpu_idle": 9.0} for run in runs]})
     specify(record, metrics=(*METRICS, MEMORY))
     criteria = parse(["idle:10%"], METRICS)
-    gate_of, costs = summarize(
-        findings_of(record, verdict=gate.conclude([record], criteria))
-    ).tables
-    assert [text_of(row[0]) for row in gate_of.rows] == ["✗ idle CPU"]
-    (alone,) = summarize(findings_of(record)).tables
-    names = [text_of(row[0]) for row in costs.rows]
-    assert [text_of(row[0]) for row in alone.rows] == ["▲ idle CPU", *names]
-    assert names
+    tables = summarize(findings_of(record, verdict=gate.conclude([record], criteria))).tables
+    of_runs, of_waiting, of_gate = tables
+    groups = [heading.group for heading in of_runs.headings if heading.group]
+    assert [*dict.fromkeys(groups)] == ["real", "user", "system", "total CPU"]
+    groups = [heading.group for heading in of_waiting.headings if heading.group]
+    assert [*dict.fromkeys(groups)] == ["idle CPU, s", "memory, MiB"]
+    assert text_of(of_waiting.rows[0][2]) == "9.00▲"
+    assert [text_of(row[0]) for row in of_gate.rows] == ["✗ idle CPU"]
+    assert len(summarize(findings_of(record)).tables) == 2
 
 
 def watched(*windows: float, scenario: str = "idle") -> ScenarioResults:

@@ -31,12 +31,10 @@ UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
 """Reasons for having no ratio, by the outcome of the runs."""
 BELOW_RESOLUTION = "below the resolution"
 """The reason for having no ratio where both sides cost next to nothing."""
-# The metrics of the first screen: of dataflows, of waiting workers, of commands that end.
-OF_DATAFLOWS = ("real", "user", "system", "cpu")
-OF_WORKERS = ("idle", "wakeups", "latency", "memory")
+# The metrics of the first screen: of all runs, and beside them of what waits, or ends by itself.
+OF_RUNS = ("real", "user", "system", "cpu")
+OF_WAITING = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
-_HEADLINES = {"window": OF_COMMANDS, "memory": OF_WORKERS}
-"""By a metric that only such scenarios have; all others are dataflows."""
 HEADLINE_METRICS = ("cpu", "real", "system", "idle")
 """The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (
@@ -161,10 +159,12 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
     lacking = {name: _lacking(record, label, metric) for name, metric in metrics.items()}
     shown = {name for name, costs in sides.items() if any(costs) or lacking[name]}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
-    headlines = next((_HEADLINES[name] for name in _HEADLINES if name in metrics), OF_DATAFLOWS)
+    ends_by_itself = "window" in metrics
+    others = OF_COMMANDS if ends_by_itself else OF_WAITING if record.spec.waits else ()
     # A worker that reports no window is judged by its total CPU.
     has_idle = "idle" in (compared if "cpu" in compared else shown)
-    judged_by = "idle" if has_idle and headlines is OF_WORKERS else "cpu"
+    is_worker = "memory" in metrics and not ends_by_itself
+    judged_by = "idle" if has_idle and is_worker else "cpu"
     reasons = {o.reason for o in record.outcomes if o.label in (baseline, label)}
     why_unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
@@ -201,7 +201,7 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
             rounds=ratio.count if ratio else 0,
             verdict=ratio.verdict if ratio else None,
             judged=is_judged,
-            headline=name in headlines,
+            headline=name in (*OF_RUNS, *others),
             is_alone=is_alone,
             waits=record.spec.waits,
             is_point=record.spec.scan is not None,

@@ -1,44 +1,62 @@
 """Bars of the costs of each revision in each scenario, from zero."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from waitbench.analysis.statistics import Comparison
-from waitbench.model.metrics import BY_NAME, MEMORY, Metric
+from waitbench.analysis.statistics import OF_RUNS, Comparison
+from waitbench.model.metrics import Metric
 from waitbench.reporting.document import Bar, BarColumn, Bars
 from waitbench.reporting.drawing import colours_of
+from waitbench.reporting.forest import heading_of
 from waitbench.reporting.formats import format_columns
 
-_OF_RUNS = {title: BY_NAME[title] for title in ("real", "user", "system")} | {
-    "total CPU": BY_NAME["cpu"]
-}
-_OF_WAITING = {
-    "idle CPU": BY_NAME["idle"],
-    "wake-ups": BY_NAME["wakeups"],
-    "lateness p99": BY_NAME["latency"],
-    "memory": BY_NAME["memory"],
-}
-"""Costs of workers that run until they are stopped, so that their real time means nothing."""
+
+def compose(comparisons: Sequence[Comparison], basis: str = "") -> dict[str, Bars]:
+    """The bars of the first screen's metrics, by the names of their charts, where there are any.
+
+    ``costs``: real, user, system and total CPU time; ``waiting``: the costs beside them.
+    """
+    results = [it for comparison in comparisons for it in comparison.results if it.headline]
+    metrics = {it.metric.name: it.metric for it in results}
+    of_runs = [metrics[name] for name in OF_RUNS if name in metrics]
+    others = [metric for name, metric in metrics.items() if name not in OF_RUNS]
+    charts = {
+        # Costs that add up to total CPU are all in seconds, as in the terminal's table.
+        "costs": _bars("What a run costs", comparisons, of_runs, basis, in_seconds=True),
+        "waiting": _bars("What waiting costs", comparisons, others, basis),
+    }
+    return {name: bars for name, bars in charts.items() if bars.columns}
 
 
-def compose(comparisons: Sequence[Comparison], basis: str = "") -> Bars:
-    waits = any(MEMORY in comparison.record.metrics for comparison in comparisons)
+def _bars(
+    title: str,
+    comparisons: Sequence[Comparison],
+    metrics: Collection[Metric],
+    basis: str,
+    *,
+    in_seconds: bool = False,
+) -> Bars:
+    names = {metric.name for metric in metrics}
+    shown = [
+        comparison
+        for comparison in comparisons
+        if any(it.headline and it.metric.name in names for it in comparison.results)
+    ]
     labels = tuple(comparisons[0].figures) if comparisons else ()
     columns = []
-    for title, metric in (_OF_WAITING if waits else _OF_RUNS).items():
-        cells = [[_bar(it, label, metric) for label in labels] for it in comparisons]
+    for metric in metrics:
+        cells = [[_bar(it, label, metric) for label in labels] for it in shown]
         means = [[bar.mean for bar in cell] for cell in cells]
-        # Costs that add up to total CPU are all in seconds, as in the terminal's table.
-        unit, texts = format_columns(means, metric.unit, means if waits else [[1.0]])
+        unit, texts = format_columns(means, metric.unit, [[1.0]] if in_seconds else means)
         for cell, row in zip(cells, texts, strict=True):
             pairs = zip(cell, row, strict=True)
             cell[:] = [bar._replace(text=bar.text or text) for bar, text in pairs]
         if any(mean is not None for row in means for mean in row):
-            columns.append(BarColumn(", ".join(filter(None, (title, unit))), cells))
+            columns.append(BarColumn(", ".join(filter(None, (heading_of(metric), unit))), cells))
     return Bars(
-        title="What a worker costs while it waits" if waits else "What a run costs",
+        title=title,
         note=" · ".join((basis or "bar: mean", "thin line: all runs")),
         colours=colours_of(labels),
-        scenarios=[comparison.record.scenario for comparison in comparisons],
+        scenarios=[comparison.record.scenario for comparison in shown],
         columns=columns,
     )
 

@@ -47,13 +47,12 @@ _LONGEST_NAME_OF_BARS, _LONGEST_LABEL = 34, 32
 def draw_all(findings: Findings) -> list[Path]:
     """Writes every chart that there is data for. Returns the files.
 
-    ``costs``: bars from zero; ``overview``: the judged ratios of each scenario to the baseline;
-    ``gate``: its questions; and those of features. Raises ``HarnessError`` when the disk refuses.
+    ``costs`` and ``waiting``: bars from zero; ``overview``: the judged ratios of each scenario to
+    the baseline; ``gate``: its questions; and those of features. Raises ``HarnessError`` when the
+    disk refuses.
     """
-    figures: dict[str, Figure] = {}
-    costs_of_runs = bars.compose(findings.comparisons, findings.basis)
-    if costs_of_runs.columns:
-        figures["costs"] = draw_bars(costs_of_runs)
+    of_costs = bars.compose(findings.comparisons, findings.basis)
+    figures = {name: draw_bars(columns) for name, columns in of_costs.items()}
     if any(result.ratio is not None for result in findings.main):
         figures["overview"] = draw_table(result_table(findings, findings.main, findings.title))
     if findings.judgements:

@@ -218,7 +218,7 @@ class Report:
     title: str
     facts: Sequence[str] = ()
     notes: Sequence[Note] = ()
-    bars: Bars | None = None
+    bars: Sequence[Bars] = ()
     tables: Sequence[Table] = ()
     sections: Sequence[Section] = ()
     links: Sequence[tuple[str, str]] = ()

@@ -108,7 +108,7 @@ def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
     counts = {it.rounds for it in comparisons if it.rounds}
     rounds = f"{format_span(counts, '') or 'no'} {'round' if counts == {1} else 'rounds'}"
-    has_seconds = any(it.headline and it.metric.name == "real" for it in results)
+    has_seconds = any(it.metric.name == "real" for it in results)
     parts = (processes, rounds, _windows(comparisons), "mean seconds" if has_seconds else "")
     return ", ".join(filter(None, parts))
 
@@ -123,11 +123,11 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 
 
 def summarize(findings: Findings) -> Report:
-    """The report of a console: the deciding questions of a gate, and figures of each scenario."""
+    """The report of a console: figures of each scenario, and the deciding questions of a gate."""
     decides, _ = decisive(findings.judgements)
-    tables = [*forest.first_screen(findings.labels, findings.results, decides)]
+    tables = [*forest.first_screen(findings.labels, findings.results)]
     if findings.verdict is not None:
-        tables.insert(0, gate_table(findings, decides))
+        tables.append(gate_table(findings, decides))
     return Report(
         title=findings.title, facts=(findings.basis,), notes=findings.distinct_notes, tables=tables
     )

@@ -11,7 +11,8 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_DATAFLOWS, UNABLE
+from waitbench.analysis.statistics import BELOW_RESOLUTION, OF_RUNS, UNABLE
+from waitbench.model.metrics import Metric
 from waitbench.model.verdicts import Estimate, Verdict
 from waitbench.reporting.document import Cell, Column, Dot, Heading, Table, TextCell, text_of
 from waitbench.reporting.drawing import (
@@ -44,8 +45,17 @@ _LONGEST_LABEL = 9
 """Labels are shortened to this where each revision has a column."""
 _FIGURES_WIDTH = 56
 """The width that figures have beside names, of 80 characters."""
-_WAITING = ("idle", "wakeups", "latency")
-_HEADINGS = {"real": "real", "user": "user", "system": "system", "wakeups": "wake-ups"}
+_OF_MANY = ("cpu", "real", "idle")
+"""The costs on the first screen for more than two revisions."""
+_HEADINGS = {
+    "real": "real",
+    "user": "user",
+    "system": "system",
+    "wakeups": "wake-ups",
+    "memory": "memory",
+    "window": "after ready",
+    "cpu-window": "CPU after ready",
+}
 _CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
 
 
@@ -62,6 +72,11 @@ def mark_of(result: MetricResult) -> str:
     is_harmless = result.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not result.judged
     # If the baseline has no figure either, the gate ended before, or a note names the failure.
     return NOT_COMPARED if is_harmless or result.before is None else FAILURE
+
+
+def heading_of(metric: Metric) -> str:
+    """The metric's title, as short as the head of a column needs it."""
+    return _HEADINGS.get(metric.name, metric.title)
 
 
 label_of: Callable[[MetricResult], str] = attrgetter("revision")
@@ -170,8 +185,8 @@ def value_columns(labels: Sequence[str], *, give_way: bool = False) -> Columns:
     return ((before, before_of), (after, after_of))
 
 
-def columns_of(labels: Sequence[str], *, give_way: bool = False) -> Columns:
-    return (*value_columns(labels, give_way=give_way), *(COLUMNS if labels[1:] else ()))
+def columns_of(labels: Sequence[str]) -> Columns:
+    return (*value_columns(labels), *(COLUMNS if labels[1:] else ()))
 
 
 def dot_of(result: MetricResult) -> Dot | None:
@@ -232,36 +247,23 @@ def tabulate(
     return Table(title, table, notes, groups)
 
 
-def first_screen(
-    labels: Sequence[str], results: Sequence[MetricResult], decides: Sequence[MetricResult] = ()
-) -> Iterator[Table]:
-    """The four figures of dataflows, then the cost of waiting; or the main costs of workers.
+def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iterator[Table]:
+    """Real, user, system and total CPU time of each scenario, then the cost of waiting.
 
-    The costs of workers in ``decides`` are left out, as the table of the gate has them. With two
-    revisions, each cost has a column for both. With more, each cost has a table with a column for
-    each revision.
+    Each cost has a column for both revisions. With more than two revisions, few costs have a table
+    each, with a column for each revision.
     """
-    outside_scans = [it for it in results if not it.is_point]
-    main = [it for it in outside_scans if it.headline]
-    names = dict.fromkeys(it.metric.name for it in main)
-    are_workers = not names.keys() <= set(OF_DATAFLOWS)
+    shown = [it for it in results if it.headline and not it.is_point]
     if len(labels) > 2:
-        metrics = names if are_workers else ("cpu", "real")
-        yield from _by_revision(labels, main if are_workers else outside_scans, metrics)
-    elif are_workers:
-        shown_before = {(it.scenario, it.revision, it.metric) for it in decides}
-        main = [it for it in main if (it.scenario, it.revision, it.metric) not in shown_before]
-        scenarios = [it.scenario for it in main]
-        groups = scenarios if len(set(scenarios)) > 1 else ()
-        cost = (("cost", cost_of),)
-        columns = columns_of(labels, give_way=True)
-        yield tabulate("", main, columns, names=cost, groups=groups)
-    elif main:
-        headings = dict(zip(labels, ("old", "new") if labels[1:] else ("",), strict=True))
-        yield _matrix(headings, main, OF_DATAFLOWS, judged="cpu")
-        waiting = [it for it in outside_scans if it.waits and it.metric.name in _WAITING]
-        if any(it.metric.name == "idle" for it in waiting):
-            yield _matrix(headings, waiting, _WAITING)
+        yield from _by_revision(labels, shown, _OF_MANY)
+        return
+    of_runs = [it for it in shown if it.metric.name in OF_RUNS]
+    others = [it for it in shown if it.metric.name not in OF_RUNS]
+    headings = dict(zip(labels, ("old", "new") if labels[1:] else ("",), strict=False))
+    if of_runs:
+        yield _matrix(headings, of_runs, OF_RUNS, "cpu")
+    if others:
+        yield _matrix(headings, others, [*dict.fromkeys(it.metric.name for it in others)])
 
 
 def _by_revision(
@@ -298,7 +300,7 @@ def _matrix(
         # Costs that add up to the judged one are all in seconds.
         unit, texts = format_columns(values, metric.unit, [[1.0]] if judged else values)
         in_unit = f", {unit}" if unit and not judged else ""
-        group = f"{_HEADINGS.get(metric.name, metric.title)}{in_unit}"
+        group = f"{heading_of(metric)}{in_unit}"
         if not metrics[1:]:
             first, group = f"{metric.title}{in_unit}", ""
         for text, column, of_label in zip(headings.values(), texts, cells, strict=True):

@@ -86,7 +86,7 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
 def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """A line for each main cost, without user time, which is part of total CPU."""
     names: tuple[str, ...] = ("cpu", "real", "system")
-    if not any(it.headline and it.metric.name == "cpu" for it in results):
+    if not any(it.judged and it.metric.name == "cpu" for it in results):
         names = tuple(it.metric.name for it in results if it.judged)[:1]
     is_less = {it.scenario for it in results if it.judged and it.verdict is Verdict.FASTER}
     for name in names:

@@ -43,7 +43,7 @@ def compose(contents: StoredComparison, findings: Findings, price: Price | None 
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=findings.distinct_notes,
-        bars=bars.compose(findings.comparisons),
+        bars=[*bars.compose(findings.comparisons).values()],
         tables=[first] if first.rows else [],
         sections=[*sections, _source(contents)],
     )
