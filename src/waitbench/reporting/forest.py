@@ -304,7 +304,7 @@ def _matrix(
         if not metrics[1:]:
             first, group = f"{metric.title}{in_unit}", ""
         for text, column, of_label in zip(headings.values(), texts, cells, strict=True):
-            heading = Heading(text, is_left=False, group=group)
+            heading = Heading(text or group, is_left=False, group=group if text else "")
             columns.append((heading, _figures(column, of_label, has_marks=not judged)))
     if judged and len(headings) > 1:
         candidate = [*headings][-1]
