@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 
 MOST_OF_A_PAIR = 25_000
 """Wake-ups a second."""
@@ -37,7 +38,7 @@ def answer(reading: int, writing: int) -> None:
 
 def main(sleepers: int, wakeups: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    children = [(sleep, ())] * sleepers
+    children: list[tuple[Callable[..., None], tuple[int, ...]]] = [(sleep, ())] * sleepers
     pairs = -(-wakeups // MOST_OF_A_PAIR)
     for _ in range(pairs):
         (to_read, to_write), (back_read, back_write) = os.pipe(), os.pipe()
@@ -49,7 +50,7 @@ def main(sleepers: int, wakeups: int) -> None:
             work(*arguments)
         pids.append(pid)
 
-    def end(_number, _frame):
+    def end(_number: int, _frame: object) -> None:
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         os._exit(0)

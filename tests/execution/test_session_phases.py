@@ -6,6 +6,8 @@ import pytest
 
 from tests.execution.made_runs import (
     BUSY,
+    IDLE,
+    QUIET,
     Endless,
     MadeUpCommand,
     Together,
@@ -14,7 +16,7 @@ from tests.execution.made_runs import (
     make_session,
     using,
 )
-from tests.records import outcome, specify
+from tests.records import measurement, outcome, specify
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.model.record import ScenarioResults
@@ -24,6 +26,7 @@ from waitbench.model.run import (
     FAILED,
     INTERFERED,
     WARM_UP,
+    Lack,
     PlannedRun,
     Result,
 )
@@ -107,6 +110,31 @@ def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> 
     assert made.at_once[0] == [(WARM_UP, "a"), (WARM_UP, "a")]
     for name, expected_s in (("one", 4.0), ("two", 8.0)):
         assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
+
+
+def test_a_phase_begins_concurrently_where_another_took_turns_and_its_first_run_idles() -> None:
+    made = finding({"one": 4.0, "two": 8.0})
+    records = of_phases(made, *ENDLESS, wanted=6, most=9)
+    turns = {name: record.interleaved_rounds for name, record in records.items()}
+    # A round in turns follows the first batch.
+    assert turns == {"one": {1}, "two": {4}}
+    assert [run.round for run in records["two"].of("a")] == [*range(1, 8)]
+
+
+def test_a_phase_that_does_not_answer_in_its_first_batch_is_asked_in_turns() -> None:
+    lack = {"item_latency_p50": Lack(why="no answer", more_than=2.0)}
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        collides = planned.scenario.name == "two" and made.beside > 2
+        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_window": 4.0}
+        incomplete = lack if collides and planned.label == "b" else {}
+        return measurement(planned.label, planned.round, metrics, incomplete=incomplete)
+
+    made = Together(run)
+    records = of_phases(made, *ENDLESS, wanted=4, most=4)
+    assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
+    assert records["two"].interleaved_rounds == {1, 2, 3, 4}
+    assert not any(run.incomplete for run in records["two"].measurements)
 
 
 def test_a_phase_whose_first_run_works_takes_turns() -> None:

@@ -26,7 +26,7 @@ from waitbench.analysis.rule import (
     not_within,
     tied,
 )
-from waitbench.model.metrics import STOP, Metric
+from waitbench.model.metrics import SHARED, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -57,6 +57,8 @@ class Judgement(MetricResult):
     disturbed: int = 0
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
+    unconfirmed: tuple[str, ...] = ()
+    """Scenarios for which an answer waits, as all of their runs were concurrent."""
     has_no_answer: bool = False
     """Whether both sides always miss the time limit, so that there is nothing to compare."""
 
@@ -265,8 +267,21 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or has_no_answer) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
-    cannot_pass = judged.is_disturbed and judged.verdict in (*_PASSES, Verdict.EXPLAINED)
-    return replace(judged, verdict=Verdict.INCONCLUSIVE) if cannot_pass else judged
+    return _without_doubt(judged)
+
+
+def _without_doubt(answer: Judgement) -> Judgement:
+    """Takes back an answer from disturbed rounds, or from concurrent runs that may collide.
+
+    A rise is certain nevertheless, unless concurrent runs share what it is about.
+    """
+    is_rise = answer.verdict is Verdict.SLOWER
+    if answer.verdict is Verdict.NOT_MEASURED or (is_rise and answer.metric.name not in SHARED):
+        return answer
+    unconfirmed = tuple(record.scenario for record in answer.records if record.may_collide)
+    if unconfirmed or (answer.is_disturbed and not is_rise):
+        return replace(answer, verdict=Verdict.INCONCLUSIVE, unconfirmed=unconfirmed)
+    return answer
 
 
 def _is_unresponsive(question: Judgement) -> bool:

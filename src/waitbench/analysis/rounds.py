@@ -15,7 +15,6 @@ from statistics import median
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import BEYOND, Metric
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT
 
 _FEWEST_CONCURRENT = 2
 """The concurrent rounds that a comparison with interleaved ones needs."""
@@ -59,11 +58,6 @@ def paired_by_round(
     return {number: (baseline[number], candidate[number]) for number in shared}
 
 
-def interleaved_rounds(record: ScenarioResults) -> frozenset[int]:
-    """The rounds whose runs took place one at a time."""
-    return record.rounds - {run.round for run in record.measurements if CONCURRENT in run.marks}
-
-
 def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios certainly differ between the two kinds of rounds.
 
@@ -97,11 +91,11 @@ def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Me
 def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
     """The uncensored pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
-    in_turn = interleaved_rounds(record)
+    in_turns = record.interleaved_rounds
     for number, costs in paired_by_round(record, label, metric).items():
         if max(costs) < BEYOND:
             before, after = (max(cost, metric.resolution) for cost in costs)
-            (interleaved if number in in_turn else concurrent).append((before, after))
+            (interleaved if number in in_turns else concurrent).append((before, after))
     return interleaved, concurrent
 
 

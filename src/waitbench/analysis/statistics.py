@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import by_round, concurrent_rounds_understate, interleaved_rounds
+from waitbench.analysis.rounds import by_round, concurrent_rounds_understate
 from waitbench.analysis.rule import not_within, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, BY_SECOND, METRIC_ORDER, Metric
 from waitbench.model.record import ScenarioResults
@@ -239,6 +239,6 @@ def both_sides(
     )
     rounds = baseline.keys() & candidate.keys() or baseline.keys() or candidate.keys()
     if concurrent_rounds_understate(record, label, metric):
-        rounds = set(rounds) & interleaved_rounds(record)
+        rounds = set(rounds) & record.interleaved_rounds
     before, after = ([side[it] for it in side if it in rounds] for side in (baseline, candidate))
     return before, after

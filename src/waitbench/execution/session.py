@@ -67,6 +67,8 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _windows: dict[str, float] = field(default_factory=dict, init=False)
     """Windows in s of scenarios whose worker files name none."""
+    _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
+    """The baseline's first run of scenarios, which warms up, or finds a window; it is not saved."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the previous run, or of its concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -271,7 +273,7 @@ class Session:
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
-        enough = len(record.rounds - rounds) >= fewest
+        enough = len(record.interleaved_rounds) >= fewest
         cost = self.concurrency.differing(record) if enough else ""
         if not cost:
             return frozenset()
@@ -286,7 +288,11 @@ class Session:
             self._round(runs)
 
     def _concurrent_rounds(self, scenario: Scenario) -> int:
-        return self.concurrency.concurrent_rounds(self.records[scenario.name], scenario)
+        # A first batch of a phase needs rounds in turns of another one: runs may collide.
+        has_turns = any(record.interleaved_rounds for record in self.records.values())
+        first_run = self._first_runs.get(scenario.name) if has_turns else None
+        record = self.records[scenario.name]
+        return self.concurrency.concurrent_rounds(record, scenario, first_run)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
@@ -354,7 +360,11 @@ class Session:
         if len(tried) < 2:
             results = list(zip(tried, self.measurer.measure(*tried), strict=True))
         else:
-            turn_s = max(concurrency.shutdown_turn_s(self._record(run)) for run in tried)
+            turn_s = max(
+                concurrency.shutdown_turn_s(self._record(run), self._first_runs.get(scenario))
+                for run in tried
+                for scenario in [run.scenario.name]
+            )
             try:
                 measured = self.measurer.measure(*tried, turn_s=turn_s)
             except InterruptedRuns as ended:
@@ -375,9 +385,18 @@ class Session:
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
-            verdicts = concurrency.judge(record, scenario, measured, rounds)
+            verdicts = concurrency.judge(
+                record, scenario, measured, rounds, self._runs_in_turns(record)
+            )
             judged += zip(runs, verdicts, strict=True)
         return judged
+
+    def _runs_in_turns(self, record: ScenarioResults) -> list[Measurement]:
+        """Returns the runs of a scenario that took turns, or else those of all scenarios."""
+        records = [record] if record.interleaved_rounds else self.records.values()
+        return [
+            run for it in records for run in it.measurements if run.round in it.interleaved_rounds
+        ]
 
     def _record(self, run: PlannedRun) -> ScenarioResults:
         return self.records[run.scenario.name]
@@ -386,6 +405,8 @@ class Session:
         if isinstance(result, FailedRun) or result.round != WARM_UP:
             record.add(result)
             self.save(record, result)
+        elif result.label == record.context.labels[0]:
+            self._first_runs[record.scenario] = result
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)

@@ -80,6 +80,9 @@ MEMORY_GROWTH = "memory_growth"
 IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
+SHARED = frozenset({"memory", "latency-p50"})
+"""Names of the metrics by which one round in turns shows whether concurrent runs collide: these may
+share pages, or answer each other's messages. CPU and counts vary too much for that."""
 OTHER_ALLOWED_S = 0.25
 """CPU of other programs in a run that the gate always allows, whatever the baseline's was."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import structs
 
-from waitbench.model.metrics import WINDOW, Metric
+from waitbench.model.metrics import STOP, WINDOW, Metric
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import (
+    CONCURRENT,
     DISTURBED,
     ENDED,
     HARMLESS,
@@ -246,6 +247,19 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     @property
     def rounds(self) -> frozenset[int]:
         return frozenset(run.round for run in self.measurements)
+
+    @property
+    def interleaved_rounds(self) -> frozenset[int]:
+        """The rounds whose runs took place one at a time."""
+        return self.rounds - {run.round for run in self.measurements if CONCURRENT in run.marks}
+
+    @property
+    def may_collide(self) -> bool:
+        """Whether all runs of a worker file were concurrent, and may have got in each other's way.
+
+        Dataflows have neither ports nor services that their runs could share.
+        """
+        return STOP in self.metrics and bool(self.rounds) and not self.interleaved_rounds
 
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""

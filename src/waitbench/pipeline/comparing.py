@@ -15,7 +15,7 @@ from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
-from waitbench.model.metrics import BY_NAME, MEMORY
+from waitbench.model.metrics import SHARED
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import say_so_far
@@ -90,9 +90,7 @@ def measure(
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
-    # One round shows whether concurrent runs differ from others in memory, as they share pages, and
-    # in lateness, as they may answer each other's messages. CPU and counts vary too much for that.
-    shared_costs = [it for it in criteria if it.metric in (MEMORY, BY_NAME["latency-p50"])]
+    shared_costs = [criterion for criterion in criteria if criterion.metric.name in SHARED]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         measurer(valid, environments, hyperfine, criteria),

@@ -220,7 +220,11 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ) -> set[str]:
         """Names the scenarios with an open question: see ``comparing.StoppingRule``."""
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
-        return {scenario for answer in gate.unsettled(answers) for scenario in answer.scenarios}
+        return {
+            scenario
+            for answer in gate.unsettled(answers)
+            for scenario in answer.unconfirmed or answer.scenarios
+        }
 
     def conclude(self, records: Iterable[ScenarioResults]) -> GateVerdict:
         return gate.conclude(
