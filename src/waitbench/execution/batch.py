@@ -7,6 +7,7 @@ synchronise through marker files. Standard library only.
 """
 
 import fcntl
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,7 +26,7 @@ LAUNCHED, SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = (
 """Barriers at which runs wait for each other."""
 _TURN = "turn"
 """Locked by the run that has the turn."""
-_POLL_INTERVAL_S = 0.02
+_POLL_INTERVAL_S = 0.05
 
 
 class BatchMember:
@@ -65,7 +66,8 @@ class BatchMember:
         """Makes others wait for this run. All of a batch enter before the first begins."""
         # Now: creating markers later could fail on a full disk.
         for barrier in BARRIERS:
-            self._marker(barrier, self.slot.number).touch()
+            self._marker(barrier).parent.mkdir(exist_ok=True)
+            self._marker(barrier).touch()
 
     def wait_at(self, barrier: str, check: Callable[[], None]) -> None:
         """Blocks until each run of the batch is at the barrier or over; calls ``check``
@@ -73,8 +75,9 @@ class BatchMember:
         if not self.slot.folder:
             return
         begun = time.monotonic()
-        self._marker(barrier, self.slot.number).unlink()
-        while any(self._marker(barrier, number).exists() for number in range(self.slot.size)):
+        self._marker(barrier).unlink()
+        # A single system call: many runs that wait must leave the CPUs to those that start or end.
+        while os.listdir(self._marker(barrier).parent):
             check()
             time.sleep(_POLL_INTERVAL_S)
         self.waited_s += time.monotonic() - begun
@@ -83,7 +86,8 @@ class BatchMember:
         for barrier in BARRIERS if self.slot.folder else ():
             # A worker may have put a folder there.
             with suppress(OSError):
-                self._marker(barrier, self.slot.number).unlink()
+                self._marker(barrier).unlink()
 
-    def _marker(self, barrier: str, number: int) -> Path:
-        return Path(self.slot.folder, f"{barrier}-{number}")
+    def _marker(self, barrier: str) -> Path:
+        """The file that keeps others waiting at a barrier."""
+        return Path(self.slot.folder, barrier, str(self.slot.number))
