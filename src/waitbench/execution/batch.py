@@ -2,8 +2,8 @@
 
 When all launchers run, start-ups are sequential, then all share one window, then pokes and
 shutdowns are sequential: where time is judged, no run shares the CPUs with another that starts or
-works. A run whose poke or shutdown takes long without using CPU releases the turn. The launchers
-synchronise through marker files. Standard library only.
+works. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the turn over. The
+launchers synchronise through marker files. Standard library only.
 """
 
 import fcntl
@@ -23,9 +23,10 @@ LAUNCHED, SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = (
     "counted",
     "watched",
 )
-"""Barriers at which runs wait for each other."""
+"""Barriers, at which runs wait until all launchers run, all workers have settled, all phases are
+over, all have read their counters, and the window is over."""
 _TURN = "turn"
-"""Locked by the run that has the turn."""
+"""The file that the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
 
 
@@ -36,23 +37,23 @@ class BatchMember:
         self.slot = slot
         self.waited_s = 0.0
         self._lock: IO[str] | None = None
-        """Open during a turn."""
+        """The open lock file, within ``turn``."""
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Holds the turn, the right to start or to end, for the block or until it is handed
-        over."""
+        """Takes the turn to start or to end for the block, or until ``hand_over_turn``."""
         if not self.slot.folder:
             yield
             return
         with Path(self.slot.folder, _TURN).open("w") as self._lock:
             self.take_turn()
             yield
-            # Explicitly: a forked child that has not exec'ed yet still holds the descriptor.
+            # Closing does not unlock while a forked child still has the descriptor.
             self.hand_over_turn()
         self._lock = None
 
     def take_turn(self) -> None:
+        """Waits for the turn, unless the run has it or is in no batch."""
         if self._lock is not None:
             begun = time.monotonic()
             fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -63,15 +64,17 @@ class BatchMember:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def enter(self) -> None:
-        """Makes others wait for this run. All of a batch enter before the first begins."""
-        # Now: creating markers later could fail on a full disk.
+        """Creates this run's markers. All runs of a batch do so before the first begins."""
+        # All barriers at once: a full disk cannot stop the run at a later one.
         for barrier in BARRIERS:
             self._marker(barrier).parent.mkdir(exist_ok=True)
             self._marker(barrier).touch()
 
     def wait_at(self, barrier: str, check: Callable[[], None]) -> None:
-        """Blocks until each run of the batch is at the barrier or over; calls ``check``
-        meanwhile."""
+        """Blocks until each run of the batch has reached the barrier or ended.
+
+        Calls ``check`` meanwhile.
+        """
         if not self.slot.folder:
             return
         begun = time.monotonic()
@@ -83,6 +86,7 @@ class BatchMember:
         self.waited_s += time.monotonic() - begun
 
     def leave(self) -> None:
+        """Removes this run's markers, so that no other waits for it."""
         for barrier in BARRIERS if self.slot.folder else ():
             # A worker may have put a folder there.
             with suppress(OSError):

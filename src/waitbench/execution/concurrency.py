@@ -1,4 +1,4 @@
-"""Concurrent runs of one scenario: where the CPUs suffice for them, and which of them count."""
+"""Decides how many rounds of a scenario may be concurrent, and which concurrent runs count."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -20,11 +20,12 @@ from waitbench.model.scenario import Scenario
 from waitbench.system.machine import available_memory, usable_cpus
 
 IDLE_SHARE = 0.25
-"""Share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline."""
+"""The share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline
+did."""
 MEMORY_SHARE = 0.5
-"""The same of the available memory."""
+"""The share of the available memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
-"""Twice a baseline's CPU time of shutdown is added; a candidate that works longer fails by it."""
+"""A run has this long to shut down by itself, and twice the baseline's CPU time of shutdown."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,20 @@ class Concurrency:
     scenarios: Collection[str] = ()
     """Scenarios whose runs may be concurrent if the baseline idles."""
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
-    """Names the cost by which rounds in turns differ from concurrent ones, if any."""
+    """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, first_run: Measurement | None = None
     ) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
 
-        The baseline's runs decide. A candidate that works uses the CPUs that are left, and fails by
-        it; if the baseline is busy, no CPUs are left, and the kernel might share them equally. But
-        twice as much as half of all CPUs is more than any candidate can use. Whether a worker
-        file's baseline idles is unknown before its first round, unless by ``first_run``, which is
-        no part of the results. A single revision is judged by limits, so its runs take turns. So
-        does a round after one that differs from concurrent ones, and the round after a first batch.
+        The baseline's runs decide: a candidate that works has the CPUs that idle runs leave, so its
+        cost shows. If the baseline works, runs take turns, because the kernel may share CPUs
+        equally; unless it uses so much that no candidate can use twice as much.
+
+        Runs also take turns with a single revision, which limits judge; in a worker file's first
+        round, unless ``first_run``, which is not saved, shows that the baseline idles; and in the
+        round after a first batch, or after rounds in turns that differ from concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
         is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
@@ -58,7 +60,8 @@ class Concurrency:
             return 0
         used = [_cores(run, scenario) for run in baseline]
         most = 1
-        if used and not cpus <= 2 * min(used) < math.inf:
+        is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
+        if used and not is_too_busy_to_double:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             rounds = (total / each / len(labels) for total, each in shared if each)
@@ -80,13 +83,13 @@ def judge(
     batch_rounds: int,
     in_turns: Sequence[Measurement],
 ) -> list[Result]:
-    """Judges concurrent runs of a scenario, whose runs take turns once anything is set aside here.
+    """Marks the concurrent runs of a scenario as such, or discards them.
 
-    Where runs may collide, a failure or unanswered poke that is new in the first batch sets aside
-    the batch, and CPU of other programs is unset above the allowance of the batch's rounds, those
-    of other scenarios included. A candidate can cause either and gains nothing: in turns it faces
-    the same questions, and nothing concurrent had counted before the first batch. An unanswered
-    poke is new if the runs ``in_turns``, of this scenario or else of others, answered theirs.
+    Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
+    its poke although runs ``in_turns``, of this scenario or else of others, did. CPU of other
+    programs is removed from runs if it exceeds the allowance of all rounds of the batch. After
+    either, runs take turns. A candidate that causes this gains nothing, as it faces the same
+    questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in in_turns if not run.incomplete}
@@ -122,7 +125,7 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
 
 
 def _takes_turns(record: ScenarioResults) -> bool:
-    """Whether concurrent runs have shown that they must take turns: see ``judge``."""
+    """Whether runs take turns because of earlier concurrent runs: see ``judge``."""
     return any(outcome.reason == INTERFERED for outcome in record.outcomes) or any(
         # An interrupted batch has neither metric.
         CONCURRENT in run.marks and STEAL in run.metrics and OTHER_CPU not in run.metrics

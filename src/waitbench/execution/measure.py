@@ -1,4 +1,4 @@
-"""Measures planned runs: each gives a measurement, or an outcome with the reason why not."""
+"""Measures planned runs: each gives a measurement, or a failed run with the reason."""
 
 import errno
 import math
@@ -49,7 +49,7 @@ from waitbench.system.processes import tail
 
 
 class _NoMeasurement(Exception):
-    """A run that does not count."""
+    """The reason why a run has no measurement."""
 
     def __init__(self, message: str, reason: str = FAILED) -> None:
         super().__init__(message)
@@ -85,9 +85,9 @@ class Measurer:
     def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
-        A workload's failure is an outcome, never an exception. Siblings do not count as other
-        programs, except those whose CPU is unknown as they failed. Raises ``InterruptedRuns``,
-        whose results lack the CPU of other programs.
+        A worker's failure is a result, not an exception. The CPU of concurrent runs is not that of
+        other programs, unless it is unknown because a run failed. Raises ``InterruptedRuns``, whose
+        results lack the CPU of other programs.
         """
         with ExitStack() as stack:
             runs = [_Run(run, stack.enter_context(ExitStack())) for run in planned]
@@ -120,7 +120,7 @@ class Measurer:
             run.fail(NOT_SUPPORTED, missing)
             return
         with run.guarded():
-            # Once is enough, but the warm-up is not recorded.
+            # The warm-up is not saved, so the first round looks for the files, too.
             identifies = run.planned.round <= WARM_UP + 1
             preparation = self.bench.prepare(scenario, label, run.slot, identifies=identifies)
             run.ready = run.resources.enter_context(preparation)
@@ -151,7 +151,7 @@ class Measurer:
         planned, scenario = run.planned, run.planned.scenario
         try:
             launched = msgspec.json.decode(files.read(ready.folder / REPORT), type=LaunchReport)
-            # Where no probe reports, files there are a worker's own invention.
+            # Without a probe, the files are the worker's own and do not count.
             probes = (ready.folder / REPORTS).glob("*.json") if scenario.is_observed else ()
             reports = [
                 msgspec.json.decode(files.read(path), type=ProbeReport) for path in sorted(probes)
@@ -197,7 +197,10 @@ class Measurer:
         )
 
     def _time(self, ready: ReadyRun) -> float:
-        """Has hyperfine run it once; returns its real time. Raises ``_NoMeasurement``."""
+        """Runs a launcher once under hyperfine; returns the real time in s.
+
+        Raises ``_NoMeasurement``.
+        """
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         finished = ready.carry_out(self.hyperfine.arguments(ready.launcher, export))
         if finished.wrote_too_much:
@@ -236,7 +239,7 @@ class _Run:
     ready: ReadyRun | None = None
     real_s: float = 0.0
     used_s: float = 0.0
-    """CPU of its processes, its launcher and its services, if it is measured."""
+    """CPU of its processes, its launcher and its services; 0 while unknown."""
     failure: FailedRun | None = None
 
     @property
@@ -256,13 +259,13 @@ class _Run:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Makes an error in the block the outcome of the run."""
+        """Records an error in the block as the run's failure."""
         try:
             yield
         except _NoMeasurement as why:
             assert self.ready is not None, "it has been run"
             folder, services = self.ready.folder, self.ready.services
-            # The cause may stand first, as where a worker goes on without what it lacks.
+            # The first lines, too: a worker may report the cause there, and go on.
             output = tail(folder / "stdout", 10, first=3), tail(folder / "stderr", 20, first=3)
             log = "\n".join((*output, services.last_words())).strip()
             # If a service ended, that is reported instead of the worker's failure.
@@ -279,6 +282,7 @@ class _Run:
 
 
 def _require_complete(reports: Sequence[ProbeReport], expected: int | None) -> None:
+    """Raises ``_NoMeasurement`` if items were lost or doubled."""
     items_in = sum(report.items_in for report in reports)
     items_out = sum(report.items_out for report in reports)
     if expected is None:
@@ -306,7 +310,7 @@ def _text_of(path: Path) -> str:
 
 
 def _last_words(output: Path) -> str:
-    """Returns the last line, and the exceptions that caused it, the nearest first."""
+    """Returns the last line of an output; after a traceback, its causes as well, latest first."""
     lines = tail(output, _MAX_LOG_LINES).splitlines(keepends=True)
     text = "".join(
         line for line in lines if line.strip() and "Ignoring non-zero exit code" not in line

@@ -1,4 +1,4 @@
-"""Sessions carry out planned runs: each is saved before the next begins."""
+"""Sessions carry out planned runs, and save each result before the next run begins."""
 
 import math
 import re
@@ -31,10 +31,10 @@ from waitbench.model.scenario import Scenario
 from waitbench.system.machine import is_disturbed, other_cores
 
 TURNS_TO_TELL = 2
-"""Rounds in turns that must differ from concurrent ones, to have all take turns, if as many rounds
-are made as are needed; of planned rounds one is enough."""
-BUSY_AFTER = 3
-"""After so many disturbed rounds none is repeated any more."""
+"""The rounds in turns that must differ from concurrent ones before a gate discards these. Where the
+number of rounds is fixed, one suffices."""
+MOST_DISTURBED = 3
+"""The disturbed rounds after which no other is repeated."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 
 
@@ -70,9 +70,9 @@ class Session:
     _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
     """The baseline's first run of scenarios, which warms up, or finds a window; it is not saved."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
-    """Labels of the previous run, or of its concurrent runs."""
+    """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
-    """Labels of the runs before the baseline's last."""
+    """Labels of the runs right before the baseline's latest."""
 
     @property
     def seed(self) -> str:
@@ -85,16 +85,16 @@ class Session:
         while rounds:
             batch = rounds.popleft()
             scenario = batch[0].scenario
-            # Planned rounds are joined only where one round may not be concurrent by itself.
+            # Rounds are joined only where a scenario needs several concurrent ones.
             is_joined = scenario.fewest_concurrent_rounds > 1 and batch[0].round != WARM_UP
             most = self._concurrent_rounds(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
             self._round(batch)
-            again = self._set_aside(self.records[scenario.name], 1)
-            anew = [run for run in runs if run.scenario is scenario and run.round in again]
-            self.observer.extend(anew)
-            rounds.extendleft(reversed(_rounds(anew)))
+            discarded = self._discard_differing(self.records[scenario.name], 1)
+            repeated = [run for run in runs if run.scenario is scenario and run.round in discarded]
+            self.observer.extend(repeated)
+            rounds.extendleft(reversed(_rounds(repeated)))
 
     def carry_out_while(
         self,
@@ -107,8 +107,8 @@ class Session:
     ) -> None:
         """Adds rounds to each scenario while more are wanted of it, or the budget is spent.
 
-        Concurrent rounds end at the numbers of rounds after which so many scenarios may be settled:
-        ``stops``.
+        ``stops`` gives the numbers of rounds after which a group of so many scenarios may be
+        settled: a batch of concurrent rounds ends there.
 
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out. All
@@ -123,8 +123,8 @@ class Session:
         if first is not None:
             # The run that finds a window warms up the baseline.
             finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
-            if cold := labels[finds_window:]:
-                self._extend(plan.one_round(first, cold, WARM_UP, seed=self.seed), end)
+            if not_warm := labels[finds_window:]:
+                self._extend(plan.one_round(first, not_warm, WARM_UP, seed=self.seed), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
@@ -142,11 +142,10 @@ class Session:
         end: float,
         stops: Sequence[int],
     ) -> None:
-        """Adds rounds to the scenarios of a group in turn; all groups are done by ``end``, as
-        expected.
+        """Adds rounds to the scenarios of a group in turn. Its time ends at ``end`` at the latest.
 
-        Neighbours have different orders, so that some runs of the baseline follow another of its
-        own. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
+        Neighbouring scenarios have different orders, so that the baseline sometimes runs twice in a
+        row. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
         the part of the machine's capacity that they use.
         """
         begun, unsettled, number = time.monotonic(), dict(enumerate(group)), 0
@@ -154,25 +153,22 @@ class Session:
         while unsettled:
             number += 1
             batch, load = list[PlannedRun](), 0.0
-            for place, named in list(unsettled.items()):
-                record = self.records[named.name]
-                self._set_aside(record, TURNS_TO_TELL)
-                left = self._left(record, labels, most_rounds)
-                # Another scenario's round may have settled a question about both together.
-                is_open = wants_more(named.name) or self.concurrency.differing(record)
-                if not (left and is_open and self._is_comparable(record)):
+            for place, named in [*unsettled.items()]:
+                left = self._left(self.records[named.name], wants_more, labels, most_rounds)
+                if not left:
                     del unsettled[place]
                 elif min(left) <= number:
                     scenario = self._with_window(named, end)
                     at_once = self._concurrent_rounds(scenario)
+                    rounds = _until_stop(sorted(left), max(1, at_once), stops)
                     runs = [
                         run
-                        for ahead in _until_stop(sorted(left), max(1, at_once), stops)
+                        for ahead in rounds
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]
                     is_joined = at_once > 0 and scenario.is_staggered
-                    share = len(_rounds(runs)) / at_once if is_joined else math.inf
+                    share = len(rounds) / at_once if is_joined else math.inf
                     if batch and load + share > 1:
                         self._extend(batch, end)
                         batch, load = [], 0.0
@@ -187,13 +183,22 @@ class Session:
             self._extend(batch, end)
 
     def _left(
-        self, record: ScenarioResults, labels: Sequence[str], most_rounds: int
+        self,
+        record: ScenarioResults,
+        wants_more: Callable[[str], bool],
+        labels: Sequence[str],
+        most_rounds: int,
     ) -> dict[int, set[str]]:
         """Returns the rounds still to be made, each with the revisions that it lacks.
 
-        Resumed comparisons have some runs, concurrent rounds others. A failed run is not retried:
-        its round would mix two points in time. Crowded ones are.
+        A resumed comparison has some already. A failed run is not repeated, as its round would mix
+        two points in time, unless other concurrent runs disturbed it.
         """
+        self._discard_differing(record, TURNS_TO_TELL)
+        # A round of another scenario may have answered the questions about both.
+        is_open = wants_more(record.scenario) or self.concurrency.differing(record)
+        if not (is_open and self._is_comparable(record)):
+            return {}
         tried: list[Result] = [*record.measurements]
         tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != INTERFERED]
         done = {(result.label, result.round) for result in tried}
@@ -205,14 +210,15 @@ class Session:
         return {number: lacking for number, lacking in left.items() if lacking}
 
     def _is_comparable(self, record: ScenarioResults) -> bool:
+        """Whether the baseline, and a candidate if there are any, still get runs."""
         labels = record.context.labels
         baseline, *candidates = (not self._is_given_up(record, label) for label in labels)
         return baseline and (any(candidates) or not candidates)
 
     def _is_given_up(self, record: ScenarioResults, label: str) -> bool:
-        """Whether a revision gets no more runs of a scenario, or of any.
+        """Whether a revision gets no more runs of a scenario.
 
-        Of any if two scenarios failed alike to become ready: all others would wait in vain.
+        It gets none of any scenario if it failed alike to become ready in two of them.
         """
         records = self.records.values()
         waited = {
@@ -239,7 +245,7 @@ class Session:
             self._find_window(lacking, end)
 
     def _find_window(self, scenarios: Sequence[Scenario], end: float) -> None:
-        """Runs the baseline once in each scenario; runs that fail beside others tell nothing."""
+        """Runs the baseline once in each scenario; a failure of concurrent runs counts for none."""
         baseline = self.records[scenarios[0].name].context.labels[0]
         runs = [
             PlannedRun(scenario=it, label=baseline, round=WARM_UP, position=0) for it in scenarios
@@ -265,11 +271,11 @@ class Session:
         window_s = self._windows.get(name)
         return scenario.watched_for(window_s) if window_s else scenario.lasting(0.0)
 
-    def _set_aside(self, record: ScenarioResults, fewest: int) -> frozenset[int]:
-        """Sets aside concurrent rounds if ``fewest`` in turns differ from them; returns them.
+    def _discard_differing(self, record: ScenarioResults, fewest: int) -> frozenset[int]:
+        """Discards concurrent rounds if at least ``fewest`` rounds in turns differ from them.
 
-        All runs take turns from then on. A candidate that causes this gains nothing: each question
-        is asked again.
+        Returns their numbers. All runs take turns from then on. A candidate that causes this gains
+        nothing, as the rounds are repeated one run at a time.
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         rounds = frozenset(run.round for run in concurrent)
@@ -302,7 +308,7 @@ class Session:
             for round_runs in rounds:
                 self._round_in_turns(round_runs)
             return
-        # What disturbs concurrent runs disturbs them alike.
+        # Concurrent runs of a scenario are discarded all together.
         interfered = {
             planned.scenario.name
             for planned, result in self._run(runs)
@@ -317,9 +323,9 @@ class Session:
     def _round_in_turns(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
         """Makes one round, run by run; repeats it once if other programs disturbed it.
 
-        Not repeated is a round whose baseline ran right after a candidate, as what the candidate
-        left behind may have disturbed it, one with a failure, which a repeat would take back, nor
-        one of a single revision, which is judged by limits.
+        Three kinds of rounds are not repeated: if the baseline ran right after a candidate, which
+        may have left processes that disturbed it; if a run failed, as the repeat would take the
+        failure back; and rounds of a single revision, which limits judge.
         """
         results = [result for run in runs for _, result in self._run([run])]
         measured = [result for result in results if isinstance(result, Measurement)]
@@ -328,10 +334,10 @@ class Session:
         baseline = next((run for run in measured if run.label == label), None)
         if runs[0].round == WARM_UP or baseline is None or not is_disturbed(baseline.metrics):
             return
-        may_be_candidates = not candidates or bool(self._ran_before_baseline - {label})
+        may_be_leftovers = not candidates or bool(self._ran_before_baseline - {label})
         has_failed = len(measured) < len(results)
         disturbed = sum(len(record.disturbed_rounds) for record in self.records.values())
-        if is_repeated or may_be_candidates or has_failed or disturbed >= BUSY_AFTER:
+        if is_repeated or may_be_leftovers or has_failed or disturbed >= MOST_DISTURBED:
             for run in measured:
                 self._replace(record, run, structs.replace(run, marks=(*run.marks, DISTURBED)))
             return
@@ -346,9 +352,9 @@ class Session:
         self._round_in_turns(runs, is_repeated=True)
 
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[tuple[PlannedRun, Result]]:
-        """Carries out one run, or concurrent runs, but for those not worth another try.
+        """Carries out one run, or concurrent runs, except those of revisions that are given up.
 
-        If interrupted, saves those that were over.
+        If interrupted, saves the runs that had ended.
         """
         tried = [run for run in runs if not self._is_given_up(self._record(run), run.label)]
         for planned in runs:
@@ -415,14 +421,14 @@ class Session:
 
 
 def _until_stop(left: Sequence[int], at_once: int, stops: Sequence[int]) -> Sequence[int]:
-    """Returns the next rounds: at most so many at once, in equal parts until the next stop."""
+    """Returns the next rounds: at most ``at_once``, in equal batches until the next stop."""
     stop = next((it for it in stops if it >= left[0]), left[-1])
     ahead = [number for number in left if number <= stop]
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
 
 
 def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
-    """Estimates the time of runs; concurrent ones take turns for a part of it."""
+    """Estimates the time of runs, of which concurrent ones take turns in their staggered part."""
     if not is_concurrent:
         return sum(run.scenario.expected_s for run in runs)
     shared_s = (run.scenario.expected_s - run.scenario.staggered_s for run in runs)

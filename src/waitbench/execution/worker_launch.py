@@ -1,7 +1,7 @@
-"""Runs one worker of a worker file: waits beside it, pokes it, and ends it.
+"""Runs one worker of a worker file: starts it, waits for its window, pokes it, and ends it.
 
-The worker needs no changes. During its window this program blocks until a child has ended or the
-time is over.
+During the window this program blocks until a child has ended or the time is over, so that it adds
+no CPU.
 """
 
 import os
@@ -52,12 +52,13 @@ from waitbench.system import loaded, proc
 from waitbench.system.tcp import free_port, reset
 
 _CALM_COUNT = 3
+"""The tests in a row that must hold before a worker counts as settled."""
 _POLL_INTERVAL_S = 0.02
 _ACTION_WITHIN_S = 20.0
 _MAX_MESSAGE_CHARS = 200
 _ORPHANS_END_WITHIN_S = 1.0
 _IDENTIFY_INTERVAL_S = 0.25
-"""Between two looks at the modules of a worker that ends by itself."""
+"""The time between two readings of the modules of a worker that ends by itself."""
 
 
 class WorkerLaunch(ConditionLaunch):
@@ -79,14 +80,15 @@ class WorkerLaunch(ConditionLaunch):
         self._stdins = list[int]()
         self.services = ServiceReadings(config.services, self.run_command)
         self._may_end = self._must_end = False
+        """Whether the worker may, or must, end in the current phase."""
         self._incomplete: dict[str, dict[str, object]] = {}
-        """Why the run has no lateness or no time to end, and the time limit that it exceeds."""
+        """Figures that the run lacks: why, and the time limit that the figure exceeds, if known."""
         self._facts: dict[str, object] = {}
         """Further facts for the report: see ``execution.accounting``."""
         self._message: Message | None = None
-        """The message that is being handled."""
+        """The message that the worker has not handled yet."""
         self._check = 0
-        """Process of the command that checks that; 0 if none runs."""
+        """Process of the command that tests whether it has; 0 if none runs."""
         self._begun_s = time.time()
         self._loaded = set[str]()
 
@@ -95,40 +97,40 @@ class WorkerLaunch(ConditionLaunch):
         with self.batch.turn():
             self._make_folders()
             if self._ends_by_itself:
-                # It is busy at once.
+                # Its work begins at once.
                 self.services.begin()
             started_ns, ready_ns = self._start()
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
-        waiting = self._mark(STARTED)
+        wait_marks = self._mark(STARTED)
         self._wait_at(SETTLED)
         if self.worker.actions:
-            # Concurrently, as nothing is timed here: all workers have as long to calm down.
-            waiting |= self._mark(ACTING)
+            # Phases of all runs are concurrent: nothing is timed, and all settle for as long.
+            wait_marks |= self._mark(ACTING)
             self._carry_out_actions()
-            waiting |= self._mark(ACTED)
+            wait_marks |= self._mark(ACTED)
         self._wait_at(PHASED)
         if not self._ends_by_itself:
             self.services.begin()
-        marks, totals = self._watch()
+        marks, totals = self._measure_window()
         with self.batch.turn():
-            waiting |= self._mark(ENDING)
-            if self._lives:
+            wait_marks |= self._mark(ENDING)
+            if self._outlives_window:
                 if self.config.pokes and not self.services.stopped and not self.worker.rate:
-                    self._poke_at_last()
+                    self._poke_after_window()
                 self.batch.take_turn()
-                waiting[LAST] = self.tree.reading()
+                wait_marks[LAST] = self.tree.reading()
                 totals |= self._end()
-            marks |= {EXIT: self.tree.reading(), **waiting}
+            marks |= {EXIT: self.tree.reading(), **wait_marks}
         self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
         self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
         write_report(self.report, self.tree, started_ns, marks, **self._facts)
         return 0
 
-    def _watch(self) -> tuple[dict[str, Mapping[str, Any]], dict[str, float]]:
-        """Blocks for the window; returns the readings at its begin and end, and its totals."""
-        memory = proc.memory(self.tree.processes()) if self._lives else None
-        if self._ending:
-            self._identify()
+    def _measure_window(self) -> tuple[dict[str, Mapping[str, Any]], dict[str, float]]:
+        """Blocks for the window; returns its readings by mark, and its metrics by key."""
+        memory = proc.memory(self.tree.processes()) if self._outlives_window else None
+        if self._ending_action:
+            self._record_loaded()
         self._wait_at(COUNTED)
         before, begin = _ProcessCensus(self.tree), self.tree.reading()
         if self._ends_by_itself and self.worker.ready.seconds != 0.0:
@@ -139,36 +141,36 @@ class WorkerLaunch(ConditionLaunch):
         totals = dict[str, float]()
         if self._ends_by_itself:
             self._until_exit()
-        elif self._ending:
-            totals |= self._end_by(self._ending, window_s)
+        elif self._ending_action:
+            totals |= self._end_by(self._ending_action, window_s)
         else:
             window_s = self._window(window_s)
         end, after = self.tree.reading(), _ProcessCensus(self.tree)
         totals |= self.services.rises()
         if SERVICE_CPU not in totals:
             self._record_missing(SERVICE_CPU, LOST_CHILDREN)
-        if self._lives:
+        if self._outlives_window:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
             if window_s != self.worker.window_s:
                 totals["time_window"] = window_s
-            self._identify()
-            # A worker that ends changes the shared memory of others.
+            self._record_loaded()
+            # No worker ends before all have read their memory: that changes the pages of others.
             self._wait_at(WATCHED)
         return {BEGIN: begin, END: end}, totals
 
     @property
-    def _ending(self) -> Action | None:
+    def _ending_action(self) -> Action | None:
         """The action by which the worker must end within the window."""
         return next((action for action in self.worker.actions if action.must_end), None)
 
     @property
-    def _lives(self) -> bool:
-        """Whether it lives at the end of the window, unless it fails."""
-        return not (self._ends_by_itself or self._ending)
+    def _outlives_window(self) -> bool:
+        """Whether the worker outlives its window, unless it fails."""
+        return not (self._ends_by_itself or self._ending_action)
 
     def _mark(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """Takes a reading in a batch, where waiting for others is accounted for separately."""
+        """Reads counters at a mark of concurrent runs; returns nothing for a run by itself."""
         return {name: self.tree.reading()} if self.config.slot.folder else {}
 
     def _wait_at(self, barrier: str) -> None:
@@ -187,7 +189,7 @@ class WorkerLaunch(ConditionLaunch):
                 shutil.copy(name, copy.site.folder)
 
     def _start(self) -> tuple[int, int]:
-        """Starts it; returns when it started and when it was ready, in ns. Raises ``Failure``."""
+        """Starts the worker. Returns the times, in ns, of its start and of its readiness."""
         started_ns = time.monotonic_ns()
         for copy in self.copies:
             # The launcher keeps the writing end open.
@@ -245,7 +247,10 @@ class WorkerLaunch(ConditionLaunch):
         return Command(program or words[0], words, variables, folder)
 
     def _end(self) -> dict[str, float]:
-        """Ends it; returns how long that took, if it did end. Raises ``HasEnded``."""
+        """Ends the worker. Returns the time that took, by key of metric; empty if it was killed.
+
+        Raises ``HasEnded``.
+        """
         within_s, signal_name = self.worker.stop_within_s, f"SIG{self.worker.stop}"
         begun = time.monotonic()
         try:
@@ -256,18 +261,18 @@ class WorkerLaunch(ConditionLaunch):
             self.tree.kill_all()
             self._record_missing(STOPPED, failure)
             return {}
-        if not self._ignores(getattr(signal, signal_name)):
+        if not self._outlives(getattr(signal, signal_name)):
             return {"time_stop": time.monotonic() - begun}
-        is_left = len(self.tree.codes) == len(self.copies)
+        have_copies_ended = len(self.tree.codes) == len(self.copies)
         left = self.tree.kill_all()
-        what = f"{left} still ran" if is_left else "it did not end"
+        what = f"{left} still ran" if have_copies_ended else "it did not end"
         self._record_missing(
             STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s
         )
         return {}
 
-    def _ignores(self, number: int) -> bool:
-        """Sends a signal, and waits. Returns whether processes outlive the time limit."""
+    def _outlives(self, number: int) -> bool:
+        """Sends a signal and waits. Returns whether processes are left after the time limit."""
         self.tree.signal(number)
         begun = ended = time.monotonic()
         while self.tree.reap():
@@ -289,20 +294,21 @@ class WorkerLaunch(ConditionLaunch):
         self._incomplete[figure] = {"why": str(why), **limit}
 
     def _until_exit(self) -> None:
+        """Waits until the worker has ended by itself. Raises ``Failure`` if processes are left."""
         within_s = self.worker.stop_within_s
         while self.config.modules is not None and not self._loaded and self.tree.reap():
             self.tree.wait(_IDENTIFY_INTERVAL_S)
-            self._identify()
+            self._record_loaded()
         left = self.tree.outlast(within_s)
         if code := next(filter(None, self.tree.codes), 0):
             raise Failure(f"it ended {describe_exit(code)}")
         if left:
             raise Failure(f"{left} still ran {within_s:g} s after it had ended; killed")
 
-    def _identify(self) -> None:
+    def _record_loaded(self) -> None:
         names = self.config.modules
         if names is not None:
-            # This costs CPU of ours: it is done after the window, unless the worker ends with that.
+            # This takes CPU, so it comes after the window, or before a window that ends the worker.
             processes = self.tree.processes()
             files = () if names else loaded.files(processes, self.folder, self._begun_s)
             self._loaded |= {*files, *loaded.modules(processes, names)}
@@ -318,6 +324,10 @@ class WorkerLaunch(ConditionLaunch):
             self.wait(action.settled, f"settled in its phase {action.phase}", calm=_CALM_COUNT)
 
     def _act(self, action: Action, when: str) -> None:
+        """Carries out an action. Raises ``Failure``, but notes an unanswered poke.
+
+        ``when`` ends messages.
+        """
         if action.kind == "poke" and (done := self.worker.done):
             try:
                 self._poke(done)
@@ -347,9 +357,9 @@ class WorkerLaunch(ConditionLaunch):
                 raise Failure(f"the service {action.service} ended {when}") from error
 
     def _end_by(self, action: Action, within_s: float) -> dict[str, float]:
-        """Blocks for a window that begins with an action by which the worker must end.
+        """Carries out an action by which the worker must end, and blocks for the whole window.
 
-        Returns how long that took, if it did end.
+        Returns the time to end, by key of metric; empty if the worker did not end.
         """
         begun = time.monotonic()
         self._must_end = True
@@ -361,14 +371,14 @@ class WorkerLaunch(ConditionLaunch):
             self._record_missing(STOPPED, why, within_s)
             return {}
         ended = time.monotonic()
-        # The window of a worker that goes on is not longer.
+        # The window is as long for a worker that ends early.
         time.sleep(max(0.0, begun + within_s - ended))
         return {"time_stop": ended - begun}
 
     # Waiting.
 
     def _window(self, seconds: float) -> float:
-        """Blocks for the window, and returns it; finds one that has no ``seconds``."""
+        """Blocks for the window and returns its length in s; finds a length if ``seconds`` is 0."""
         begun, readings = time.monotonic(), list[window.Reading]()
 
         def when() -> str:
@@ -401,8 +411,8 @@ class WorkerLaunch(ConditionLaunch):
 
     # Poking.
 
-    def _poke_at_last(self) -> None:
-        """Pokes it after the window, if its file says how, and it has answered so far."""
+    def _poke_after_window(self) -> None:
+        """Pokes the worker if its file says how, unless an earlier poke went unanswered."""
         done = self.worker.done
         if done is None or LATENESS in self._incomplete:
             return
@@ -412,15 +422,15 @@ class WorkerLaunch(ConditionLaunch):
         except HasEnded:
             raise
         except Failure as failure:
-            # A worker that has ended did not answer either.
+            # A worker that has ended has no lateness below the time limit either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
             within_s = done.within if is_late else None
             self._record_missing(LATENESS, failure, within_s)
 
     def _send_messages(self, done: Answer, seconds: float, when: Callable[[], str]) -> float:
-        """Sends as many messages as are due in a window, and returns how long that took.
+        """Sends the messages that are due in a window; returns the time that took, in s.
 
-        Each waits until the last one was handled, so that all runs have the same work.
+        Each is sent after the one before was handled, so that all runs handle as many.
         """
         begun, lateness_ns = time.monotonic(), list[int]()
         for number in range(max(1, int(seconds * self.worker.rate))):
@@ -436,6 +446,10 @@ class WorkerLaunch(ConditionLaunch):
         return time.monotonic() - begun
 
     def _poke(self, done: Answer) -> int:
+        """Sends a message and waits until it is handled. Returns its lateness in ns.
+
+        Raises ``Unanswered``, or another ``Failure``.
+        """
         self.output_offsets = self.sizes()
         end = time.monotonic() + done.within
         message = Message(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))
@@ -467,7 +481,11 @@ class WorkerLaunch(ConditionLaunch):
         return self._message is not None and self._message.ended_ns is not None
 
     def succeeds(self, words: Sequence[str], within_s: float) -> bool:
-        """Runs a command; beside a poke it returns at once, and whether the last one succeeded."""
+        """Runs a command; returns whether it succeeded.
+
+        While a message is handled, it returns at once: the command runs on, and until it has ended
+        counts as failed.
+        """
         if self._message is None:
             return super().succeeds(words, within_s)
         if not self._check:
@@ -488,7 +506,10 @@ class _ProcessCensus:
         self.faults = proc.faults_of_ended(processes)
 
     def begun_since(self, before: "_ProcessCensus") -> int:
-        """A lower bound of the processes begun: the children that a parent reaped count as one."""
+        """Returns the least number of processes that began since ``before``.
+
+        All children that one parent reaped count as one.
+        """
         parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
         return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))
 
