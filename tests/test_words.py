@@ -36,10 +36,9 @@ USUAL = {
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.
-    "alone", "waits", "works", "mostly_waits", "in_turn", "in_turns", "side_by_side", "at_once",
-    "_round_in_turns", "TURNS_TO_TELL", "Judgement", "judgement", "finding", "Findings",
-    "findings", "findings_of", "outcome", "OUTCOME", "OWN", "start_beside",
-    "end_beside",
+    "alone", "waits", "works", "mostly_waits", "in_turn", "side_by_side", "at_once", "Judgement",
+    "judgement", "finding", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
+    "start_beside", "end_beside",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(
     r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"

@@ -167,7 +167,7 @@ def concurrent(
     return record
 
 
-def test_a_scenario_passes_once_a_round_in_turns_agrees_with_the_concurrent_ones() -> None:
+def test_a_scenario_passes_once_a_interleaved_round_agrees_with_the_concurrent_ones() -> None:
     checked, unchecked = (waiting(name) for name in ("checked", "unchecked"))
     records = [concurrent(checked, 1), concurrent(unchecked)]
     idle = parse(["idle:10%"], METRICS)
@@ -180,7 +180,7 @@ def test_a_scenario_passes_once_a_round_in_turns_agrees_with_the_concurrent_ones
 
 
 @pytest.mark.parametrize(("metric", "is_certain"), [("idle", True), ("memory", False)])
-def test_a_rise_of_what_concurrent_runs_share_waits_for_a_round_in_turns(
+def test_a_rise_of_what_concurrent_runs_share_waits_for_a_interleaved_round(
     metric: str, is_certain: bool
 ) -> None:
     runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0, "memory_proportional": 1e8} for _ in range(18)]

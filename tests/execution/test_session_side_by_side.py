@@ -196,7 +196,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
     assert (record.disturbed_rounds, record.outcomes) == (frozenset(), [])
 
 
-def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
+def test_a_interleaved_round_after_it_counts_as_behind_a_candidates_run() -> None:
     """What is still at work may be what the candidate left: nothing takes that back."""
 
     def run(planned: PlannedRun, before: int) -> Result:
@@ -218,7 +218,7 @@ def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
     ("baseline", "expected"),
     [(0.05, [[2, 3, 4, 5], [6, 7, 8, 9]]), (0.2, []), (0.9, []), (1.9, [])],
 )
-def test_of_a_worker_file_the_first_round_in_turns_decides_whether_several_fit(
+def test_of_a_worker_file_the_first_interleaved_round_decides_whether_several_fit(
     baseline: float, expected: list[list[int]], guided: bool
 ) -> None:
     made = using(baseline, BUSY)

@@ -54,7 +54,13 @@ def _called(old: Runs, new: Runs, argv: tuple[str, ...]) -> ScenarioResults:
 @pytest.mark.parametrize(
     ("old", "new", "verdict", "argv", "step"),
     [
-        (waits(2), waits(0.1), None, ARGV, "--gate: exit code 1 if it costs more, for CI"),
+        (
+            waits(2),
+            waits(0.1),
+            None,
+            ARGV,
+            "--gate: exit code 1 if the candidate costs more, for CI",
+        ),
         (waits(2), waits(4.0), None, ARGV, EXPLAIN),
         (waits(2)[:1], ONCE, None, ARGV, "--rounds 5: more rounds detect smaller changes"),
         (waits(2), waits(4), failing(), ARGV, EXPLAIN),

@@ -91,11 +91,11 @@ def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Me
 def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
     """The uncensored pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
-    in_turns = record.interleaved_rounds
+    numbers = record.interleaved_rounds
     for number, costs in paired_by_round(record, label, metric).items():
         if max(costs) < BEYOND:
             before, after = (max(cost, metric.resolution) for cost in costs)
-            (interleaved if number in in_turns else concurrent).append((before, after))
+            (interleaved if number in numbers else concurrent).append((before, after))
     return interleaved, concurrent
 
 

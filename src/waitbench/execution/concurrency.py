@@ -81,18 +81,18 @@ def judge(
     scenario: Scenario,
     results: Sequence[Result],
     batch_rounds: int,
-    in_turns: Sequence[Measurement],
+    interleaved: Sequence[Measurement],
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although runs ``in_turns``, of this scenario or else of others, did. CPU of other
-    programs is removed from runs if it exceeds the allowance of all rounds of the batch. After
-    either, runs take turns. A candidate that causes this gains nothing, as it faces the same
+    its poke although ``interleaved`` runs, of this scenario or else of others, answered theirs. CPU
+    of other programs is removed from runs if it exceeds the allowance of all rounds of the batch.
+    After either, runs take turns. A candidate that causes this gains nothing, as it faces the same
     questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
-    complete = {run.label for run in in_turns if not run.incomplete}
+    complete = {run.label for run in interleaved if not run.incomplete}
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results

@@ -30,7 +30,7 @@ from waitbench.model.run import (
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import is_disturbed, other_cores
 
-TURNS_TO_TELL = 2
+FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards these. Where the
 number of rounds is fixed, one suffices."""
 MOST_DISTURBED = 3
@@ -194,7 +194,7 @@ class Session:
         A resumed comparison has some already. A failed run is not repeated, as its round would mix
         two points in time, unless other concurrent runs disturbed it.
         """
-        self._discard_differing(record, TURNS_TO_TELL)
+        self._discard_differing(record, FEWEST_INTERLEAVED)
         # A round of another scenario may have answered the questions about both.
         is_open = wants_more(record.scenario) or self.concurrency.differing(record)
         if not (is_open and self._is_comparable(record)):
@@ -306,7 +306,7 @@ class Session:
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
         if not (is_possible and self._concurrent_rounds(scenario)):
             for round_runs in rounds:
-                self._round_in_turns(round_runs)
+                self._interleaved_round(round_runs)
             return
         # Concurrent runs of a scenario are discarded all together.
         interfered = {
@@ -320,7 +320,7 @@ class Session:
                 self.observer.extend(round_runs)
                 self._round(round_runs)
 
-    def _round_in_turns(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
+    def _interleaved_round(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
         """Makes one round, run by run; repeats it once if other programs disturbed it.
 
         Three kinds of rounds are not repeated: if the baseline ran right after a candidate, which
@@ -349,7 +349,7 @@ class Session:
             )
             self._replace(record, run, discard_as(run, DISTURBED, why))
         self.observer.repeat(runs, other_cores([run.metrics for run in measured]))
-        self._round_in_turns(runs, is_repeated=True)
+        self._interleaved_round(runs, is_repeated=True)
 
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[tuple[PlannedRun, Result]]:
         """Carries out one run, or concurrent runs, except those of revisions that are given up.
@@ -392,12 +392,12 @@ class Session:
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
             verdicts = concurrency.judge(
-                record, scenario, measured, rounds, self._runs_in_turns(record)
+                record, scenario, measured, rounds, self._interleaved_runs(record)
             )
             judged += zip(runs, verdicts, strict=True)
         return judged
 
-    def _runs_in_turns(self, record: ScenarioResults) -> list[Measurement]:
+    def _interleaved_runs(self, record: ScenarioResults) -> list[Measurement]:
         """Returns the runs of a scenario that took turns, or else those of all scenarios."""
         records = [record] if record.interleaved_rounds else self.records.values()
         return [

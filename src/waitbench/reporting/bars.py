@@ -1,4 +1,4 @@
-"""Bars of the costs of each revision in each scenario, from zero."""
+"""Composes bars of the costs of each revision in each scenario, which begin at zero."""
 
 from collections.abc import Collection, Sequence
 

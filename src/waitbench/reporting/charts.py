@@ -26,12 +26,12 @@ _DARK, _GREY = "#222222", "#555555"
 _WIDTH, _ROW_HEIGHT, _FRAME_HEIGHT = 8.5, 0.24, 0.9
 _LONGEST_NAME = 64
 _MARK_OFFSET, _SWATCH_OFFSET = -11, -22
-"""Points from the left end of the axis to a mark and to a revision's colour, clear of arrows."""
+"""Points from the left end of the axis, and of arrows there, to a mark and a revision's colour."""
 _FIGURE_OFFSETS = (8, 96, 180)
-"""Points from the right end of the axis to the texts of the columns in ``_DRAWN``."""
-_DRAWN = ("change", "estimate", "95 %", "certainly", "% core", "late")
+"""Points from the right end of the axis to the texts of the columns in ``_FIGURE_HEADINGS``."""
+_FIGURE_HEADINGS = ("change", "estimate", "95 %", "certainly", "% core", "late")
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
-_OF_CORES = "per cent of a core: mean and its interval"
+_EXPLANATION_OF_CORES = "per cent of a core: mean and its interval"
 
 # Sizes of bars, in inches.
 _BARS_WIDTH, _BARS_FRAME, _LEGEND_LINE = 9.5, 1.1, 0.2
@@ -39,7 +39,7 @@ _BAR, _LEAST_ROW = 0.16, 0.4
 """The height of a bar, and the least height of a scenario."""
 _BARS_HEIGHT = 0.76
 """The share of a scenario's height that its bars take."""
-_IN_LEGEND_LINE = 3
+_LABELS_IN_LEGEND_LINE = 3
 """Revisions in a line of the legend."""
 _LONGEST_NAME_OF_BARS, _LONGEST_LABEL = 34, 32
 
@@ -48,8 +48,8 @@ def draw_all(findings: Findings) -> list[Path]:
     """Writes every chart that there is data for. Returns the files.
 
     ``costs`` and ``waiting``: bars from zero; ``overview``: the judged ratios of each scenario to
-    the baseline; ``gate``: its questions; and those of features. Raises ``HarnessError`` when the
-    disk refuses.
+    the baseline; ``gate``: the questions of the gate; and the charts of features. Raises
+    ``HarnessError`` when the disk refuses.
     """
     of_costs = bars.compose(findings.comparisons, findings.basis)
     figures = {name: draw_bars(columns) for name, columns in of_costs.items()}
@@ -67,7 +67,7 @@ def draw_all(findings: Findings) -> list[Path]:
 def save(figure: Figure, folder: Path, name: str) -> Path:
     """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
     path = folder / f"{name}.png"
-    # The same figures give the same bytes with every version of matplotlib.
+    # Without the version of matplotlib in the file, equal figures give equal files.
     metadata = {"Software": None}
     write_with(path, lambda part: figure.savefig(part, format="png", dpi=150, metadata=metadata))
     return path
@@ -76,7 +76,7 @@ def save(figure: Figure, folder: Path, name: str) -> Path:
 def draw_table(table: Table) -> Figure:
     """Draws names to the left, dots with intervals on the table's axis, and figures to the right.
 
-    The name of each group is above its rows.
+    The table has one column of dots. The name of each group is above its rows.
     """
     (axis,) = (heading.axis for heading in table.headings if heading.axis)
     lines: list[tuple[str, Sequence[Cell]]] = []
@@ -95,7 +95,7 @@ def draw_table(table: Table) -> Figure:
         for heading, cell in zip(table.headings, row, strict=False):
             if isinstance(cell, Dot):
                 _draw_dot(axes, y, cell, axis)
-            elif heading.text in _DRAWN:
+            elif heading.text in _FIGURE_HEADINGS:
                 figures.append(cell)
             elif isinstance(cell, TextCell):
                 has_swatches |= bool(cell.colour)
@@ -117,7 +117,7 @@ def draw_table(table: Table) -> Figure:
     axes.set_xticks([value for value, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
     figure.suptitle(sanitize(table.title), fontsize=12, fontweight="bold", x=0.01, ha="left")
-    explanation = _EXPLANATION if axis.is_of_ratios else _OF_CORES
+    explanation = _EXPLANATION if axis.is_of_ratios else _EXPLANATION_OF_CORES
     figure.supxlabel(explanation, fontsize=8, color=_GREY)
     return figure
 
@@ -132,6 +132,7 @@ def _name(headings: Sequence[Heading], row: Sequence[Cell]) -> str:
 
 
 def _tone(style: str) -> str:
+    """The colour of a style such as "bold red", by its last word."""
     return TONES.get(style.rpartition(" ")[2], _GREY)
 
 
@@ -166,23 +167,23 @@ def draw_bars(bars_shown: Bars) -> Figure:
     """Draws a column for each cost, with a bar of each revision in each scenario."""
     rows, thickness = range(len(bars_shown.scenarios)), _BARS_HEIGHT / len(bars_shown.colours)
     height = len(rows) * max(_LEAST_ROW, _BAR * (len(bars_shown.colours) + 1))
-    height += _BARS_FRAME + _LEGEND_LINE * len(bars_shown.colours) / _IN_LEGEND_LINE
+    height += _BARS_FRAME + _LEGEND_LINE * len(bars_shown.colours) / _LABELS_IN_LEGEND_LINE
     figure = Figure(figsize=(_BARS_WIDTH, height), layout="constrained")
     all_axes = figure.subplots(1, len(bars_shown.columns), sharey=True, squeeze=False)[0]
     for axes, column in zip(all_axes, bars_shown.columns, strict=True):
         axes.set_title(column.heading, loc="left", fontsize=9, fontweight="bold")
         axes.set(xlim=(0, 1 / column.scale), ylim=(len(rows) - 0.5, -0.5))
         for number, (label, colour) in enumerate(bars_shown.colours.items()):
-            # A legend leaves out names that begin with an underscore.
+            # The zero-width space: a legend leaves out names that begin with an underscore.
             name = f"\u200b{sanitize(shorten(label, _LONGEST_LABEL))}"
             bars_of_label = [cell[number] for cell in column.cells]
             means = [bar.mean or 0.0 for bar in bars_of_label]
-            tops = [row - _BARS_HEIGHT / 2 + (number + 0.5) * thickness for row in rows]
-            axes.barh(tops, means, thickness * 0.86, color=colour, label=name)
-            for top, bar in zip(tops, bars_of_label, strict=True):
-                axes.hlines(top, bar.least, bar.most, color=_DARK, linewidth=0.8)
+            centres = [row - _BARS_HEIGHT / 2 + (number + 0.5) * thickness for row in rows]
+            axes.barh(centres, means, thickness * 0.86, color=colour, label=name)
+            for centre, bar in zip(centres, bars_of_label, strict=True):
+                axes.hlines(centre, bar.least, bar.most, color=_DARK, linewidth=0.8)
                 axes.annotate(
-                    bar.text, (bar.most, top), xytext=(4, 0), textcoords="offset points",
+                    bar.text, (bar.most, centre), xytext=(4, 0), textcoords="offset points",
                     va="center_baseline", fontsize=8, color=_GREY if bar.mean is None else _DARK,
                 )  # fmt: skip
         axes.xaxis.set_visible(False)
@@ -193,7 +194,7 @@ def draw_bars(bars_shown: Bars) -> Figure:
     figure.suptitle(bars_shown.title, fontsize=13, fontweight="bold", x=0.01, ha="left")
     handles, labels = all_axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower left", ncols=_IN_LEGEND_LINE, fontsize=9,
+        handles, labels, loc="outside lower left", ncols=_LABELS_IN_LEGEND_LINE, fontsize=9,
         frameon=False, title=sanitize(bars_shown.note), title_fontsize=8, alignment="left",
     )  # fmt: skip
     return figure

@@ -17,9 +17,9 @@ from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.formats import format_count, format_span
 
 _MOST_NAMED = 2
-"""More candidates are counted in the title, not named."""
-_MORE_ROUNDS = 2
-"""If the rounds were too few, so many times as many are proposed."""
+"""The most candidates that a title names."""
+_ROUNDS_FACTOR = 2
+"""The factor by which more rounds are proposed, if there were too few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class Findings:
     @property
     def main(self) -> Sequence[MetricResult]:
         """The ratios that charts draw; with many candidates, only the judged ones."""
-        is_short = len(self.labels) <= _MOST_NAMED + 1
-        return [it for it in self.results if it.is_main and (is_short or it.judged)]
+        has_few = len(self.labels) <= _MOST_NAMED + 1
+        return [it for it in self.results if it.is_main and (has_few or it.judged)]
 
 
 def findings(
@@ -78,6 +78,7 @@ def findings(
         failed = [run for it in comparisons for run in failed_runs(it.record)]
         first = [*changes, *notes.failures(failed)]
     else:
+        # A note without a count says that nothing got worse.
         worse = [it for it in changes if it.kind == notes.WORSE and it.count]
         outcome, *others = notes.of_verdict(verdict)
         first = [outcome, *worse, *others]
@@ -94,7 +95,7 @@ def findings(
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Cautions about a worker, for a table of several."""
+    """Cautions about the worker of a comparison, for a table of several workers."""
     return [
         f"{comparison.record.scenario}: {note.text}."
         for note in findings([comparison]).notes
@@ -104,7 +105,7 @@ def remarks(comparison: Comparison) -> list[str]:
 
 def _basis(comparisons: Sequence[Comparison], results: Sequence[MetricResult]) -> str:
     topologies = {it.record.topology for it in comparisons}
-    processes = topologies.pop() if len(topologies) == 1 else ""
+    (processes,) = topologies if len(topologies) == 1 else ("",)
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
     counts = {it.rounds for it in comparisons if it.rounds}
     rounds = f"{format_span(counts, '') or 'no'} {'round' if counts == {1} else 'rounds'}"
@@ -141,7 +142,7 @@ def result_table(findings: Findings, results: Sequence[MetricResult], title: str
 
 
 def scenario_table(findings: Findings, name: str, *, everything: bool = False) -> Table:
-    """The figures of one scenario that a reader can act on, or all of them."""
+    """The main figures of a scenario; with ``everything``, all."""
     results = [it for it in findings.results if it.scenario == name]
     if not everything:
         results = [it for it in results if it.metric.name in METRIC_ORDER or it.metric.is_declared]
@@ -161,7 +162,7 @@ def command_tables(findings: Findings) -> list[Table]:
 
 def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: str = "") -> Table:
     """Answers of a gate, grouped by scenario, with the figures of both revisions."""
-    has_several = len({it.revision for it in judgements}) > 1
+    has_several_candidates = len({it.revision for it in judgements}) > 1
     has_figures = any(it.after for it in judgements)
     has_rises = any(it.limit is None for it in judgements)
     return forest.tabulate(
@@ -174,7 +175,8 @@ def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: st
         axis=forest.axis_of(judgements),
         names=(("cost", forest.cost_of),),
         groups=[
-            f"{it.revision}: {it.scenario}" if has_several else it.scenario for it in judgements
+            f"{it.revision}: {it.scenario}" if has_several_candidates else it.scenario
+            for it in judgements
         ],
     )
 
@@ -198,14 +200,14 @@ def next_step(findings: Findings) -> str:
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
         rounds = max(comparison.rounds for comparison in findings.comparisons)
-        option = f"--rounds {max(notes.ENOUGH_ROUNDS, rounds * _MORE_ROUNDS)}"
+        option = f"--rounds {max(notes.ENOUGH_ROUNDS, rounds * _ROUNDS_FACTOR)}"
         purpose = "more rounds detect smaller changes"
     explains = [it.explains for it in findings.contributions if it.explains]
     if not is_open and is_slower and explains:
         option, purpose = explains[0]
     elif not is_open:
         option = "--gate" if verdicts and verdict is None else ""
-        purpose = "exit code 1 if it costs more, for CI"
+        purpose = "exit code 1 if the candidate costs more, for CI"
     same = sum(note.kind == notes.SAME_BUILD for note in findings.notes)
     # More rounds find no difference between equal builds.
     is_futile = is_open and 0 < same == len(findings.labels) - 1

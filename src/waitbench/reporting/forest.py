@@ -1,9 +1,9 @@
-"""Tables of results, as forest plots: texts, and a dot with its interval.
+"""Tables of results as forest plots.
 
-Each result has a row; on the first screen, each scenario.
-
-Axes are logarithmic. In the middle is a ratio of 1, or in a gate the limit of each row. A dot has
-the colour of its mark, and is hollow if the result is inconclusive; a band shows the margin.
+Each result has a row of texts, with a dot and its interval; on the first screen, each scenario has
+a row. Axes are logarithmic. The middle of an axis is a ratio of 1; in a gate, the limit of the row.
+A dot has the colour of its mark, and is hollow if the result is inconclusive; a band shows the
+margin.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,12 +39,12 @@ from waitbench.reporting.formats import (
 )
 
 TOO_FEW = "too few rounds"
-_SHORT = 10
+_LONGEST_HEADING = 10
 """Longer labels are replaced by "baseline" and "candidate" in headings."""
 _LONGEST_LABEL = 9
-"""Labels are shortened to this where each revision has a column."""
+"""The length to which labels are shortened if each revision has a column."""
 _FIGURES_WIDTH = 56
-"""The width that figures have beside names, of 80 characters."""
+"""The part of 80 characters that names leave to figures."""
 _OF_MANY = ("cpu", "real", "idle")
 """The costs on the first screen for more than two revisions."""
 _HEADINGS = {
@@ -56,21 +56,24 @@ _HEADINGS = {
     "window": "after ready",
     "cpu-window": "CPU after ready",
 }
+"""Headings that are shorter than the titles, by name of metric."""
 _CERTAIN = (Verdict.FASTER, Verdict.SLOWER)
 
 
 def mark_of(result: MetricResult) -> str:
+    """The mark of a result: see ``drawing.MARK_STYLES``; empty for a single revision's."""
     if result.accepted or result.verdict is Verdict.EXPLAINED:
         return WARNING
     if result.fails:
         return FAILURE
     if result.verdict is not None:
-        holds = {Verdict.WITHIN_MARGIN: HOLDS} if result.criterion else {}
-        return holds.get(result.verdict) or MARKS.get(result.verdict, NOT_COMPARED)
+        if result.criterion and result.verdict is Verdict.WITHIN_MARGIN:
+            return HOLDS
+        return MARKS.get(result.verdict, NOT_COMPARED)
     if result.is_alone:
         return ""
     is_harmless = result.why_not in (*UNABLE.values(), BELOW_RESOLUTION) or not result.judged
-    # If the baseline has no figure either, the gate ended before, or a note names the failure.
+    # Without a figure of the baseline, no pair is complete, or a note names the failure.
     return NOT_COMPARED if is_harmless or result.before is None else FAILURE
 
 
@@ -88,15 +91,15 @@ def cost_of(result: MetricResult) -> str:
 
 def before_of(result: MetricResult) -> str:
     """The baseline's value, in the unit of both values."""
-    return _sides(result)[0]
+    return _format_sides(result)[0]
 
 
 def after_of(result: MetricResult) -> str:
-    """The value of the candidate, or of the only revision, or the reason for having none."""
-    return result.why_not if result.is_alone and result.why_not else _sides(result)[1]
+    """The value of the candidate or the only revision; without a value, the reason."""
+    return result.why_not if result.is_alone and result.why_not else _format_sides(result)[1]
 
 
-def _sides(result: MetricResult) -> list[str]:
+def _format_sides(result: MetricResult) -> list[str]:
     values = [side.value if side else None for side in (result.before, result.after)]
     return format_values(values, result.metric.unit)
 
@@ -108,6 +111,7 @@ def has_ratio(result: MetricResult) -> bool:
 
 
 def change_of(result: MetricResult) -> str:
+    """The change as text: of outliers their number, without a ratio the reason."""
     if result.by_outliers and result.outliers is not None:
         return f"{result.outliers.candidate} of {result.outliers.pairs}"
     if result.is_alone:
@@ -120,10 +124,11 @@ def change_of(result: MetricResult) -> str:
         return format_of_limit(result.limit, result.ratio.value)
     ratio = result.ratio.value
     change = f"{format_share(ratio)} of allowed" if result.allowance else format_change(ratio)
-    return f"{'at least ' * result.at_least}{change}"
+    return f"at least {change}" if result.at_least else change
 
 
 def interval_of(result: MetricResult) -> str:
+    """The interval, or in a gate the certain bounds, as text."""
     if counted := _counted(result):
         return counted
     if result.ratio is not None and result.limit is not None:
@@ -144,6 +149,7 @@ def interval_of(result: MetricResult) -> str:
 def _counted(result: MetricResult) -> str:
     """The number of outliers, or of runs that missed a time limit, in place of an interval."""
     if missed := result.missed:
+        # A pair in which both missed it counts on both sides.
         candidate, baseline = (it + missed.both for it in (missed.candidate, missed.baseline))
         baseline_text = "" if result.limit else f", baseline {baseline}"
         return f"{candidate} of {missed.pairs}{baseline_text}"
@@ -165,7 +171,9 @@ def _change(result: MetricResult) -> TextCell:
 
 
 Columns = Sequence[tuple[str | Heading, Callable[[MetricResult], Cell]]]
+"""Headings, each with the function that makes the cell of a result."""
 Names = Sequence[tuple[str, Callable[[MetricResult], Cell]]]
+"""The same for the first columns, which name a row."""
 COLUMNS: Columns = (("change", _change), ("95 %", interval_of))
 GATE_COLUMNS: Columns = (("change", _change), ("certainly", interval_of), ("allowed", allowed_of))
 LIMIT_COLUMNS: Columns = (("estimate", _change), *GATE_COLUMNS[1:])
@@ -178,8 +186,8 @@ def value_columns(labels: Sequence[str], *, give_way: bool = False) -> Columns:
         return ((Heading(baseline, is_left=False, gives_way=give_way), after_of),)
     (candidate,) = candidates if len(candidates) == 1 else ("candidate",)
     texts = (
-        baseline if len(baseline) <= _SHORT else "baseline",
-        candidate if len(candidate) <= _SHORT else "candidate",
+        baseline if len(baseline) <= _LONGEST_HEADING else "baseline",
+        candidate if len(candidate) <= _LONGEST_HEADING else "candidate",
     )
     before, after = (Heading(text, is_left=False, gives_way=give_way) for text in texts)
     return ((before, before_of), (after, after_of))
@@ -196,6 +204,7 @@ def dot_of(result: MetricResult) -> Dot | None:
         return None
     band = (1 / most, most)
     if result.criterion:
+        # With an allowance, every lower cost is allowed.
         band = (0.0 if result.allowance else 1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
@@ -229,6 +238,7 @@ def tabulate(
         ("cost", cost_of),
         ("revision", lambda it: TextCell(text=it.revision, colour=colours.get(it.revision, ""))),
     )
+    # The cost always has a column.
     names_shown = names or [
         it for it in all_names if it[1] is cost_of or len(set(map(it[1], results))) > 1
     ]
@@ -285,19 +295,19 @@ def _matrix(
     metrics: Sequence[str],
     judged: str = "",
 ) -> Table:
-    """A row for each scenario: each metric of these revisions, and the judged one's interval."""
+    """A row for each scenario: the metrics of some revisions, and the interval of ``judged``."""
     scenarios = [*dict.fromkeys(it.scenario for it in results)]
     by_place = {(it.scenario, it.metric.name, it.revision): it for it in results}
-    befores = {(it.scenario, it.metric.name): it.before for it in results if it.before}
+    baselines = {(it.scenario, it.metric.name): it.before for it in results if it.before}
     by_name = {it.metric.name: it.metric for it in results}
     first, columns = "scenario", list[Column]()
     for metric in (by_name[name] for name in metrics if name in by_name):
         cells = [[by_place.get((it, metric.name, label)) for it in scenarios] for label in headings]
         means = [[it.after if it else None for it in column] for column in cells]
         if len(headings) > 1:
-            means[0] = [befores.get((it, metric.name)) for it in scenarios]
+            means[0] = [baselines.get((it, metric.name)) for it in scenarios]
         values = [[mean.value if mean else None for mean in column] for column in means]
-        # Costs that add up to the judged one are all in seconds.
+        # Costs that add up to the judged one share its unit: that of a second.
         unit, texts = format_columns(values, metric.unit, [[1.0]] if judged else values)
         in_unit = f", {unit}" if unit and not judged else ""
         group = f"{heading_of(metric)}{in_unit}"
@@ -316,7 +326,7 @@ def _matrix(
 def _figures(
     texts: Sequence[str], results: Sequence[MetricResult | None], *, has_marks: bool
 ) -> list[TextCell]:
-    """Figures with the colour, and the mark, of a certain change."""
+    """Cells in the colour, and if ``has_marks`` with the mark, of a certain change."""
     cells = []
     for text, result in zip(texts, results, strict=True):
         mark = mark_of(result) if result and result.verdict in _CERTAIN else ""
@@ -335,13 +345,13 @@ def _interval(result: MetricResult | None) -> TextCell:
     else:
         text = "" if result.ratio.is_bound else format_range(result.ratio, whole=True)
         if text.startswith(("≤", "≥")):
-            # The mark shows the direction.
+            # "≥ 14× less" becomes "≥ 14×": the mark shows the direction.
             text = " ".join(text.split()[:2]) if result.verdict in _CERTAIN else NOT_KNOWN
     return TextCell(text=f"{mark} {text}".rstrip(), style=MARK_STYLES.get(mark, ""))
 
 
 def _names(scenarios: Sequence[str]) -> list[TextCell]:
-    """Scenarios; a console shortens a name that begins like one above, as in " -long-input"."""
+    """Cells of scenarios. A console shortens a name like a name above, as to " -long-input"."""
     cells, stem = [], ""
     for name in scenarios:
         is_continued = bool(stem) and name.startswith(f"{stem}-")
