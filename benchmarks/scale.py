@@ -29,6 +29,7 @@ from benchmarks.common import command_line
 from waitbench.system.paths import ROOT
 
 WORKER = ROOT / "benchmarks" / "pairs" / "scale.toml"
+SESSION = ROOT / "docs" / "samples" / "history" / "4"
 REVISIONS = ("x=scale_worker.py", "y=scale_worker.py")
 STEEPEST = 1.5
 """The exponent above which growth is more than linear."""
@@ -89,18 +90,16 @@ def of_runs(folder: Path, size: int) -> Cost:
 
 
 def of_sessions(folder: Path, size: int) -> Cost:
-    """Shows the history of a session that is repeated, hour by hour, until there are so many."""
-    first = folder / "0"
-    compare(first)
-    header, runs = json.loads((first / "comparison.json").read_text()), read_runs(first)
+    """Shows the history of a stored session, repeated hour by hour until there are so many."""
+    header, runs = json.loads((SESSION / "comparison.json").read_text()), read_runs(SESSION)
     begun = datetime.fromisoformat(header["started_at"])
-    for number in range(1, size):
+    for number in range(size):
         session = folder / str(number)
-        session.mkdir()
+        session.mkdir(parents=True)
         started_at = (begun + timedelta(hours=number)).isoformat()
         (session / "comparison.json").write_text(json.dumps({**header, "started_at": started_at}))
         write_runs(session, [{**run, "started_at": started_at} for run in runs])
-    return Cost(size, *carry_out("waitbench", "history", str(folder), "--anchor", "x"))
+    return Cost(size, *carry_out("waitbench", "history", str(folder)))
 
 
 def read_runs(folder: Path) -> list[Any]:
