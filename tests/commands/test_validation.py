@@ -52,7 +52,7 @@ SPARK = ROOT / "workers" / "engines" / "pyspark.toml"
             "--inconclusive and --accepted are for the gate",
         ),
         (["--accepted", "none.toml", "v0.16.0", "v0.16.1"], "none.toml' cannot be read: No such"),
-        (["--scenario", "nothing", "v0.16.0"], "matches no scenario. There are: partitioned, "),
+        (["--scenario", "nothing", "v0.16.0"], "scenarios lists all 21."),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "'2.4' is neither a version"),
         (["--repo", "/no/such", "v0.16.0"], "neither a folder nor a URL"),

@@ -10,6 +10,10 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError, hint
 from waitbench.model.scenario import Scenario, Value
 from waitbench.model.worker import WorkerFile
+from waitbench.system.installation import called
+
+_MOST_LISTED = 10
+"""The most names that a message lists."""
 
 
 def select(
@@ -62,7 +66,9 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
             if fnmatchcase(name, pattern) or fnmatchcase(name.removeprefix(prefix), pattern)
         }
         if not matching:
-            remedy = hint(pattern, (scenario.name.removeprefix(prefix) for scenario in known))
+            names = [scenario.name.removeprefix(prefix) for scenario in known]
+            many = f": {called('scenarios')} lists all {len(names)}"
+            remedy = hint(pattern, names, many if len(names) > _MOST_LISTED else "")
             raise UsageError(f"--scenario {pattern!r} matches no scenario{remedy}.")
         chosen |= matching
     return [scenario for scenario in known if scenario.name in chosen]
