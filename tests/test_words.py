@@ -37,7 +37,7 @@ USUAL = {
 LATER = {
     # Renames that change an option, or result files.
     "alone", "waits", "works", "mostly_waits", "in_turn", "side_by_side", "at_once", "Judgement",
-    "judgement", "finding", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
+    "judgement", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
     "start_beside", "end_beside",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(

@@ -1,6 +1,6 @@
-"""Features: packages that use the core, and that nothing imports but by their names here.
+"""Optional features. The rest of waitbench knows them only by the names in this module.
 
-To delete one, delete its folder here and in tests/features, its lines, and its document.
+CONTRIBUTING.md says how to add or delete a feature.
 """
 
 COMMANDS = {
@@ -11,12 +11,12 @@ COMMANDS = {
     "merge": "waitbench.features.cluster.merge",
     "workers": "waitbench.features.workers.workers",
 }
-"""Commands, each with the module that has a function of its name."""
+"""The module of each command. It has a function with the name of the command."""
 FUNCTIONS = {"look": "waitbench.features.look.observe"}
-"""Functions of ``waitbench``, each with the module that has it."""
+"""The module of each function that ``import waitbench`` offers."""
 EXTENSIONS = (
     "waitbench.features.scan.extension:ScanExtension",
     "waitbench.features.why.extension:WhyExtension",
     "waitbench.features.cluster.extension:ClusterExtension",
 )
-"""Features that take part in every comparison: see ``pipeline.extension``."""
+"""Classes that extend every comparison: subclasses of ``pipeline.extension.Extension``."""

@@ -40,7 +40,7 @@ def search(
             so_far = so_far.without(failing.pop(), "it does not build")
         else:
             rounds = [[costs[point] for point in points]] * 15
-            so_far = so_far.and_then(judged(so_far, points, rounds))
+            so_far = so_far.with_step(judged(so_far, points, rounds))
     return so_far
 
 

@@ -1,4 +1,4 @@
-"""``bisect``: the release, or the commit, that changed the cost of a worker."""
+"""``bisect``: finds the release, or the commit, that changed the cost of a worker."""
 
 import re
 import time
@@ -84,9 +84,9 @@ def bisect(
 ) -> None:
     """Find which release, then which commit, changed what a worker costs.
 
-    The ends are measured first; where no change is proven, that is the answer. Each step measures
+    The ends are measured first. If they show no certain change, the search ends. Each step measures
     the good end, a middle and the bad end in the same rounds. The chance of a wrong answer is 5 %
-    at most, over all steps together. One culprit is named: search again for one before it.
+    at most, over all steps together. The last of several changes is reported.
     """
     criterion = _criterion(fail_on, rounds, request.worker)
     ends = tuple(map(without_label, (good, bad)))
@@ -174,7 +174,7 @@ class BisectRun(Bisection):
         try:
             search = self._search(first)
             if search.kind == RELEASES and search.is_proven and repository is not None:
-                good, bad = (self._unresolved(search, point) for point in search.suspects)
+                good, bad = (self._unresolved_spec(search, point) for point in search.suspects)
                 commits = candidates.commits(engine, repository, good, bad)
                 if len(commits.points) >= _FEWEST:
                     self._search(commits)
@@ -192,7 +192,7 @@ class BisectRun(Bisection):
         return code
 
     def _search(self, points: SearchRange) -> Search:
-        """Carries out a search, until its end or that of the budget."""
+        """Carries out a search, until it ends or the budget is spent."""
         search = Search(points=points.points, margin=self.criterion.margin, faster=self.faster)
         self.searches.append(search)
         self._save()
@@ -203,7 +203,7 @@ class BisectRun(Bisection):
             )
         folder = self.folder / f"{len(self.searches)}-{search.kind}"
         folders.make_subfolder(folder)
-        # One interpreter that fits both ends measures all points.
+        # All points run on one Python that both ends support.
         ends = self._specs(search, (0, len(search.points) - 1), self.valid.request.python)
         python = ends[0].python.executable
         while (step := search.next()) is not None:
@@ -229,14 +229,14 @@ class BisectRun(Bisection):
         Raises ``HarnessError`` if an end cannot be measured.
         """
         search, points, log = rule.search, rule.points, self.output.log
-        log.say(view.beginning_of(search, points), "bold")
+        log.say(view.line_before(search, points), "bold")
         records, missing = self._measure(rule, python, folder / _name_of(search, points))
         if not missing:
             step = rule.step(records)
-            log.say(view.result_of(step))
-            return search.and_then(step) if step.rounds else search
-        ends = search.labelled(search.suspects)
-        # If several points cannot be measured, an end is the one to report.
+            log.say(view.line_after(step))
+            return search.with_step(step) if step.rounds else search
+        ends = search.labels_of(search.suspects)
+        # Without an end there is no search, so a missing end is reported first.
         label = min(missing, key=lambda label: label not in ends)
         if label in ends:
             raise HarnessError(
@@ -249,12 +249,12 @@ class BisectRun(Bisection):
     def _measure(
         self, rule: StepRule, python: str, folder: Path
     ) -> tuple[Sequence[ScenarioResults], Mapping[str, str]]:
-        """Measures the points of a step. Returns records, and why some points have no more runs."""
+        """Measures the points of a step. Returns records, and by label why points are missing."""
         search, points = rule.search, rule.points
         try:
             self._specs(search, points[1:-1], python)
         except UsageError as error:
-            return (), dict.fromkeys(search.labelled(points[1:-1]), str(error))
+            return (), dict.fromkeys(search.labels_of(points[1:-1]), str(error))
         specs = self._specs(search, points, python)
         folders.make_subfolder(folder)
         records = measure(replace(self.valid, specs=specs), folder, self.output, rule).records
@@ -263,14 +263,14 @@ class BisectRun(Bisection):
     def _specs(
         self, search: Search, points: Sequence[int], python: str | None
     ) -> tuple[EnvironmentSpec, ...]:
-        """The specs of environments for some points. Raises ``UsageError``."""
+        """The specs of environments for some points, with their Python. Raises ``UsageError``."""
         valid = self.valid
         resolver = OriginResolver(valid.engine, valid.repository, valid.cache)
-        specs = [self._unresolved(search, point) for point in points]
+        specs = [self._unresolved_spec(search, point) for point in points]
         origin: OriginChoice = "wheel" if search.kind == RELEASES else "source"
         return resolver.choose(specs, origin, python) if specs else ()
 
-    def _unresolved(self, search: Search, point: int) -> EnvironmentSpec:
+    def _unresolved_spec(self, search: Search, point: int) -> EnvironmentSpec:
         label, source = search.points[point].label, search.points[point].source
         engine = self.valid.engine.name
         return EnvironmentSpec(
@@ -278,11 +278,11 @@ class BisectRun(Bisection):
         )
 
     def _save(self) -> None:
-        """Writes the state of the search. Raises ``HarnessError`` when the disk refuses."""
+        """Writes all searches so far. Raises ``HarnessError`` when the disk refuses."""
         formats.write(self.folder, KIND, view.as_json(self))
 
 
 def _name_of(search: Search, points: Sequence[int]) -> str:
-    """Names the folder of the next step by its number and its new point."""
-    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in search.labelled(points))
+    """Names the folder of the next step by its number and the new point, or by both ends."""
+    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in search.labels_of(points))
     return f"{len(search.steps) + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"

@@ -3,7 +3,7 @@
 Points are revisions in the order of history: point 0 is the good end, the last one the bad end. To
 resume a search, its stored rounds are judged again.
 
-A step measures the good end, a middle and the bad end of the suspects in each round, so that drift
+A step measures the ends of the suspects and a point in their middle in each round, so that drift
 affects all alike. Each half is judged by the exact signed-rank test on pairs, after fixed numbers
 of rounds, as in the gate (``analysis/rule.py``). The search continues in a half whose change is
 certainly beyond the margin. So the last half, which ends with the culprit, has a proven change.
@@ -42,12 +42,12 @@ ANALYSES = (6, 12, 20, 30)
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """The change from one point of a step to the next."""
+    """The change of the cost between two points of a step."""
 
     good: int
     bad: int
     ratio: Estimate
-    """Without bounds after too few rounds."""
+    """The cost at ``bad`` divided by that at ``good``; without bounds after too few rounds."""
     verdict: Verdict
     """*Slower* or *faster* if the change is certainly beyond the margin in the sought direction."""
 
@@ -58,15 +58,15 @@ class Step:
 
     rounds: int = 0
     changes: tuple[Change, ...] = ()
-    """From good end to middle, if there is one, and on to the bad end; empty before an analysis."""
+    """The change of each half, or of the whole without a middle; empty before an analysis."""
     is_disturbed: bool = False
     """Whether other programs disturbed most rounds, so that nothing is certain."""
 
     @property
     def suspects(self) -> tuple[int, ...] | None:
-        """The points around the change: the later one, if both halves have one.
+        """The points around the change; if both halves have a change, around the later one.
 
-        Empty if all changes are within the margin; ``None`` while that is inconclusive.
+        Empty if all changes are within the margin; ``None`` while the step is inconclusive.
         """
         changes = () if self.is_disturbed else self.changes
         for change in reversed(changes):
@@ -77,7 +77,7 @@ class Step:
 
 
 class End(str, Enum):
-    """The state of a search."""
+    """How a search ended, or that it has not."""
 
     OPEN = "open"
     NO_CHANGE = "no change"
@@ -137,25 +137,25 @@ class Search:
         return self.points[self.suspects[1]].commit if self.end is End.CULPRIT else None
 
     def next(self) -> tuple[int, ...] | None:
-        """The points to measure; ``None`` at the end, or if the last step was inconclusive."""
+        """The next points to measure; ``None`` at the end, and after an inconclusive step."""
         if self.end is not End.OPEN or (self.steps and not self.steps[-1].suspects):
             return None
         good, bad = self.suspects
         return (good, *(self._middle if self.steps else ()), bad)
 
-    def and_then(self, step: Step) -> "Search":
+    def with_step(self, step: Step) -> "Search":
         return replace(self, steps=(*self.steps, step))
 
     def without(self, point: int, why: str) -> "Search":
-        """Excludes an inner point that cannot be measured, so that a neighbour takes its place."""
+        """Excludes a middle that cannot be measured, so that a neighbour takes its place."""
         return replace(self, missing={**self.missing, point: why})
 
-    def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
+    def labels_of(self, points: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.points[point].label for point in points)
 
     @property
     def _middle(self) -> tuple[int, ...]:
-        """The middle of the measurable points between the suspects, if any."""
+        """The middle of the measurable points between the suspects; empty if there are none."""
         good, bad = self.suspects
         inside = [point for point in range(good + 1, bad) if point not in self.missing]
         return (inside[(len(inside) - 1) // 2],) if inside else ()
@@ -184,7 +184,7 @@ class StepRule:
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:
-        # A step needs all of its points.
+        # A step needs all of its points, so it is over as soon as one is given up.
         is_over = bool(given_up(records)) or self.step(records).suspects is not None
         return set() if is_over else {record.scenario for record in records}
 
@@ -200,7 +200,7 @@ class StepRule:
 
 
 def given_up(records: Sequence[ScenarioResults]) -> dict[str, str]:
-    """The revisions that get no more runs, with the reasons."""
+    """The labels of revisions that get no more runs, with the reasons."""
     return {
         label: why
         for record in records
@@ -215,9 +215,9 @@ def judge(
     costs: "ArrayLike",
     disturbed: Sequence[bool] = (),
 ) -> Step:
-    """Judges a step by its costs, indexed by round, scenario and point.
+    """Judges a step by its costs, an array of rounds × scenarios × points.
 
-    ``disturbed`` has a flag for each round, or is empty. The first certain analysis counts.
+    ``disturbed`` has a flag for each round, or is empty. The first conclusive analysis counts.
     """
     import numpy as np
 

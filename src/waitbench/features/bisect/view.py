@@ -1,4 +1,4 @@
-"""A bisection -> a report, progress lines and JSON."""
+"""Formats a bisection as a report, lines of progress and JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ _LEVELS = {End.CULPRIT: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 @dataclass(kw_only=True)
 class Bisection:
-    """A request, with its searches so far: among releases, then among the commits of one."""
+    """A request and its searches so far: among releases, then among the commits of one release."""
 
     criterion: Criterion
     faster: bool
@@ -35,12 +35,12 @@ class Bisection:
 
     @property
     def decisive(self) -> Search:
-        """The last search that proved a change, else the first: the headline is about it."""
+        """The search of the headline: the last one that proved a change, else the first."""
         return (*self.searches[:1], *self.proven)[-1]
 
 
 def summarize(bisection: Bisection) -> Report:
-    """The report: findings, the culprit, and a table of all steps."""
+    """A report with the result of each search, the culprit, and a table of all steps."""
     good, *_, bad = bisection.searches[0].points
     return Report(
         title=f"{bisection.criterion.metric.title} between {good.label} and {bad.label}",
@@ -52,11 +52,11 @@ def summarize(bisection: Bisection) -> Report:
 def _notes(bisection: Bisection) -> Iterator[Note]:
     decisive = bisection.decisive
     yield Note(
-        kind=OUTCOME, level=_LEVELS.get(decisive.end, "?"), text=finding(bisection, decisive)
+        kind=OUTCOME, level=_LEVELS.get(decisive.end, "?"), text=result_of(bisection, decisive)
     )
     for search in bisection.searches:
         if search is not decisive:
-            yield _note("finding", finding(bisection, search))
+            yield _note("finding", result_of(bisection, search))
         for point, why in sorted(search.missing.items()):
             yield _note("missing", missing(search.points[point].label, why))
     for remark in bisection.remarks:
@@ -77,7 +77,7 @@ def _note(kind: str, text: str) -> Note:
 
 def _steps(bisection: Bisection) -> Table:
     steps = [
-        (f"{number}.{at}", search.labelled((change.good, change.bad)), change)
+        (f"{number}.{at}", search.labels_of((change.good, change.bad)), change)
         for number, search in enumerate(bisection.searches, 1)
         for at, step in enumerate(search.steps, 1)
         for change in step.changes
@@ -96,8 +96,8 @@ def _steps(bisection: Bisection) -> Table:
     return Table("", columns)
 
 
-def finding(bisection: Bisection, search: Search) -> str:
-    cost, (good, bad) = bisection.criterion.metric.title, search.labelled(search.suspects)
+def result_of(bisection: Bisection, search: Search) -> str:
+    cost, (good, bad) = bisection.criterion.metric.title, search.labels_of(search.suspects)
     last = search.steps[-1] if search.steps else None
     proven = _ratios([search.proof] if search.proof else [])
     if search.end is End.CULPRIT:
@@ -127,11 +127,11 @@ def _ratios(changes: Iterable[Change]) -> str:
     )
 
 
-def beginning_of(search: Search, points: Sequence[int]) -> str:
+def line_before(search: Search, points: Sequence[int]) -> str:
     """The line of progress before a step."""
     good, bad = search.suspects
     left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
-    shown = " … ".join(search.labelled(points))
+    shown = " … ".join(search.labels_of(points))
     return f"step {len(search.steps) + 1}, {left} {search.kind} left: {shown}"
 
 
@@ -139,11 +139,11 @@ def missing(label: str, why: str) -> str:
     return f"{label} cannot be measured: {why}"
 
 
-def result_of(step: Step) -> str:
+def line_after(step: Step) -> str:
     """The line of progress after a step."""
-    is_open = "inconclusive: " if step.suspects is None else ""
+    prefix = "inconclusive: " if step.suspects is None else ""
     ratios = f"{_ratios(step.changes)}, {step.rounds} rounds"
-    return f"{is_open}{ratios if step.changes else 'too few rounds'}"
+    return f"{prefix}{ratios if step.changes else 'too few rounds'}"
 
 
 def as_json(bisection: Bisection) -> dict[str, Any]:
@@ -155,14 +155,14 @@ def as_json(bisection: Bisection) -> dict[str, Any]:
         "find": "faster" if bisection.faster else "slower",
         "scenarios": list(bisection.scenarios),
         "end": bisection.decisive.end.value,
-        "headline": finding(bisection, bisection.decisive),
+        "headline": result_of(bisection, bisection.decisive),
         "remarks": bisection.remarks,
         "stages": [
             {
                 **asdict(search),
                 "grain": search.kind,
                 "end": search.end.value,
-                "suspects": list(search.labelled(search.suspects)),
+                "suspects": list(search.labels_of(search.suspects)),
             }
             for search in bisection.searches
         ],

@@ -28,7 +28,7 @@ Examples:
 
 
 _NEWEST = 20
-"""Rows of a table, besides those at change points."""
+"""The newest revisions that a table has. Revisions at change points are added."""
 
 
 MetricOption = Annotated[
@@ -57,17 +57,17 @@ def history(
     metric: MetricOption = "idle",
     scenario: Annotated[
         list[str],
-        typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
+        typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),
     ] = [],
     anchor: AnchorOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Every revision as JSON on stdout, not rounded.")
     ] = False,
 ) -> None:
-    """Show what each revision costs relative to one of them, the anchor, and where that changed.
+    """Show the cost of each revision relative to one revision, the anchor, and its changes.
 
-    Absolute figures of two sessions cannot be compared, so only sessions that measured the anchor
-    count. Each machine has its own history.
+    Absolute figures of two comparisons differ by chance, so only comparisons that measured the
+    anchor count. Each machine has its own history.
     """
     followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     stored = read(folders or [RESULTS], followed)
@@ -78,8 +78,7 @@ def history(
     ]
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
-    name = _name_of_anchor(anchor, sessions) if anchor else None
-    histories = trends(sessions, name)
+    histories = trends(sessions, _name_of_anchor(anchor, sessions) if anchor else None)
     if as_json:
         print(json.dumps(view.as_json(histories), indent=2))
     else:
@@ -91,10 +90,11 @@ def history(
 
 
 def _name_of_anchor(text: str, sessions: Sequence[HistorySession]) -> str:
-    """The name of an anchor. Raises ``UsageError`` for a revision that no session has."""
-    entries = sorted({it for session in sessions for it in session.logs}, key=lambda it: it.order)
-    for entry in entries:
-        if text in (entry.name, entry.commit):
-            return entry.name
-    there = hint(text, (entry.name for entry in entries))
-    raise UsageError(f"--anchor {text!r} is in none of these comparisons{there}.")
+    """The name of an anchor in histories. Raises ``UsageError`` if no session measured it."""
+    measured = {it for session in sessions for it in session.logs}
+    revisions = sorted(measured, key=lambda revision: revision.order)
+    for revision in revisions:
+        if text in (revision.name, revision.commit):
+            return revision.name
+    suggestion = hint(text, (revision.name for revision in revisions))
+    raise UsageError(f"--anchor {text!r} is in none of these comparisons{suggestion}.")

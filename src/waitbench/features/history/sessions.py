@@ -1,4 +1,4 @@
-"""Folders of results -> sessions: the costs of one scenario in one comparison."""
+"""Reads sessions from folders of results: the costs of one scenario in one comparison."""
 
 import math
 import re
@@ -20,9 +20,9 @@ from waitbench.pipeline import gathering
 from waitbench.store.comparisons import StoredComparison
 
 Tried = tuple[str, Series, str]
-"""An engine, a series, and the name of a revision that was measured in it, or failed."""
+"""An engine, a series, and the name of a revision that was measured in the series, or failed."""
 FEWEST_ROUNDS = 2
-"""The fewest rounds of a session: one round has no variance."""
+"""The fewest rounds of a session, because one round has no variance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +56,13 @@ class HistorySession:
 
     folder: str
     started: str
-    """The start of its first run. Copies of the folder have the same."""
+    """The start of the first run, by which copies of a folder are recognized."""
     engine: str
     series: Series
     machine: str
     metric: Metric
     logs: Mapping[HistoryRevision, tuple[float, ...]]
-    """Logarithms of the costs of two or more revisions, in the rounds that have all of them."""
+    """Logarithms of the costs of two or more revisions, one for each round that has all of them."""
 
     @property
     def rounds(self) -> int:
@@ -71,7 +71,7 @@ class HistorySession:
 
 @dataclass(frozen=True)
 class Stored:
-    """The sessions of some folders."""
+    """What some folders of results contain."""
 
     sessions: list[HistorySession] = field(default_factory=list)
     tried: set[Tried] = field(default_factory=set)
@@ -91,28 +91,26 @@ def read(roots: Sequence[Path], metric: Metric) -> Stored:
 def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[HistorySession]:
     """The sessions of a comparison: one for each scenario and metric.
 
-    Leaves out revisions that mean nothing in other comparisons, such as checkouts, and comparisons
-    of mixed origins, whose ratios partly come from their compilers.
+    Leaves out revisions that other comparisons cannot measure, such as checkouts, and comparisons
+    of mixed origins, in which part of a difference may come from the compiler.
     """
     context = contents.comparison
     if context.mixed_origins:
         return
-    entries = {
-        revision.label: it for revision in context.revisions if (it := history_revision(revision))
-    }
+    by_label = _by_label(context)
     for record, metric in product(contents.records, metrics):
-        # Rounds count only if they have all revisions, so one that mostly failed is left out.
+        # Only rounds with all revisions count, so a revision that mostly failed is left out.
         fewest = len(record.rounds) / 2
-        labels = [it for it in entries if len(by_round([(record, it)], metric)) >= fewest]
+        labels = [it for it in by_label if len(by_round([(record, it)], metric)) >= fewest]
         rounds = by_round([(record, label) for label in labels], metric)
         if mostly_disturbed(len(record.disturbed_rounds & rounds.keys()), len(rounds)):
             continue
         columns = zip(*rounds.values(), strict=True)
         logs = {
-            entries[label]: tuple(math.log(max(cost, metric.resolution)) for cost in costs)
+            by_label[label]: tuple(math.log(max(cost, metric.resolution)) for cost in costs)
             for label, costs in zip(labels, columns, strict=False)
         }
-        # Fewer logs than labels: one revision has two labels, and would be its own baseline.
+        # With fewer logs than labels, two labels name one revision: it has no single cost.
         if len(rounds) < FEWEST_ROUNDS or len(logs) < max(2, len(labels)):
             continue
         yield HistorySession(
@@ -127,7 +125,7 @@ def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterat
 
 
 def without_copies(sessions: Iterable[HistorySession]) -> list[HistorySession]:
-    """The sessions without copies. Of several copies, the one with most rounds stays."""
+    """Removes copies of sessions. Of several copies, it keeps the one with most rounds."""
     key = attrgetter("series", "machine", "metric", "engine", "started")
     by_size = sorted(sessions, key=lambda session: (session.rounds, len(session.logs)))
     return sorted({key(it): it for it in by_size}.values(), key=attrgetter("folder"))
@@ -146,21 +144,24 @@ def machine_of(record: ScenarioResults, revisions: Iterable[Revision]) -> str:
 
 
 def name_of(source: Source) -> str:
+    """The name of a revision in histories: see ``HistoryRevision.name``."""
     if source.origin.is_release:
         return f"v{source.identity.removeprefix('v')}"
     return source.identity[:SHOWN_DIGITS]
 
 
 def history_revision(revision: Revision) -> HistoryRevision | None:
+    """Identifies a release or a commit; ``None`` for code that may change, or was not built."""
     origin = revision.origin
     if revision.build is None or not (origin.is_release or origin is Origin.SOURCE):
         return None
-    # The package's version: the revision v0.21 is release 0.21.0.
+    # The text of a revision may be shorter: v0.21 is release 0.21.0.
     version, commit = revision.build.package_version, None
     if origin is Origin.SOURCE:
-        named = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
-        version, commit = (named[1], None) if named else (version, revision.commit)
-        if not named and commit is None:
+        # A release that was built here, such as LABEL=v0.21.0.
+        release = re.fullmatch(r"(?:[^=]*=(?!=))?v?(\d+(?:\.\d+)+\w*)", revision.text)
+        version, commit = (release[1], None) if release else (version, revision.commit)
+        if not release and commit is None:
             return None
     source = Source(Origin.SOURCE, commit) if commit else Source(Origin.WHEEL, version)
     return HistoryRevision(
@@ -169,9 +170,13 @@ def history_revision(revision: Revision) -> HistoryRevision | None:
 
 
 def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iterator[Tried]:
-    """The revisions that need no further comparison: they have enough rounds, or were given up."""
-    revisions = () if context.mixed_origins else context.revisions
-    entries = {it.label: entry for it in revisions if (entry := history_revision(it))}
-    for record, (label, entry) in product(records, entries.items()):
+    """The revisions that have enough rounds, or were given up, and need no further comparison."""
+    revisions = {} if context.mixed_origins else _by_label(context)
+    for record, (label, revision) in product(records, revisions.items()):
         if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
-            yield context.engine, record.series, entry.name
+            yield context.engine, record.series, revision.name
+
+
+def _by_label(context: ComparisonHeader) -> dict[str, HistoryRevision]:
+    """The revisions of a comparison that other comparisons can measure as well."""
+    return {it.label: known for it in context.revisions if (known := history_revision(it))}

@@ -38,10 +38,11 @@ Examples:
 
 
 _ANNOUNCED = "acknowledged"
+"""The name of the file of announced change points."""
 
 
 class _AnnouncedFile(msgspec.Struct, tag_field="kind", tag=_ANNOUNCED):
-    """The change points that were announced. None is announced twice."""
+    """The change points that were announced, and will not be announced again."""
 
     change_points: list[Announced]
 
@@ -91,14 +92,14 @@ def track(
     before = stored()
     anchor = anchor or _default_anchor(before, request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    # A shortened worker would have another window each night.
+    # A shortened worker chooses its own window, which would differ from night to night.
     is_quick = not full and request.worker is None
     nightly = replace(request, rounds=rounds, quick=is_quick, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
-    name = _history_name(valid.specs[0])
-    texts = {**_candidates(branch, valid, newest), name: anchor}
+    anchor_name = _history_name(valid.specs[0])
+    texts = {**_candidates(branch, valid, newest), anchor_name: anchor}
     complete = measured(before.tried, valid.engine.name, _series(valid))
-    queue = due(texts, complete, name, _trends(before, valid, name))
+    queue = due(texts, complete, anchor_name, _trends(before, valid, anchor_name))
     code = ExitCode.OK
     for number, (names, why) in enumerate(queue.items(), 1):
         console.print(f"{number} of {len(queue)}: {' '.join(names)}: {why}")
@@ -116,7 +117,7 @@ def track(
             code = max(code, error.exit_code)
     if not queue:
         console.print("Nothing is missing from the history.")
-    histories = _trends(stored(), valid, name)
+    histories = _trends(stored(), valid, anchor_name)
     known = _read_announced(results)
     new = unannounced(histories, known)
     for trend, point in new:
@@ -129,7 +130,7 @@ def track(
 
 
 def _default_anchor(stored: Stored, engine: str) -> str:
-    """The revision that most sessions measured. Raises ``UsageError`` without any."""
+    """The revision that most sessions measured. Raises ``UsageError`` without sessions."""
     anchor = most_measured(it for it in stored.sessions if it.engine == engine)
     if anchor is None:
         raise UsageError(
@@ -140,14 +141,14 @@ def _default_anchor(stored: Stored, engine: str) -> str:
 
 
 def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
-    """The trends of the scenarios, with the parameters that they have now."""
+    """The trends of the requested scenarios with their present parameters."""
     series = set(_series(valid))
     sessions = [it for it in stored.sessions if it.engine == valid.engine.name]
     return trends([it for it in sessions if it.series in series], anchor)
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
-    """The newest revisions, oldest first: names in the history -> texts for ``compare``."""
+    """The newest revisions, oldest first: names in histories, with texts for ``compare``."""
     anchor = valid.specs[0]
     if branch is None:
         releases = candidates.newest(valid.engine, anchor.python, newest)
@@ -176,10 +177,10 @@ def _series(valid: ValidRequest) -> list[Series]:
 def due(
     candidates: Iterable[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
 ) -> dict[tuple[str, ...], str]:
-    """The comparisons to make, as tuples of revisions with the reason; the anchor is the baseline.
+    """The comparisons to make: tuples of revisions, the anchor first, each with its reason.
 
     Provisional change points come first, for a second session; then candidates that were not
-    measured, the newest first. ``candidates`` are in order of history.
+    measured, the newest first. ``candidates`` are names in order of history.
     """
     reasons: dict[tuple[str, ...], str] = {
         tuple(dict.fromkeys((anchor, point.before, point.after))): (
@@ -189,13 +190,13 @@ def due(
         for point in trend.change_points
         if point.is_provisional
     }
-    for newest in reversed(list(candidates)):
-        if newest not in measured and newest != anchor:
-            reasons[anchor, newest] = f"{newest} is not measured"
+    for name in reversed(list(candidates)):
+        if name not in measured and name != anchor:
+            reasons[anchor, name] = f"{name} is not measured"
     return reasons
 
 
 def measured(tried: Collection[Tried], engine: str, series: Sequence[Series]) -> frozenset[str]:
-    """The revisions that were tried in all of these series."""
+    """The names of the revisions that were tried in all of these series."""
     names = {name for _, _, name in tried}
     return frozenset(name for name in names if all((engine, it, name) in tried for it in series))

@@ -1,11 +1,11 @@
-"""Sessions that share an anchor -> the history of a cost and its change points.
+"""Computes the history of a cost, and its change points, from sessions that share an anchor.
 
 Costs differ more between sessions than between most revisions, and depend on the machine. So a
 history consists of ratios to the anchor, on one machine; every session measures the anchor.
 
-Each history has one error estimate: the variance within sessions plus that between sessions. The
-second is estimated from the differences of neighbours in the history: their median, with
-pseudo-observations as a prior, is robust against a few change points.
+All ratios of a history have the same variance: that of rounds plus that of sessions. Its estimate
+is the median of the squared differences of neighbours, including pseudo-observations as a prior; a
+few change points do not affect a median.
 
 PELT minimises the sum of squares around the mean of each segment, plus a penalty per change point
 (R. Killick, P. Fearnhead and I. Eckley, "Optimal detection of changepoints with a linear
@@ -33,8 +33,9 @@ from waitbench.model.record import Series
 from waitbench.model.verdicts import MARGIN, Estimate
 
 _PRIOR_VARIANCE = 0.03**2
+"""The prior variance of sessions, of the logarithm of a ratio."""
 _PRIOR_WEIGHT = 4
-"""The number of pseudo-observations. With fewer, a change point may be the median."""
+"""The number of pseudo-observations. With fewer, the median may be that of a change point."""
 _MEDIAN_OF_SQUARE = 0.455
 """The median of the square of a standard normal variable."""
 _CONFIRMED = 2
@@ -61,9 +62,9 @@ class ChangePoint:
     sides: tuple[tuple[HistoryRevision, ...], tuple[HistoryRevision, ...]]
     """The segments of revisions before and after it."""
     ratio: Estimate
-    """The cost after it to that before, with an interval that holds for all positions together.
+    """The cost after the change divided by the cost before it.
 
-    The count is the number of sessions of the smaller side.
+    The interval holds for all positions together; the count is the fewer sessions of a side.
     """
 
     @property
@@ -104,8 +105,8 @@ class Trend:
 
 def most_measured(sessions: Iterable[HistorySession]) -> str | None:
     """The default anchor: the revision in most sessions; of several such, the earliest."""
-    counts = Counter(entry for session in without_copies(sessions) for entry in session.logs)
-    best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
+    counts = Counter(it for session in without_copies(sessions) for it in session.logs)
+    best = min(counts, key=lambda it: (-counts[it], it.order), default=None)
     return best.name if best else None
 
 
@@ -119,8 +120,8 @@ def trends(sessions: Sequence[HistorySession], anchor: str | None) -> tuple[Tren
     for (engine, *_), members in groupby(sorted(without_copies(sessions), key=key), key):
         group = list(members)
         name = anchor or most_measured(session for session in sessions if session.engine == engine)
-        anchors = [entry for session in group for entry in session.logs if entry.name == name]
-        histories += [_trend(group, entry) for entry in anchors[:1]]
+        anchors = [it for session in group for it in session.logs if it.name == name]
+        histories += [_trend(group, it) for it in anchors[:1]]
     return tuple(histories)
 
 
@@ -128,14 +129,14 @@ def unannounced(
     trends: Sequence[Trend], announced: Collection[Announced]
 ) -> list[tuple[Trend, ChangePoint]]:
     """The change points that two sessions confirm and that are not announced yet."""
-    orders = {entry.name: entry.order for trend in trends for entry in trend.ratios}
+    orders = {revision.name: revision.order for trend in trends for revision in trend.ratios}
 
-    def is_at(point: ChangePoint, revision: str) -> bool:
-        # Further sessions may move a change point by a few revisions. A new machine, which has
-        # measured few revisions, finds it between distant ones.
+    def is_at(point: ChangePoint, name: str) -> bool:
+        # Further sessions may move a change point by a few revisions. A new machine has measured
+        # few revisions, so its segments are long.
         (first, *_), (*_, last) = point.sides
-        is_between = revision in orders and first.order < orders[revision] <= last.order
-        return is_between or revision == point.after
+        is_between = name in orders and first.order < orders[name] <= last.order
+        return is_between or name == point.after
 
     return [
         (trend, point)
@@ -154,62 +155,62 @@ def _trend(sessions: Sequence[HistorySession], anchor: HistoryRevision) -> Trend
     logs: dict[HistoryRevision, dict[str, float]] = {}
     noise: list[float] = []
     for session in (session for session in sessions if anchor in session.logs):
-        for entry, costs in session.logs.items():
+        for revision, costs in session.logs.items():
             paired = [a - b for a, b in zip(costs, session.logs[anchor], strict=True)]
-            logs.setdefault(entry, {})[session.folder] = fmean(paired)
-            noise += [variance(paired) / len(paired)] if entry != anchor else []
-    logs = {entry: logs[entry] for entry in sorted(logs, key=attrgetter("order"))}
-    ordered = [log for entry in logs if entry != anchor for log in logs[entry].values()]
-    scatter = math.sqrt(_variance(ordered, fmean(noise)))
-    half = scatter * t_quantile((1 + CONFIDENCE) / 2, math.inf)
+            logs.setdefault(revision, {})[session.folder] = fmean(paired)
+            noise += [variance(paired) / len(paired)] if revision != anchor else []
+    logs = {revision: logs[revision] for revision in sorted(logs, key=attrgetter("order"))}
+    ordered = [log for revision in logs if revision != anchor for log in logs[revision].values()]
+    deviation = math.sqrt(_variance(ordered, fmean(noise)))
+    half_width = deviation * t_quantile((1 + CONFIDENCE) / 2, math.inf)
     ratios = {}
-    for entry, by_session in logs.items():
+    for revision, by_session in logs.items():
         count = len(by_session)
         # The anchor's ratio to itself is exact.
-        error = half * (entry != anchor) / math.sqrt(count)
-        ratios[entry] = _estimate(fmean(by_session.values()), error, count)
+        error = half_width * (revision != anchor) / math.sqrt(count)
+        ratios[revision] = _estimate(fmean(by_session.values()), error, count)
     return Trend(
         metric=sessions[0].metric,
         series=sessions[0].series,
         machine=sessions[0].machine,
         anchor=anchor.name,
         ratios=ratios,
-        change_points=tuple(_change_points(logs, anchor, scatter)),
+        change_points=tuple(_change_points(logs, anchor, deviation)),
     )
 
 
 def _variance(logs: Sequence[float], noise: float) -> float:
-    """The variance of a log ratio, from all log ratios in order and the variance of rounds."""
+    """The variance of a log ratio; ``logs`` are in order, ``noise`` is the variance of rounds."""
     variances = [(after - before) ** 2 / 2 / _MEDIAN_OF_SQUARE for before, after in pairwise(logs)]
-    # Counts may be identical in all sessions so far; their variance is still not zero.
+    # Identical values so far, such as counts, do not prove a variance of zero.
     least = noise + _PRIOR_VARIANCE * _PRIOR_WEIGHT / (_PRIOR_WEIGHT + len(variances))
     return max(least, median([*variances, *[noise + _PRIOR_VARIANCE] * _PRIOR_WEIGHT]))
 
 
-def _estimate(log: float, half: float, count: int) -> Estimate:
-    return Estimate(math.exp(log), math.exp(log - half), math.exp(log + half), count)
+def _estimate(log: float, half_width: float, count: int) -> Estimate:
+    return Estimate(math.exp(log), math.exp(log - half_width), math.exp(log + half_width), count)
 
 
-def _change_points(logs: Logs, anchor: HistoryRevision, scatter: float) -> list[ChangePoint]:
-    entries, between = tuple(logs), len(logs) - 1
+def _change_points(logs: Logs, anchor: HistoryRevision, deviation: float) -> list[ChangePoint]:
+    revisions, positions = tuple(logs), len(logs) - 1
     # The critical value, Bonferroni-corrected over all positions. Each difference of neighbours is
-    # a degree of freedom of the scatter.
-    critical = t_quantile(1 - ALPHA / 2 / between, _PRIOR_WEIGHT + between)
-    starts = _starts([*logs.values()], scatter, critical**2)
+    # a degree of freedom of the standard deviation.
+    critical = t_quantile(1 - ALPHA / 2 / positions, _PRIOR_WEIGHT + positions)
+    starts = _starts([*logs.values()], deviation, critical**2)
     while starts:
-        parts = [entries[a:b] for a, b in pairwise((0, *starts, len(entries)))]
+        segments = [revisions[a:b] for a, b in pairwise((0, *starts, len(revisions)))]
         points = [
-            _change_point(logs, sides, anchor, scatter * critical) for sides in pairwise(parts)
+            _change_point(logs, sides, anchor, deviation * critical) for sides in pairwise(segments)
         ]
-        bounds = [max(point.ratio.low or 0, 1 / (point.ratio.high or 1)) for point in points]
-        if min(bounds) > 1 + MARGIN:
+        factors = [max(point.ratio.low or 0, 1 / (point.ratio.high or 1)) for point in points]
+        if min(factors) > 1 + MARGIN:
             return points
         # Drop the least certain change point, merge its segments, repeat.
-        del starts[bounds.index(min(bounds))]
+        del starts[factors.index(min(factors))]
     return []
 
 
-def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float) -> list[int]:
+def _starts(logs: Sequence[Mapping[str, float]], deviation: float, penalty: float) -> list[int]:
     """The indices of revisions that begin a new segment, by PELT."""
     import numpy as np
 
@@ -221,8 +222,8 @@ def _starts(logs: Sequence[Mapping[str, float]], scatter: float, penalty: float)
             "use Python 3.10 to 3.13."
         ) from error
     indices = [index for index, by_session in enumerate(logs) for _ in by_session]
-    signal = np.array([log for by_session in logs for log in by_session.values()]) / scatter
-    # With the linear kernel it minimises squares like ruptures.Pelt, and is compiled.
+    signal = np.array([log for by_session in logs for log in by_session.values()]) / deviation
+    # With the linear kernel, KernelCPD minimises the squares of ruptures.Pelt in compiled code.
     search = ruptures.KernelCPD(kernel="linear", min_size=1, jump=1)
     *ends, _ = search.fit(signal).predict(pen=penalty)
     # Sessions of one revision stay together.
@@ -235,9 +236,13 @@ def _change_point(
     anchor: HistoryRevision,
     error: float,
 ) -> ChangePoint:
-    """``error`` is the half-width for one session. The anchor's segment has the exact ratio 1."""
-    ratios = {side: [log for entry in side for log in logs[entry].values()] for side in sides}
+    """The change between two segments. ``error`` is the half-width of the interval of one session.
+
+    The ratio of the anchor's segment is 1 exactly.
+    """
+    ratios = {side: [log for it in side for log in logs[it].values()] for side in sides}
     before, after = (0.0 if anchor in side else fmean(ratios[side]) for side in sides)
-    half = error * math.sqrt(sum(1 / len(ratios[side]) for side in sides if anchor not in side))
-    sessions = (len({folder for entry in side for folder in logs[entry]}) for side in sides)
-    return ChangePoint(sides=sides, ratio=_estimate(after - before, half, min(sessions)))
+    counts = [len(ratios[side]) for side in sides if anchor not in side]
+    half_width = error * math.sqrt(sum(1 / count for count in counts))
+    sessions = (len({folder for it in side for folder in logs[it]}) for side in sides)
+    return ChangePoint(sides=sides, ratio=_estimate(after - before, half_width, min(sessions)))

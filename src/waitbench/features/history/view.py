@@ -1,4 +1,4 @@
-"""Trends -> tables, notes and JSON."""
+"""Formats trends as tables, sentences and JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,19 +15,19 @@ from waitbench.reporting.forest import Columns
 from waitbench.reporting.formats import NOTHING, format_change, format_range
 
 _COLUMNS: Columns = (*forest.COLUMNS, ("sessions", lambda result: str(result.rounds)))
-_FAR_OUT = 0.1
-"""The share of revisions that may lie beyond the axis, as a few would flatten all others."""
+_BEYOND_AXIS = 0.1
+"""The share of revisions that may lie beyond the axis, so that a few do not flatten the others."""
 _PROVISIONAL = "? is provisional: only one session says so."
 
 
 def table(trend: Trend, title: str, newest: int = 0) -> Table:
-    """The ``newest`` revisions (0: all), the anchor, and revisions at change points."""
-    points = {point.after: _text(point) for point in trend.change_points}
+    """A row for each of the ``newest`` revisions (0: all), the anchor, and at change points."""
+    points = {point.after: _text_of(point) for point in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
     first = len(trend.ratios) - newest if newest else 0
-    entries = enumerate(trend.ratios)
-    shown = [entry for number, entry in entries if number >= first or entry.name in always]
-    dates = {entry.name: (entry.date or "")[:10] for entry in shown}
+    numbered = enumerate(trend.ratios)
+    shown = [it for number, it in numbered if number >= first or it.name in always]
+    dates = {revision.name: (revision.date or "")[:10] for revision in shown}
     left_out = len(trend.ratios) - len(shown)
     notes = {
         _PROVISIONAL: any(point.is_provisional for point in trend.change_points),
@@ -35,20 +35,20 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
     }
     return forest.tabulate(
         f"{title}: {trend.metric.title}, relative to {trend.anchor}",
-        [_result(entry, trend, title) for entry in shown],
+        [_result(revision, trend, title) for revision in shown],
         (*_COLUMNS, ("change point", lambda result: points.get(result.revision, ""))),
-        axis=Axis.over(trend.ratios.values(), _FAR_OUT),
+        axis=Axis.over(trend.ratios.values(), _BEYOND_AXIS),
         names=(("revision", forest.label_of), ("date", lambda result: dates[result.revision])),
         notes=tuple(note for note, holds in notes.items() if holds),
     )
 
 
-def _result(entry: HistoryRevision, trend: Trend, title: str) -> MetricResult:
-    ratio, is_anchor = trend.ratios[entry], entry.name == trend.anchor
+def _result(revision: HistoryRevision, trend: Trend, title: str) -> MetricResult:
+    ratio, is_anchor = trend.ratios[revision], revision.name == trend.anchor
     return MetricResult(
         scenario=title,
         scenarios=(title,),
-        revision=entry.name,
+        revision=revision.name,
         metric=trend.metric,
         ratio=None if is_anchor else ratio,
         rounds=ratio.count,
@@ -75,7 +75,7 @@ def _parameters(trend: Trend) -> dict[str, Any]:
 
 
 def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
-    """A row for each revision of each trend. ``step`` is the change point that begins with it."""
+    """A row for each revision of each trend. ``step`` is the change of the cost at the revision."""
     return [
         {
             "scenario": trend.series.scenario,
@@ -84,18 +84,18 @@ def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
             "machine": trend.machine,
             "metric": trend.metric.name,
             "anchor": trend.anchor,
-            "revision": entry.name,
-            "version": entry.version,
-            "commit": entry.commit,
-            "date": entry.date,
+            "revision": revision.name,
+            "version": revision.version,
+            "commit": revision.commit,
+            "date": revision.date,
             "ratio": msgspec.to_builtins(ratio),
             "step": point and msgspec.to_builtins(point.ratio),
             "provisional": point and point.is_provisional,
         }
         for trend in trends
         for points in [{point.after: point for point in trend.change_points}]
-        for entry, ratio in trend.ratios.items()
-        for point in [points.get(entry.name)]
+        for revision, ratio in trend.ratios.items()
+        for point in [points.get(revision.name)]
     ]
 
 
@@ -105,6 +105,6 @@ def sentence_on(trend: Trend, point: ChangePoint) -> str:
     return f"{mark} {change} {trend.metric.title} {where}."
 
 
-def _text(point: ChangePoint) -> str:
+def _text_of(point: ChangePoint) -> str:
     mark, change = MARKS[point.ratio.verdict], format_change(point.ratio.value)
     return f"{mark} {change} ({format_range(point.ratio)}){'?' * point.is_provisional}"
