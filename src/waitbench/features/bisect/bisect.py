@@ -20,11 +20,7 @@ from waitbench.features.bisect.search import ANALYSES, RELEASES, Search, StepRul
 from waitbench.features.bisect.view import Bisection
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import ScenarioResults
-from waitbench.model.revision import (
-    EnvironmentSpec,
-    OriginChoice,
-    SearchRange,
-)
+from waitbench.model.revision import EnvironmentSpec, OriginChoice, SearchRange
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure

@@ -26,10 +26,8 @@ Examples:
   ./waitbench history results nightly/results --json >history.json
 """
 
-
 _NEWEST = 20
 """The newest revisions that a table has. Revisions at change points are added."""
-
 
 MetricOption = Annotated[
     str, typer.Option("--metric", metavar="METRIC", help="The cost to follow.")

@@ -36,7 +36,6 @@ Examples:
   ./waitbench track main --results nightly/results
 """
 
-
 _ANNOUNCED = "acknowledged"
 """The name of the file of announced change points."""
 
@@ -118,7 +117,8 @@ def track(
     if not queue:
         console.print("Nothing is missing from the history.")
     histories = _trends(stored(), valid, anchor_name)
-    known = _read_announced(results)
+    file = formats.read(results, _ANNOUNCED, _AnnouncedFile)
+    known = frozenset(file.change_points if file else ())
     new = unannounced(histories, known)
     for trend, point in new:
         console.print(f"{view.title_of(trend, histories)}: {view.sentence_on(trend, point)}")
@@ -162,12 +162,6 @@ def _history_name(anchor: EnvironmentSpec) -> str:
     if anchor.source.origin.is_release or anchor.source.origin is Origin.SOURCE:
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label} may change: name a release or a commit.")
-
-
-def _read_announced(store: Path) -> frozenset[Announced]:
-    """Reads the announced change points. Raises ``UsageError`` for an invalid file."""
-    file = formats.read(store, _ANNOUNCED, _AnnouncedFile)
-    return frozenset(file.change_points if file else ())
 
 
 def _series(valid: ValidRequest) -> list[Series]:

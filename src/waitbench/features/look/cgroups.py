@@ -10,26 +10,27 @@ from waitbench.model.errors import UsageError
 from waitbench.system.processes import ask
 
 PROCESSES = "cgroup.procs"
-_FOLDERS = {"unit": "{}", "pod": "*pod{}*"}
-"""Patterns of the names of folders. A pod's has its UID, and a suffix if systemd made it."""
+"""The file of a cgroup that lists its processes."""
+_PATTERNS = {"unit": "{}", "pod": "*pod{}*"}
+"""Glob patterns of the folders of cgroups. systemd adds a suffix to that of a pod."""
 _INSPECT_LIMIT_S = 30.0
 
 
 @cache  # podman takes a while
 def locate(name: str, root: Path = Path("/")) -> Path | int | None:
-    """The folder of the cgroup of ``podman:NAME``, ``docker:NAME``, ``unit:NAME`` or ``pod:UID``.
+    """Returns the folder of a cgroup, given as podman:NAME, docker:NAME, unit:NAME or pod:UID.
 
-    The PID of a container without a cgroup of its own; ``None`` for any other text. Raises
-    ``UsageError`` for an unknown name.
+    For a container without a cgroup of its own, returns its PID; for any other text, ``None``.
+    Raises ``UsageError`` for an unknown name.
     """
     kind, _, rest = name.partition(":")
     if rest and kind in ("podman", "docker"):
         return _locate_container(kind, rest, root)
-    if not rest or kind not in _FOLDERS:
+    if not rest or kind not in _PATTERNS:
         return None
     # systemd writes the dashes of a UID as underscores.
     text = glob.escape(rest) if kind == "unit" else re.sub("[-_]", "[-_]", glob.escape(rest))
-    pattern = f"{_FOLDERS[kind].format(text)}/{PROCESSES}"
+    pattern = f"{_PATTERNS[kind].format(text)}/{PROCESSES}"
     for mount in _mounts(root) if "/" not in rest else ():
         folders = [path.parent for path in mount.rglob(pattern)]
         if len(folders) > 1:
@@ -56,8 +57,10 @@ def _locate_container(program: str, name: str, root: Path) -> Path | int:
         raise UsageError(f"The container {name!r} of {program} does not run here.") from error
     paths = {line.split(":", 2)[2].lstrip("/") for line in lines}
     for folder in (mount / path for mount in _mounts(root) for path in sorted(paths)):
-        held = (folder / PROCESSES).read_text().split() if (folder / PROCESSES).is_file() else ()
-        if pid in held and str(os.getpid()) not in held:
+        file = folder / PROCESSES
+        pids = file.read_text().split() if file.is_file() else ()
+        # A cgroup that has this process, too, is not the container's own.
+        if pid in pids and str(os.getpid()) not in pids:
             return folder
     return int(pid)
 
@@ -65,5 +68,5 @@ def _locate_container(program: str, name: str, root: Path) -> Path | int:
 def _mounts(root: Path) -> list[Path]:
     """The folders where cgroups are mounted: version 2, then controllers of version 1."""
     mounts = [line.split() for line in (root / "proc/mounts").read_text().splitlines()]
-    kinds = sorted((kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup"))
+    kinds = [(kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup")]
     return [root / place.lstrip("/") for _, place in sorted(kinds, reverse=True)]

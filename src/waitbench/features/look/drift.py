@@ -15,20 +15,20 @@ from waitbench.reporting.formats import format_values
 BLOCKS = 12
 _THIRD = BLOCKS // 3
 _LEAST_IN_LAST_THIRD = 0.25
-"""The share of the rise in the last third; with less, the process was still starting."""
+"""The least share of the rise in the last third; with less, the process was still starting."""
 _HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A quantity that may rise."""
+    """A quantity that may rise, and how large a rise matters."""
 
     title: str
     unit: str
     least: float
-    """The smallest rise that matters, from the first third of the time to the last."""
+    """The smallest rise that matters, from the first third of the time to the last third."""
     share: float = 0.0
-    """The same, as a share of the first readings. The larger of both applies."""
+    """The same as a share of the first readings. The larger of both applies."""
 
 
 QUANTITIES = (
@@ -44,10 +44,10 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
 
     ``None`` unless the rise is certain and large enough to matter.
     """
-    each = len(values) // BLOCKS
-    if not each:
+    size = len(values) // BLOCKS
+    if not size:
         return None
-    blocks = [values[place * each : (place + 1) * each] for place in range(BLOCKS)]
+    blocks = [values[start : start + size] for start in range(0, BLOCKS * size, size)]
     envelopes = [min(block) for block in blocks], [max(block) for block in blocks]
     rises = []
     for envelope in envelopes:
@@ -56,8 +56,8 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
         )
         whole = median(last) - median(first)
         least = max(quantity.least, quantity.share * median(first))
-        is_start = median(last) - median(middle) < _LEAST_IN_LAST_THIRD * whole
-        if min(last) <= max(first) or whole < least or is_start:
+        is_starting = median(last) - median(middle) < _LEAST_IN_LAST_THIRD * whole
+        if min(last) <= max(first) or whole < least or is_starting:
             return None
         rises += [
             (after - before) / (later + 2 * _THIRD - earlier) * BLOCKS
@@ -68,7 +68,7 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
 
 
 def sentences(readings: Sequence[Sequence[float | None]], seconds: float) -> list[str]:
-    """Sentences about ``QUANTITIES`` that certainly rise, from equally many readings of each."""
+    """Sentences on the ``QUANTITIES`` that certainly rise, each with as many readings."""
     texts = []
     for quantity, values in zip(QUANTITIES, readings, strict=True):
         known = [value for value in values if value is not None]

@@ -22,7 +22,7 @@ Examples:
   ./waitbench look 4711 --limit idle:0.5% --limit wakeups:5/s    # exit code 1 if it is above
   ./waitbench look redis-server valkey-server                    # … if the second costs more
 """
-_USUAL_S = 30.0
+_DEFAULT_S = 30.0
 
 
 def look(
@@ -50,7 +50,7 @@ def look(
             metavar="SECONDS",
             parser=options.seconds,
             help="How long to count. With --limit, or two targets: the most, in 90 windows.",
-            show_default=f"{_USUAL_S:g}, at most {LONGEST_S:g}",
+            show_default=f"{_DEFAULT_S:g}, at most {LONGEST_S:g}",
         ),
     ] = None,
     why: Annotated[
@@ -73,14 +73,15 @@ def look(
 ) -> int:
     """Measure a running process without touching it."""
     core_price = options.parse_price(price)
-    criteria, known = read_limits(limits), [observe.find(target) for target in targets]
-    if len(known) > 2 or (known[1:] and known[0].pids & known[1].pids):
+    criteria, running = read_limits(limits), [observe.find(target) for target in targets]
+    if len(running) > 2 or (running[1:] and running[0].pids & running[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")
-    decision = judge(known, criteria, seconds or LONGEST_S) if criteria or known[1:] else None
-    totals = decision.totals if decision else [observe.observe(known[0], seconds or _USUAL_S)]
+    is_judged = bool(criteria or running[1:])
+    decision = judge(running, criteria, seconds or LONGEST_S) if is_judged else None
+    totals = decision.totals if decision else [observe.observe(running[0], seconds or _DEFAULT_S)]
     code = decision.exit_code if decision else ExitCode.OK
     is_explained = why and (code or not decision)
-    reasons = view.explain(known[-1], totals[-1].seconds) if is_explained else []
+    reasons = view.explain(running[-1], totals[-1].seconds) if is_explained else []
     if as_json:
         before, *after = map(asdict, totals)
         data = {**after[-1], "baseline": before} if after else before

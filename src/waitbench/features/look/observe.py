@@ -1,8 +1,8 @@
 """Costs of running processes, counted by the kernel for a while.
 
 Each thread has two counters: of the thread with its future children, and of the thread alone. Both
-lag behind the scheduler's clock by the same time. So the clock of the thread alone corrects the
-other, as in ``execution/counted_tree.py``.
+lag behind ``/proc``, which has the CPU time of the thread alone, by the same time. So the lag of
+the second is added to the first, as in ``execution/counted_tree.py``.
 """
 
 import os
@@ -27,11 +27,12 @@ from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, Tre
 from waitbench.system.machine import find_instruments
 from waitbench.system.proc import Thread
 
-_MOST_DIGITS = 20
+_MOST_PID_DIGITS = 20
+"""The digits of a PID that are read, as Python refuses to read thousands of them."""
 _LONGEST_COMM = 15
 """The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
-"""From this time on, quantities that may drift are read so often."""
+"""Observations at least this long read quantities that may drift, this number of times."""
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 """The counters of each thread: with its future children, and alone."""
 
@@ -41,10 +42,11 @@ class Observed(Cost):
     """The cost of a thread, of a process with its new children, or of all processes."""
 
     id: int = 0
+    """A PID, or the number of a thread; 0 for a sum."""
     name: str
     """The command line of a process, or the name of a thread."""
     syscalls_per_s: float | None = None
-    """With those of new children; ``None`` if they are not counted."""
+    """Including those of new children; ``None`` if system calls are not counted."""
     memory_bytes: int | None = None
     """PSS; ``None`` for threads, for ended processes, and without permission to read it."""
     parts: Sequence["Observed"] = ()
@@ -79,7 +81,7 @@ def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
 
 @dataclass(frozen=True)
 class Target:
-    """Processes that are counted together, until all of its roots have ended."""
+    """Processes that are counted together, until all ``roots`` have ended."""
 
     name: str
     """As the user typed it."""
@@ -91,7 +93,8 @@ class Target:
 def find(target: object) -> Target:
     """Finds the processes of a cgroup, or those of a PID or a name with their descendants.
 
-    Takes a text as of the command line, a PID, or an object with a ``pid``. Raises ``UsageError``.
+    ``target`` is an argument of the command, a PID, or an object with a ``pid``. Raises
+    ``UsageError`` if nothing runs there, or this user may not count it.
     """
     target = getattr(target, "pid", target)
     name = str(target)
@@ -99,7 +102,7 @@ def find(target: object) -> Target:
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
     place = target if isinstance(target, int) else locate(name)
     if place is None and name.isdecimal():
-        place = int(name[:_MOST_DIGITS])
+        place = int(name[:_MOST_PID_DIGITS])
     elif place is None and files.is_file(Path(name) / PROCESSES):
         place = Path(name)
     if isinstance(place, Path):
@@ -161,6 +164,7 @@ class Reading(NamedTuple):
     counted: dict[Thread, Counter[str]]
     """The kernel's counters."""
     cpu_s: dict[int, float]
+    """The CPU time of each process."""
     used: dict[Thread, proc.Used]
     """The figures of threads in ``/proc``."""
 
@@ -170,9 +174,9 @@ class Observation:
 
     def __init__(self, target: Target, stack: ExitStack) -> None:
         self.target = target
-        self._counters, self.notes = _count(target.pids, stack)
+        self._counters, self.notes = _open_counters(target.pids, stack)
         self._running = proc.identities(target.pids)
-        # Present processes are not new children, nor are children of those in other cgroups.
+        # Descendants that already run, such as those in other cgroups, are not new children.
         self._excluded = target.pids.union(proc.descendants(*target.pids))
         self._names = {pid: _name(pid) for pid in target.pids}
 
@@ -201,7 +205,7 @@ class Observation:
         return Reading(now_s, frozenset(alive), trees, counted, cpu_s, used)
 
     def cost(self, before: Reading, after: Reading, *, with_memory: bool = True) -> Total:
-        """The cost between two readings; memory is the present one."""
+        """The cost between two readings, with the present memory."""
         pids, notes = self.target.pids, [*self.notes]
         parts = {
             pid: _cost(pid, self._names[pid], before, after, with_memory=with_memory)
@@ -213,7 +217,7 @@ class Observation:
             ended = len(pids) - len(after.alive)
             notes.append(f"{ended} of {len(pids)} processes ended meanwhile{until}.")
         if with_memory and any(part.memory_bytes is None for part in living):
-            notes.append("The memory of some of these may not be read.")
+            notes.append("This user may not read the memory of some of these.")
         memory = sum_of(living).memory_bytes if living else None
         total = vars(sum_of(parts.values())) | {"memory_bytes": memory}
         return Total(seconds=after.time_s - before.time_s, notes=notes, **total)
@@ -232,20 +236,20 @@ def look(process: object, seconds: float = 30.0) -> Total:
 
 
 def observe(target: Target, seconds: float) -> Total:
-    """Counts processes for a time, or until they have ended; from a minute on, also finds rises."""
-    number = _READINGS if seconds >= _LONG_S else 1
+    """Counts processes for some seconds, or until they end. From 60 s on, notes name rises."""
+    readings = _READINGS if seconds >= _LONG_S else 1
     rows = list[tuple[float | None, ...]]()
     with ExitStack() as stack:
         observation = Observation(target, stack)
         first = now = observation.read()
-        for place in range(1, number + 1):
+        for number in range(1, readings + 1):
             # At regular moments, a sawtooth could look like a slow rise.
-            share = (place - random.random() * (place < number)) / number
+            share = (number - random.random() * (number < readings)) / readings
             wait(target.roots, first.time_s + seconds * share - time.monotonic())
             before, now = now, observation.read()
             if observation.has_ended:
                 break
-            if number > 1:
+            if readings > 1:
                 rows.append(_readings_of_drift(observation.cost(before, now), now))
         total = observation.cost(first, now)
     rises = drift.sentences([*zip(*rows, strict=True)], total.seconds) if rows else []
@@ -262,8 +266,8 @@ def _readings_of_drift(cost: Total, now: Reading) -> tuple[float | None, ...]:
     return cost.memory_bytes, len(now.used), opened, cost.cores * 100
 
 
-def _count(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
-    """Opens counters of all threads; returns them with notes on missing counts."""
+def _open_counters(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, list[str]]:
+    """Opens counters of all threads, closed by ``stack``. Also returns notes on missing counts."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     # Processes that a test suite starts later would inherit the raised limit.

@@ -32,8 +32,8 @@ class Checks:
     ) -> None:
         """Fails the test unless a process certainly keeps its limits, such as ``idle="0.5%"``.
 
-        A process is a PID, or has one as ``pid``. Of two processes, the second must not cost more.
-        Lasts ``seconds`` at most.
+        A process is a PID, or an object with a ``pid``. Of two processes, the second must not cost
+        more. Counts for ``seconds`` at most.
         """
         __tracebackhide__ = True
         from waitbench.features.look import view, windows

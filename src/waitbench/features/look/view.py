@@ -1,4 +1,4 @@
-"""Costs of running processes, and decisions about them -> tables, notes and sentences."""
+"""Formats costs of running processes, and decisions about them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,13 +19,13 @@ from waitbench.reporting.idle import Price, figure_column
 from waitbench.system.machine import OTHER_CORES
 
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
-"""Rows of processes, and of threads of each; the others share a row."""
+"""Rows of processes, and of threads of a process; the others share a row."""
 _WIDTH = 38
 """The most characters of a name."""
 
 
 def explain(target: Target, seconds: float) -> list[Contribution]:
-    """Finds which threads wake up in which functions, for as long again."""
+    """Samples for ``seconds`` which threads wake up, and in which functions."""
 
     def pids() -> Sequence[int]:
         try:
@@ -37,13 +37,13 @@ def explain(target: Target, seconds: float) -> list[Contribution]:
 
 
 def notes_of(decision: Decision) -> list[Note]:
-    """Notes on a decision; the first is its outcome."""
+    """Notes on a decision, its outcome first."""
     shown = [*notes.of_verdict(decision.verdict)]
     if decision.ended:
         text = f"NOT MEASURED: {decision.ended} ended before an answer was certain"
         shown = [Note(kind=notes.OUTCOME, level=FAILURE, text=text)]
     elif decision.verdict.outcome is GateStatus.INCONCLUSIVE:
-        text = "for longer it may become certain (--for, seconds=)"
+        text = "more windows may give an answer (--for, seconds=)"
         shown.append(Note(kind="longer", level="", text=text))
     if decision.other_cores > OTHER_CORES:
         text = f"other programs used {format_digits(decision.other_cores, 2)} cores meanwhile"
@@ -82,7 +82,7 @@ def table(total: Total) -> Table:
 
 
 def sum_up(cores: float, times: int, price: Price | None) -> str:
-    """A sentence on the cost of so many equal workers."""
+    """A sentence on the cores that ``times`` equal workers use, and on their price."""
     workers = f"{times:,} of these keep" if times > 1 else "This keeps"
     text = f"{workers} {format_digits(cores * times, 2)} cores busy"
     a_month = f", for {format_digits(price.of_month(cores * times), 2)} a month" if price else ""
@@ -99,7 +99,8 @@ def _rows(cost: Observed) -> Iterator[tuple[str, Observed]]:
 
 
 def _shown(cost: Observed, most: int, plural: str) -> Iterator[Observed]:
-    """The busiest parts, then the others together."""
+    """The busiest parts, then the sum of the others."""
+    # A row for the others is not worth it for a single one.
     most += len(cost.parts) == most + 1
     yield from cost.parts[:most]
     if rest := cost.parts[most:]:

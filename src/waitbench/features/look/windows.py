@@ -2,8 +2,8 @@
 
 A window takes the place of a run in the rule of the gate. Windows of one process are not
 independent: a worker may have a cycle longer than a window. So they are also judged in groups of
-three and of nine, and the error is divided among the three lengths. Outliers of one process come
-together, so the binomial test does not apply: they keep an answer open, but do not fail.
+three and of nine, and the error is divided among the three sizes. Outliers of one process come in
+clusters, which the binomial test does not allow: they prevent a pass, but do not fail.
 """
 
 import time
@@ -37,21 +37,21 @@ RULE_OF_WINDOWS = replace(
     alpha_outliers=0.0,
     analyses=RULE.analyses[1:],
 )
-"""The rule for each length. The gate's first analysis is left out, as no limit is certain there."""
-_WINDOWS = 90
+"""The rule for each size. It leaves out the gate's first analysis, which is never certain."""
+_MOST_WINDOWS = 90
 """The most windows; by default they take a second each."""
 _SHORTEST_S = 0.1
 SIZES = {
     count * size: size
     for size in (1, 3, 9)
     for count in RULE_OF_WINDOWS.analyses
-    if count * size <= _WINDOWS
+    if count * size <= _MOST_WINDOWS
 }
-"""The size of the groups that are judged, by the number of windows so far."""
+"""By the number of windows after which they are judged, the size of their groups."""
 _RUN_S = 10.0
-"""Figures are scaled to a window of this length, for which the resolution of metrics is meant."""
+"""Figures are scaled to a run of this length, for which metrics have a resolution."""
 _SHARE, _IDLE, _WAKEUPS, _CALLS = (BY_NAME[it] for it in ("share", "idle", "wakeups", "syscalls"))
-_NAMES = ("idle", "wakeups", "syscalls", "memory")
+_LIMITABLE = ("idle", "wakeups", "syscalls", "memory")
 Figures = Mapping[str, float]
 """A window's metrics, by key."""
 
@@ -64,6 +64,7 @@ class Decision:
     verdict: GateVerdict
     totals: Sequence[Total]
     windows: str
+    """The number and the length of windows, as text."""
     other_cores: float
     ended: str = ""
     """The name of a target that ended before the answer was certain."""
@@ -78,12 +79,12 @@ class Decision:
 
 
 def read_limits(texts: Sequence[str]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:VALUE`` of running processes. Raises ``UsageError``."""
+    """Reads limits of running processes from ``METRIC:VALUE``. Raises ``UsageError``."""
     criteria = list[Criterion]()
     for text in texts:
         name, colon, value = text.partition(":")
         is_time = name == "idle" and not value.endswith("%")
-        if colon and (name not in _NAMES or is_time):
+        if colon and (name not in _LIMITABLE or is_time):
             raise UsageError(
                 f"--limit {text!r}: of a running process, limits are such as idle:0.5%, "
                 "wakeups:5/s, syscalls:50/s and memory:80MB."
@@ -95,7 +96,7 @@ def read_limits(texts: Sequence[str]) -> tuple[Criterion, ...]:
 def judge(
     targets: Sequence[Target], limits: Sequence[Criterion] = (), longest_s: float = LONGEST_S
 ) -> Decision:
-    """Counts windows until it is certain whether limits hold, and whether the second target fails.
+    """Counts windows until the answer is certain, for ``longest_s`` at most.
 
     Limits apply to the last target. Of two targets, the second is compared with the first by the
     gate's default criteria. Raises ``HarnessError`` for a limit that cannot be measured here.
@@ -104,7 +105,7 @@ def judge(
     if not criteria:
         raise UsageError("Name a limit, such as idle:0.5%, or two processes.")
     with_memory = any(criterion.metric == MEMORY for criterion in criteria)
-    window_s = max(longest_s / _WINDOWS, _SHORTEST_S)
+    window_s = max(longest_s / _MOST_WINDOWS, _SHORTEST_S)
     labels = [target.name for target in targets]
     verdict, ended, windows = GateVerdict(judgements=()), "", list[Sequence[Figures]]()
     with ExitStack() as stack:
@@ -131,7 +132,7 @@ def judge(
                 if verdict.outcome is not GateStatus.INCONCLUSIVE:
                     break
         totals = [it.cost(*ends) for it, *ends in zip(observations, first, now, strict=True)]
-    if not verdict.judgements and windows:
+    if not verdict.judgements and windows:  # no analysis was due yet
         verdict = verdict_on(windows, labels, criteria)
     used_s = sum(total.cores * total.seconds for total in totals)
     return Decision(
@@ -162,7 +163,7 @@ def verdict_on(
     criteria: Sequence[Criterion],
     size: int = 1,
 ) -> GateVerdict:
-    """Judges windows, which have the figures of each label, in groups of ``size``."""
+    """Judges windows in groups of ``size``. A window has figures for each label, in their order."""
     metrics = (_SHARE, _IDLE, _WAKEUPS, _CALLS, MEMORY)
     known = tuple(it for it in metrics if all(it.key in figures for figures in windows[0]))
     revisions = [
@@ -188,6 +189,6 @@ def verdict_on(
             )  # fmt: skip
     rule = RULE_OF_WINDOWS
     if size == max(SIZES.values()):
-        # There are too few groups of nine to rule out rare outliers. Smaller groups did that.
+        # Too few groups have this size to rule out rare outliers; smaller groups did that.
         rule = replace(rule, rise_of_outliers=rule.rise_of_outliers_anywhere)
     return GateVerdict(judgements=gate.judge_all([record], criteria, rule=rule), rule=rule)

@@ -30,10 +30,11 @@ _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _COUNTED_S = 3.0
 """How long wake-ups are counted, if the scenario has no window."""
 _SETTLES_S = 0.5
+"""The time that a worker gets to settle before each part of the counts."""
 _SPARE_S = 15.0
 """Additional time of the run, for settling and for slow samples."""
 _IDLE_WITHIN_S = 60.0
-"""The longest time until the run waits."""
+"""The longest time until a worker waits for input."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +104,21 @@ def _sampled(scenario: Scenario, bench: Bench, progress: RunProgress) -> list[Sa
 
 
 def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
-    """Samples one run of a scenario. Raises ``HarnessError`` if it ended before any count."""
+    """Samples one run of a scenario. Raises ``HarnessError`` if the run ended before any count."""
     # The window of a worker file is as long as its periodic work needs.
     counted_s = scenario.window_s or _COUNTED_S
     longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
-    over = threading.Event()
+    ended = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
         marker = ready.folder / "waiting"
 
         def sample(group: int) -> StackSampler:
-            """Samples the run when it waits, then ends it."""
-            sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, over)
+            """Samples the processes of the run as soon as they wait, then ends them."""
+            sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, ended)
             end = time.monotonic() + _IDLE_WITHIN_S
             try:
-                while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
+                while time.monotonic() < end and not marker.exists() and not ended.wait(0.02):
                     pass
                 sampler.alternate(counted_s, _SETTLES_S)
             finally:
@@ -128,7 +129,7 @@ def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
         try:
             marked.carry_out(ready.launcher, lambda it: sampling.append(pool.submit(sample, it)))
         finally:
-            over.set()
+            ended.set()
         try:
             sampler = sampling[0].result()
         except OSError as error:

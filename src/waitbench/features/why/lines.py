@@ -1,8 +1,8 @@
-"""Threads of one or two revisions -> lines of a table, the most changed thread first.
+"""Makes lines of a table from threads of one or two revisions, the most changed thread first.
 
 The wake-ups and the CPU of a thread have ranges: both vary while they are counted, and would be
 higher without delays by other threads. Only the gap between the ranges of two revisions is a
-certain change. A thread of only one revision, which is new or gone, is a change as a whole.
+certain change. If only one revision has a thread, its whole cost is the change.
 
 CPU is counted for each thread, not for its functions. It is attributed to the stacks sampled at
 work, or if there are none, to the stacks sampled asleep.
@@ -17,12 +17,12 @@ from itertools import chain
 from waitbench.features.why.samples import KERNEL, Frame, Samples, Stack, Thread
 from waitbench.model.metrics import WAKEUP_COST_S, Cost
 
-_MUCH_OF_WORK = 0.4
-"""A line at work ends in the innermost function that has this share of the samples."""
-_VARIES = 0.1
+_LEAST_SHARE = 0.4
+"""A line at work ends in the innermost function with at least this share of the CPU."""
+_RANGE_ERROR = 0.1
 """The relative error that is added to each end of a range."""
 _LEAST_FREE = 0.1
-"""The least share of time in which a thread is assumed not to have been delayed."""
+"""The least share of time in which a thread counts as not delayed."""
 _ENDS = 2
 """The functions at either end of a stack that identify a place."""
 
@@ -69,7 +69,7 @@ def lines(revisions: Sequence[Samples]) -> list[Line]:
 
 
 def _places(thread: Thread) -> list[Place]:
-    """Divides the cost of a thread among its stacks, by the number of samples."""
+    """Divides the cost of a thread among its stacks, by their numbers of samples."""
     whole, result = thread.cost, []
     for is_asleep, stacks in ((True, thread.asleep or (Stack((), 1),)), (False, thread.at_work)):
         cores = 0.0 if is_asleep and thread.at_work else whole.cores
@@ -88,7 +88,7 @@ def _missing(process: str, name: str) -> Thread:
 
 
 def _change(threads: Sequence[Thread]) -> float:
-    """The certain difference between two revisions of a thread; of one revision, its cost."""
+    """The certain change of a thread between two revisions; its cost if it has only one."""
     before, after = threads[0], threads[-1]
     if len(threads) == 1 or _missing(after.process, after.name) in threads:
         return max(thread.cost.price for thread in threads)
@@ -99,12 +99,12 @@ def _change(threads: Sequence[Thread]) -> float:
 
 
 def _gap(*figures: tuple[Sequence[float], float]) -> float:
-    """The gap between the ranges of two figures, which are values of parts and a delay."""
+    """The gap between the ranges of two figures, each given as values of parts and a delay."""
     (low, high), (other_low, other_high) = (
         # Without delays, a thread that sleeps after each piece of work would wake up more often.
         (
-            min(parts, default=0.0) * (1 - _VARIES),
-            max(parts, default=0.0) / max(1 - delayed, _LEAST_FREE) / (1 - _VARIES),
+            min(parts, default=0.0) * (1 - _RANGE_ERROR),
+            max(parts, default=0.0) / max(1 - delayed, _LEAST_FREE) / (1 - _RANGE_ERROR),
         )
         for parts, delayed in figures
     )
@@ -144,7 +144,7 @@ def _innermost(working: Sequence[Place]) -> tuple[Frame, ...]:
             names = _names(functions[:depth])
             cores[names] += place.cost.cores
             frames[names] = functions[:depth]
-    return max((frames[key] for key in cores if cores[key] >= cores[()] * _MUCH_OF_WORK), key=len)
+    return max((frames[key] for key in cores if cores[key] >= cores[()] * _LEAST_SHARE), key=len)
 
 
 _Names = tuple[tuple[str, str], ...]

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
@@ -28,10 +28,10 @@ from waitbench.system import proc
 SAMPLED_S = 40.0
 """The longest time of sampling, all parts together."""
 _PARTS = 4
-"""The number of parts in which threads are counted. They show how much a thread varies."""
+"""The number of parts in which threads are counted, to see how much a thread varies."""
 _SLICE_S = 0.25
-"""The time between counts: a process that lives for less may be missed."""
-_MAX_WAIT_S = 2.0
+"""The time between counts. A process that lives for less may be missed."""
+_LONGEST_WAIT_S = 2.0
 """The longest wait for a thread to go to sleep, or to work."""
 _NAP_S = 0.0005
 _STOPS_WITHIN_S = 5.0
@@ -46,7 +46,7 @@ _RESTARTED_SLEEP = "restart_syscall"
 
 @dataclass
 class _Thread:
-    """A thread's counts and stacks."""
+    """A thread's counts and stacks so far."""
 
     process: str
     name: str
@@ -57,7 +57,7 @@ class _Thread:
     asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
     sleeps_in: set[int] = field(default_factory=set)
-    """The numbers of system calls in which it was seen."""
+    """The numbers of the system calls in which the thread was seen."""
 
     @property
     def shown_name(self) -> str:
@@ -70,16 +70,16 @@ class _Thread:
 
 @contextmanager
 def stopped(pid: int) -> Iterator[bool]:
-    """Stops a process for the block; yields whether all of its threads stand still."""
+    """Stops a process for the block; yields whether all of its threads have stopped."""
     try:
         with suppress(OSError):
             os.kill(pid, signal.SIGSTOP)
         end = time.monotonic() + _STOPS_WITHIN_S
-        while not (stands := all(proc.is_stopped(pid, tid) for tid in proc.thread_ids(pid))):
+        while not (is_stopped := all(proc.is_stopped(pid, tid) for tid in proc.thread_ids(pid))):
             if time.monotonic() > end:
                 break
             time.sleep(_NAP_S)
-        yield stands
+        yield is_stopped
     finally:
         with suppress(OSError):
             os.kill(pid, signal.SIGCONT)
@@ -92,27 +92,27 @@ class StackSampler:
         self,
         find: Callable[[], Sequence[int]],
         role: Callable[[Sequence[str]], str | None],
-        over: threading.Event,
-        still: Callable[[int], AbstractContextManager[bool]] = stopped,
+        ended: threading.Event,
+        *,
+        stops: bool = True,
     ) -> None:
-        """``over`` is set at the end of the run. ``role`` names a process by its arguments.
+        """``find`` lists the PIDs, ``role`` names a process by its arguments.
 
-        ``still`` stops a process for its block, and yields whether that succeeded.
+        ``ended`` is set at the end of the run. ``stops`` stops a process before its stack is read.
         """
         self.threads: dict[proc.Thread, _Thread] = {}
         self.parts_s: list[float] = []
         self.unread: dict[int, str] = {}
         """The reasons why stacks could not be read at the last attempt, by process."""
-        self.over = over
-        self._find, self._role_by, self._still = find, role, still
+        self._find, self._role_by, self._ended, self._stops = find, role, ended, stops
         self._roles: dict[int, str] = {}
 
     def alternate(
         self, counted_s: float, settles_s: float = 0.0, sampled_s: float = SAMPLED_S
     ) -> None:
-        """Counts and samples alternately, part by part, after a time to settle."""
+        """Counts and samples alternately. Each part begins with a time to settle."""
         for _ in range(_PARTS):
-            if self.over.wait(settles_s):
+            if self._ended.wait(settles_s):
                 return
             self.count(counted_s / _PARTS)
             self.sample(sampled_s / _PARTS)
@@ -153,10 +153,10 @@ class StackSampler:
         )
 
     def count(self, seconds: float) -> None:
-        """Counts one more part, for ``seconds`` or until the run is over."""
+        """Counts one more part, for ``seconds`` or until the run ends."""
         part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
         before = proc.usage_by_thread(self._find())
-        while lasted_s < seconds and not self.over.wait(min(_SLICE_S, seconds - lasted_s)):
+        while lasted_s < seconds and not self._ended.wait(min(_SLICE_S, seconds - lasted_s)):
             now = proc.usage_by_thread(self._find())
             if not now:
                 break
@@ -192,46 +192,48 @@ class StackSampler:
         return self._roles[pid]
 
     def sample(self, seconds: float) -> None:
+        """Samples each thread some times, the busiest first, for at most ``seconds``."""
         end = time.monotonic() + seconds
         least_ns = _LEAST_CPU * 1e9 * sum(self.parts_s)
         sleeping = Counter({key: sum(thread.wakeups) for key, thread in self.threads.items()})
         working = Counter({key: sum(thread.cpu_ns) for key, thread in self.threads.items()})
-        # The busiest come first, as there may not be time for all.
         goals = [(key, False) for key in _most_first(sleeping, 1)]
         goals += [(key, True) for key in _most_first(working, least_ns)]
         for key, is_at_work in goals * _SAMPLES:
             for _ in range(_TRIES):
-                if self.over.is_set() or time.monotonic() > end:
+                if self._ended.is_set() or time.monotonic() > end:
                     return
-                seen = self._attempt(key, is_at_work, min(end, time.monotonic() + _MAX_WAIT_S))
+                is_done = self._attempt(
+                    key, is_at_work, min(end, time.monotonic() + _LONGEST_WAIT_S)
+                )
                 # After a stop, delayed work comes in a burst.
-                self.over.wait(0.05 + random.random() * 0.05)
-                if seen:
+                self._ended.wait(0.05 + random.random() * 0.05)
+                if is_done:
                     break
 
     def _attempt(self, key: proc.Thread, is_at_work: bool, end: float) -> bool:
-        """Tries to take one sample. Returns whether this thread needs no further try."""
-        self.over.wait(random.random() * 0.02)
+        """Tries to take one sample. Returns ``False`` if another try may succeed."""
+        self._ended.wait(random.random() * 0.02)
         before = proc.sleeps(*key)
         for call in self._calls(key, end):
             if is_at_work:
                 if call == proc.RUNNING and self._read_stack(key):
                     break
                 continue
-            # One more sleep than at the last look: it has just gone to sleep.
+            # The count of sleeps has risen, so the thread has just gone to sleep.
             now = proc.sleeps(*key)
             if now is None:
                 return True
             if now != before and call != proc.RUNNING:
                 return self._read_stack(key, now)
             before = now
-        # A thread that was not seen at work seldom works. One that did not go to sleep is still in
-        # its last sleep, where it is sampled.
+        # A thread that was not seen at work seldom works. A thread that did not go to sleep again
+        # is sampled in its present sleep.
         return is_at_work or before is None or self._read_stack(key, before)
 
     def _calls(self, key: proc.Thread, end: float) -> Iterator[int | None]:
         """Yields the system call that a thread is in, at random moments."""
-        while not self.over.is_set() and time.monotonic() < end:
+        while not self._ended.is_set() and time.monotonic() < end:
             time.sleep(_NAP_S * (0.5 + random.random()))
             call = proc.system_call(*key)
             if call not in (None, proc.RUNNING):
@@ -239,16 +241,16 @@ class StackSampler:
             yield call
 
     def _read_stack(self, key: proc.Thread, sleep_count: int | None = None) -> bool:
-        """Reads the stack of a thread: at work, or in the sleep with this number."""
+        """Reads the stack of a thread if it is at work, or in the sleep of that number."""
         pid, tid = key
         thread, is_at_work = self.threads[key], sleep_count is None
-        with self._still(pid) as stands:
+        with stopped(pid) if self._stops else nullcontext(True) as is_stopped:
             call = proc.system_call(pid, tid)
-            # While CPUs are busy, a thread that was just woken up is still where it slept.
+            # While CPUs are busy, a thread that was just woken up is still in its system call.
             is_asleep = call is not None and (
                 call in thread.sleeps_in or _call_name(call) == _RESTARTED_SLEEP
             )
-            if not stands or (is_asleep if is_at_work else call == proc.RUNNING):
+            if not is_stopped or (is_asleep if is_at_work else call == proc.RUNNING):
                 return False
             # The stop counts as one sleep.
             if sleep_count is not None and (proc.sleeps(*key) or 0) > sleep_count + 1:
@@ -275,12 +277,12 @@ class StackSampler:
 def sample_running(find: Callable[[], Sequence[int]], seconds: float) -> Samples:
     """Counts running processes for ``seconds``, and samples them for as long.
 
-    No signal stops them, as their parents would notice: reading a stack traces a process, which
-    continues at once if waitbench dies.
+    No signal stops them, because their parents would notice. To read a stack, pystack traces a
+    process, which continues at once if waitbench dies.
     """
-    sampler = StackSampler(find, lambda _: None, threading.Event(), lambda _: nullcontext(True))
-    # Each part has time for a thread that sleeps for long.
-    sampler.alternate(seconds, sampled_s=max(_PARTS * _MAX_WAIT_S, min(seconds, SAMPLED_S)))
+    sampler = StackSampler(find, lambda _: None, threading.Event(), stops=False)
+    # Each part takes long enough to wait for one thread that seldom wakes up.
+    sampler.alternate(seconds, sampled_s=max(_PARTS * _LONGEST_WAIT_S, min(seconds, SAMPLED_S)))
     return sampler.samples("now")
 
 
@@ -292,7 +294,7 @@ def _call_name(call: int) -> str:
 
 
 def _without_numbers(name: str) -> str:
-    """Removes numbers from the name of a program or thread, so that a pool of them has one name."""
+    """Removes numbers from the name of a program or thread, so that a pool has one name."""
     return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
 
 

@@ -1,4 +1,4 @@
-"""Counts and sampled stacks of threads, and their file, which has a line for each revision."""
+"""Counts and sampled stacks of threads, and the file that stores them, a line a revision."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,14 +25,14 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Stack(msgspec.Struct, frozen=True, rename={"samples": "looks"}):
-    """A sampled stack: functions, the outermost first, then a system call if it slept."""
+    """A sampled stack: functions, the outermost first, then the system call of a sleep."""
 
     frames: tuple[Frame, ...]
     samples: Count
 
 
 class Thread(msgspec.Struct, frozen=True, kw_only=True):
-    """The threads of one name in one process."""
+    """All threads of one name in one process."""
 
     process: str
     """The role of the process, such as ``worker 0`` or ``child celery``."""
@@ -40,9 +40,9 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
     wakeups_per_s: tuple[Finite, ...]
     """One value for each part of the counted time."""
     cpu_share: tuple[Finite, ...]
-    """The same for CPU, in cores."""
+    """CPU in cores, one value for each part."""
     delayed: Finite = 0.0
-    """The share of the time in which it waited for a CPU."""
+    """The share of the time in which the thread waited for a CPU."""
     asleep: tuple[Stack, ...] = ()
     at_work: tuple[Stack, ...] = ()
 
@@ -58,7 +58,7 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revis
 
     label: str
     counted_s: Finite
-    """How long wake-ups and CPU were counted, without stops for samples."""
+    """The time of counting wake-ups and CPU, without stops for samples."""
     threads: tuple[Thread, ...]
     remarks: tuple[str, ...] = ()
 

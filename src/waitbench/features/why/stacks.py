@@ -1,4 +1,4 @@
-"""Reads the stacks of a process, with Python functions and compiled ones, by pystack."""
+"""Reads the stacks of a process by pystack, with Python functions and compiled functions."""
 
 import ctypes
 import logging
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pystack.types import NativeFrame, PyThread
 
 _NO_PYTHON = "Could not determine python version"
+"""The beginning of pystack's message on a process that does not run Python."""
 
 
 class UnreadableStacks(Exception):
@@ -33,11 +34,11 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
         reason = str(error).removeprefix("Engine error: ").rstrip(".")
         if not reason.startswith(_NO_PYTHON):
             raise UnreadableStacks(f"its functions cannot be read ({reason})") from error
-        return _of_program(pid)
+        return _read_program(pid)
     return {thread.tid: _informative(_merged(thread)) for thread in threads}
 
 
-def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
+def _read_program(pid: int) -> dict[int, tuple[Frame, ...]]:
     try:
         threads = _calls_of_program(pid)
     except (OSError, AttributeError) as error:  # pystack may be linked differently
@@ -49,7 +50,7 @@ def _of_program(pid: int) -> dict[int, tuple[Frame, ...]]:
 
 
 def _merged(thread: "PyThread") -> Iterator[Frame]:
-    """Merges compiled and Python frames: these take the place of the interpreter's frames."""
+    """Merges compiled and Python frames. Python frames replace those of the interpreter."""
     from pystack.types import NativeFrame, frame_type
 
     groups: list[list[Frame]] = []
@@ -72,15 +73,15 @@ def _merged(thread: "PyThread") -> Iterator[Frame]:
             yield from _compiled(native)
 
 
-_RUNTIME = re.compile(
+_RUNTIME_LIBRARIES = re.compile(
     r"(^|/)(python[\d.]*|libpython[^/]*|libc[.-][^/]*|libpthread[^/]*|libm[.-][^/]*|ld-[^/]*"
     r"|libgcc_s[^/]*|libstdc\+\+[^/]*|linux-vdso[^/]*)$|^\[vdso|/lib-dynload/"
 )
-"""Libraries whose frames say no more than the system call or the Python frames."""
+"""Libraries whose frames add nothing to the system call or the Python frames."""
 
 
 def _compiled(frame: "NativeFrame | _Call") -> Iterator[Frame]:
-    if _RUNTIME.search(frame.library):
+    if _RUNTIME_LIBRARIES.search(frame.library):
         return
     if frame.symbol.startswith("?"):  # the library has no symbols
         yield Frame(f"[{Path(frame.library).name}]")
@@ -94,25 +95,25 @@ _STARTERS = {
     "threading.py": ("_bootstrap", "_bootstrap_inner", "run"),
 }  # fmt: skip
 """Functions of the standard library that start others, by file; ``None`` for all functions."""
-_PLUMBING = re.compile(
+_RUNTIME_FUNCTIONS = re.compile(
     r"(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
     r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|(__)?rust_"
     r"|_R\w*_(3std|4core|5alloc)|_?Py[A-Z_]|FnOnce|_start$"
 )
-"""Functions of language runtimes, mostly of Rust; names with ``_R`` are still mangled."""
+"""Functions of language runtimes, mostly of Rust; names that begin with ``_R`` are mangled."""
 
 
 def _informative(frames: Iterator[Frame]) -> tuple[Frame, ...]:
-    """Drops repetitions, and plumbing unless there is nothing else."""
+    """Drops repetitions, and functions of runtimes unless there are no others."""
     distinct = [frame for frame, _ in groupby(frames)]
-    return tuple(frame for frame in distinct if not _is_plumbing(frame)) or tuple(distinct)
+    return tuple(frame for frame in distinct if not _is_of_runtime(frame)) or tuple(distinct)
 
 
-def _is_plumbing(frame: Frame) -> bool:
+def _is_of_runtime(frame: Frame) -> bool:
     if frame.kind == PYTHON:
         names = _STARTERS.get(frame.file.rpartition("/")[2], ())
         return names is None or frame.name in names
-    return bool(_PLUMBING.match(frame.name))
+    return bool(_RUNTIME_FUNCTIONS.match(frame.name))
 
 
 _ESCAPED = re.compile(r"\$(?:u([0-9a-f]{2})|([A-Z]{1,2}))\$")

@@ -1,4 +1,4 @@
-"""Threads of one or more revisions -> tables of wake-ups and CPU."""
+"""Formats the wake-ups and CPU of threads as tables, a table for each candidate."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ _LEAST_WAKEUPS, _LEAST_CORES = 0.05, 0.0005
 """Wake-ups per second and cores; smaller figures are not shown."""
 _LABEL_WIDTH = 12
 _ENDS, _DEEP = 2, 5
-"""A stack of more than ``_DEEP`` functions is shown by so many at either end."""
+"""A stack of more than ``_DEEP`` functions is shown by ``_ENDS`` functions at either end."""
 
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
-    """A table for each candidate beside the baseline; or one of the baseline alone."""
+    """A table for each candidate with the baseline, or a table of the baseline alone."""
     return [_table(title, shown) for shown in _pairs(revisions)]
 
 
