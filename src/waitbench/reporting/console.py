@@ -1,4 +1,4 @@
-"""The console that everything is printed on, and reports and tables on it."""
+"""Prints reports, tables and sentences on a console."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
@@ -21,7 +21,7 @@ from waitbench.reporting.notes import HEADLINES
 _GAP = 2
 """The space between two columns."""
 _LEAST_NAME_WIDTH = 12
-"""The width below which a column of names is not folded any further."""
+"""The least width to which a column of names is folded."""
 _Column = tuple[Heading, int, int]
 """A heading, the width of its column, and the space before that."""
 
@@ -40,7 +40,7 @@ def make_console(
 
 
 class _TextConsole(Console):
-    """Replaces control characters in everything that is printed, wherever it comes from."""
+    """Replaces control characters in everything that is printed."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -52,7 +52,7 @@ class _TextConsole(Console):
 
 
 def print_prose(text: str, console: Console, *, first: str | Text = "", style: str = "") -> None:
-    """Prints sentences behind ``first``; wrapped lines begin below its end. Breaks no word."""
+    """Prints sentences after ``first``, which further lines are indented by. Breaks no word."""
     prefix = first if isinstance(first, Text) else Text(first, style)
     indent = prefix.cell_len
     for paragraph in text.split("\n"):
@@ -104,7 +104,7 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints headings and rows. If they are too wide, columns that may give way are left out.
 
-    If that does not suffice, names fold; figures never do.
+    If they are still too wide, names are folded, but never figures.
     """
     table = table.as_text
     headings, gaps = table.headings, _gaps(table.headings)
@@ -121,7 +121,7 @@ def print_cells(table: Table, console: Console) -> None:
     columns = [*zip(headings, widths, gaps, strict=True)]
     line, end = "", 0
     for group, members in groupby(columns, lambda column: column[0].group):
-        # The name of a group ends where its columns end.
+        # The name of a group is aligned with the right end of its last column.
         end += sum(width + gap for _, width, gap in members)
         line += group.rjust(end - len(line)) if group else ""
     if line:
@@ -129,7 +129,7 @@ def print_cells(table: Table, console: Console) -> None:
     _print_rows(columns, [[Text(it.text, style="bold") for it in headings]], console)
     for group, rows in table.grouped_rows.items():
         if group:
-            # On a line of its own, as it would not fit beside the rest in 80 columns.
+            # On a separate line, as names and figures fill 80 columns.
             console.print(Text(group, style="bold"), soft_wrap=True)
         _print_rows(columns, (map(_text, row) for row in rows), console)
 

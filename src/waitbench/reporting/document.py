@@ -1,4 +1,4 @@
-"""Reports, tables and bars as data, which consoles, pages, charts and Markdown show alike."""
+"""Reports, tables and bars as data, which consoles, pages, charts and Markdown render."""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def grouped(items: Iterable[_T], key: Callable[[_T], _Key]) -> dict[_Key, list[_T]]:
-    """Groups items by their keys; a group stands where its first item was."""
+    """Groups items by their keys, in the order in which the keys appear."""
     groups: dict[_Key, list[_T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -26,7 +26,7 @@ class TextCell:
 
     text: str
     short: str = ""
-    """Replaces the text on a console, such as the end of a name that begins like the one above."""
+    """Replaces the text on a console: the end of a name that begins like the name above."""
     mark: str = ""
     """Stands before the text: a key of ``drawing.MARK_STYLES``."""
     style: str = ""
@@ -55,7 +55,7 @@ class Dot:
     """The ratios that a margin allows; ``None`` where the value is not a ratio."""
     colour: str = ""
     is_open: bool = False
-    """Whether the dot is hollow, as nothing certain is known."""
+    """Whether the result is inconclusive, so that the dot is hollow."""
     style: str = ""
 
     @property
@@ -108,11 +108,11 @@ class Table:
     columns: Sequence[Column]
     notes: Sequence[str] = ()
     groups: Sequence[str] = ()
-    """The scenario of each row, or none; a console prints it once, above its rows."""
+    """The scenario of each row, or empty; a console prints each scenario once, above its rows."""
 
     @classmethod
     def of_texts(cls, title: str, rows: Sequence[Mapping[str, str]]) -> "Table":
-        """A table of texts by their headings, which are the same in each row."""
+        """A table of rows that map headings to texts; all rows have the same headings."""
         return cls(title, [(Heading(name), [row[name] for row in rows]) for name in rows[0]])
 
     @property
@@ -134,7 +134,7 @@ class Table:
 
     @property
     def as_text(self) -> "Table":
-        """The table without columns of dots."""
+        """The table without its columns of dots, which text cannot show."""
         return self.without([heading for heading in self.headings if heading.axis])
 
     def without(self, left_out: Collection[Heading]) -> "Table":
@@ -143,11 +143,11 @@ class Table:
 
 
 _LONGEST_BAR = 0.7
-"""The share of a column's width that its longest bar takes, so that its value fits behind it."""
+"""The share of a column's width that the longest bar takes; the rest is for its value."""
 
 
 class Bar(NamedTuple):
-    """One cost of one revision in one scenario, over all runs."""
+    """One cost of one revision in one scenario: the mean, the least and the most of all runs."""
 
     label: str
     mean: float | None

@@ -34,8 +34,8 @@ See jfly.uni-koeln.de/color. Red and green are left out: they mean more and less
 """
 TONES = {"green": "#0b6b3a", "red": "#a32014", "yellow": "#7a4d00"}
 """The colours of styles in charts; any other style is grey."""
-_VAGUE = 10.0
-"""An axis need not hold an interval that ends so many times farther from 1 than its estimate."""
+_VERY_WIDE = 10.0
+"""An interval that ends this many times farther from 1 than its estimate may leave the axis."""
 _REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 """The factors from the middle of an axis of ratios to its ends."""
 
@@ -72,7 +72,7 @@ class Axis:
     def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0, middle: str = "1") -> "Axis":
         """The shortest axis that holds all ratios and intervals, except for a share ``beyond``.
 
-        If the ratio is a bound, or the interval vague, holding the estimate suffices.
+        If the ratio is a bound, or its interval very wide, only the ratio has to be on the axis.
         """
         reaches = sorted(map(_reach, ratios))
         most = reaches[math.ceil(len(reaches) * (1 - beyond)) - 1] if reaches else 1.0
@@ -92,7 +92,7 @@ class Axis:
 
 
 def _reach(ratio: Estimate) -> float:
-    """The factor between 1 and the far end of a ratio's interval."""
+    """The factor from 1 that an axis needs for a ratio and its interval."""
     reach = factor_of(ratio.value)
     widest = max([reach, *(factor_of(end) for end in (ratio.low, ratio.high) if end)])
-    return reach if ratio.is_bound or widest > reach * _VAGUE else widest
+    return reach if ratio.is_bound or widest > reach * _VERY_WIDE else widest

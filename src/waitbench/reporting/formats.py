@@ -19,18 +19,17 @@ FARTHEST = 10.0
 """An end of an interval is not printed if it differs from the ratio by a larger factor."""
 
 _DIGITS = 3
-_RATIO_DIGITS = 2
 _SHARES_BELOW = 1.5
-"""Changes by less than this factor are in per cent."""
+"""Changes by a smaller factor are in per cent."""
 _WHOLE = 9.95
-"""From here on, a number of two digits has none after the point."""
+"""From this value on, two significant digits have none after the point."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
 }
-"""By the unit of a metric: the least value of each unit, its name, and the factor to it."""
+"""For the unit of a metric, units to show: the least value, the name, and the factor of each."""
 _LEAST = 1e-6
-"""A value below this counts as 0, and a change by its inverse as boundless."""
+"""A smaller value counts as 0, and a change by more than its inverse as infinite."""
 
 
 def format_count(count: int, singular: str, plural: str) -> str:
@@ -56,10 +55,10 @@ def format_digits(value: float, digits: int = _DIGITS, *, zeros: bool = False) -
 
 
 def format_values(
-    values: Sequence[float | None], counted_in: str, digits: int = _DIGITS
+    values: Sequence[float | None], metric_unit: str, digits: int = _DIGITS
 ) -> list[str]:
-    """Values in one unit, that of the largest."""
-    unit, scale = _unit_for([value for value in values if value is not None], counted_in)
+    """Values in one unit, chosen for the largest; ``metric_unit`` is that of the values."""
+    unit, scale = _unit_for([value for value in values if value is not None], metric_unit)
     return [
         NOTHING
         if value is None
@@ -68,27 +67,27 @@ def format_values(
     ]
 
 
-def format_quantity(value: float, counted_in: str, digits: int = _DIGITS) -> str:
-    return format_values([value], counted_in, digits)[0]
+def format_quantity(value: float, metric_unit: str, digits: int = _DIGITS) -> str:
+    return format_values([value], metric_unit, digits)[0]
 
 
-def _unit_for(values: Iterable[float], counted_in: str) -> tuple[str, float]:
+def _unit_for(values: Iterable[float], metric_unit: str) -> tuple[str, float]:
     most = max(map(abs, values), default=0.0)
-    units = _UNITS.get(counted_in, ((0.0, "", 1.0),))
+    units = _UNITS.get(metric_unit, ((0.0, "", 1.0),))
     return next((unit, scale) for least, unit, scale in units if most >= least)
 
 
 def format_columns(
     columns: Sequence[Sequence[float | None]],
-    counted_in: str,
+    metric_unit: str,
     like: Sequence[Sequence[float | None]],
 ) -> tuple[str, list[list[str]]]:
-    """Columns of three digits, such as ".091" and "48.5", in the unit of the median of ``like``.
+    """Formats columns in three digits, such as ".091" and "48.5".
 
-    Returns the unit and the columns.
+    Returns their unit, which is chosen for the median of ``like``, and the columns.
     """
     values = [abs(value) for column in like for value in column if value]
-    unit, scale = _unit_for([median(values)] if values else [], counted_in)
+    unit, scale = _unit_for([median(values)] if values else [], metric_unit)
     return unit, [[_format_narrow(value, scale) for value in column] for column in columns]
 
 
@@ -113,7 +112,7 @@ def format_of_limit(limit: Limit, share: float) -> str:
 
 
 def format_change(ratio: float, like: float | None = None) -> str:
-    """A ratio as a change: "13× less", or "+4.2 %" if ``like``, by default itself, is below 1.5."""
+    """A ratio as a change: "13× less"; or "+4.2 %" if ``like``, by default the ratio, is near 1."""
     if factor_of(ratio if like is None else like) < _SHARES_BELOW:
         return f"{_percent(ratio)} %"
     return f"{_times(factor_of(ratio))}× {'less' if ratio < 1 else 'more'}"
@@ -122,8 +121,9 @@ def format_change(ratio: float, like: float | None = None) -> str:
 def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    An interval around 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out:
-    the result is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
+    An interval around 1 is "÷1.2…×3.0". An end that differs from the ratio by more than a factor
+    ``FARTHEST`` is left out: the result is the other end, or "not known". ``whole`` leaves out
+    tenths of a per cent.
     """
     value = ratio.value
     ends = (ratio.low, ratio.high)
@@ -133,7 +133,7 @@ def format_range(ratio: Estimate, *, whole: bool = False) -> str:
         if end is None:
             return "" if ends == (None, None) else NOT_KNOWN
         text = format_change(end, value)
-        # A smaller ratio is a greater factor "less".
+        # A lower bound of the ratio is an upper bound of the factor "less".
         is_most = (low is None) is not text.endswith("less")
         return f"{'≤' if is_most else '≥'} {text}"
     if factor_of(value) < _SHARES_BELOW:
@@ -152,6 +152,7 @@ def format_bound(ratios: Iterable[Estimate]) -> str:
 
 
 def factor_of(ratio: float) -> float:
+    """The factor between a ratio and 1: 2 for both 0.5 and 2."""
     return max(ratio, 1 / max(ratio, _LEAST), 1.0)
 
 
@@ -168,7 +169,7 @@ def _times(factor: float) -> str:
 def _two_digits(value: float) -> str:
     if value < _WHOLE:
         return f"{value:.1f}"
-    return format_digits(float(f"{value:.{_RATIO_DIGITS - 1}e}"))
+    return format_digits(float(f"{value:.1e}"))
 
 
 def format_share(share: float) -> str:

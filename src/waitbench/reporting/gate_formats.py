@@ -23,11 +23,11 @@ VERDICT_NAME = "verdict"
 SCHEMA_VERSION = 7
 _FAILS = "fails"
 _ERRORS = ("failed-runs", "lost")
-"""Kinds of notes that prevent a pass, although they are about no question."""
+"""Kinds of notes that prevent a pass, although they are not about a question."""
 _EXPLANATION = (
     "Lower bounds hold for all questions and interim analyses together, upper ones for all "
-    "analyses, each with {:g} % error. With an allowance, a ratio is to the most that "
-    "is allowed."
+    "analyses, each with {:g} % error. With an allowance, a ratio is relative to the "
+    "largest allowed cost."
 )
 
 
@@ -47,8 +47,8 @@ def as_json(findings: Findings, verdict: GateVerdict) -> dict[str, Any]:
 def junit(findings: Findings, verdict: GateVerdict) -> str:
     """JUnit's XML: a test case for each answer, and for each other note that prevents a pass.
 
-    It has failures or errors if and only if the exit code is not 0. So an inconclusive answer is an
-    error, but is skipped if such answers pass, or others fail.
+    The suite has failures or errors if and only if the exit code is not 0. So an inconclusive
+    answer is an error, or is skipped if inconclusive answers pass or another answer fails.
     """
     is_skipped = verdict.inconclusive_passes or verdict.failures
     tags = {"?": "skipped" if is_skipped else "error", FAILURE: "error"}
@@ -81,6 +81,7 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
 
 
 def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
+    """Yields the class, the name and the note of each test case."""
     notes_by_question = {(it.scenario, it.revision, it.criterion): it for it in findings.notes}
     for judgement in findings.judgements:
         place, question = judgement.scenario, (judgement.revision, str(judgement.criterion))
@@ -90,7 +91,7 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
         answer = Note(kind=kind, level=level, text=notes.sentence(judgement))
         note = notes_by_question.get((place, *question), answer)
         if note.kind == notes.OPEN:
-            # This note has no figures, and may be about several questions.
+            # An open question's note has no figures, and may be about several questions.
             note = msgspec.structs.replace(note, text=f"{answer.text}. {note.text}")
         yield place, name, note
     others = [note for note in findings.notes if note.kind in _ERRORS]
@@ -101,7 +102,7 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
 
 
 def render_markdown(findings: Findings, more: Sequence[Table] = ()) -> str:
-    """The answer for a reviewer; cautions, other questions and ``more`` tables are folded."""
+    """The answer, with cautions, other questions and ``more`` tables in a folded part."""
     report = summarize(findings)
     first = [it for it in report.notes if it.kind in notes.HEADLINES or _is_about_answers(it)]
     if step := next_step(findings):
@@ -130,4 +131,4 @@ FORMATS: dict[str, Callable[[Findings, GateVerdict, Sequence[Table]], str]] = {
     "xml": lambda findings, verdict, _: junit(findings, verdict),
     "md": lambda findings, _, more: render_markdown(findings, more),
 }
-"""By suffix. Only Markdown includes tables that are not part of the verdict."""
+"""By the suffix of the file. Only Markdown has tables that are not part of the verdict."""

@@ -1,4 +1,4 @@
-"""A page as a single HTML file, which can be read without network and scripts."""
+"""Renders a page as a single HTML file, which needs no network and no scripts."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _ARROWS = {-1: "M-5 0 5-5V5Z", 1: "M5 0-5-5V5Z"}
 
 def render(page: Report) -> str:
     """The page as HTML, with all content escaped."""
-    # Imported late: it takes a while, and other commands do not need it.
+    # Imported late, as most commands do not need it.
     import jinja2
 
     environment = jinja2.Environment(
@@ -37,8 +37,8 @@ def render(page: Report) -> str:
 
 
 def _sanitize(value: object) -> object:
-    """Replaces characters that reorder text or command a terminal."""
-    # A ``Markup``, which the template declares safe, is not exactly a ``str``.
+    """Replaces control characters, and characters that reorder text."""
+    # What the template declares safe is a ``Markup``, a subclass of ``str``.
     return sanitize(value) if type(value) is str else value
 
 
@@ -67,7 +67,7 @@ def svg_of_bars(cell: Sequence[Bar], colours: Mapping[str, str], scale: float) -
 
 
 def svg_of_dot(dot: Dot, axis: Axis) -> str:
-    """A value, interval and margin. Hidden from screen readers, as the row has the figures."""
+    """A value, its interval and the margin. Screen readers skip it, as the row has the figures."""
     mark, parts = dot.on(axis), list[str]()
     if mark.band is not None:
         left, right = map(axis.place, mark.band)

@@ -1,4 +1,4 @@
-"""The table of idle costs: per cent of a core, events per second, memory, money."""
+"""The table of idle costs: per cent of a core, events per second, memory and money."""
 
 import math
 import re
@@ -21,7 +21,7 @@ from waitbench.reporting.formats import (
 
 _HOURS_A_MONTH = 365.25 * 24 / 12
 _AXIS_START, _LEAST_AXIS_END = 1e-4, 0.1
-"""The low end of the axis, and the least value of its high end, in cores."""
+"""The low end of the axis, and the least high end, in cores."""
 _FIGURES = (
     ("wakes/s", "wakeups", ""),
     ("calls/s", "syscalls", ""),
@@ -54,19 +54,18 @@ class Price:
 
 
 Costs = Sequence[tuple[str, str, IdleCost | None]]
-"""The scenario and revision of each worker, and its cost if that is known."""
-
-
-def costs_of(worker: Comparison) -> Costs:
-    return [(worker.record.scenario, label, worker.idle_cost(label)) for label in worker.figures]
+"""The scenario and revision of each worker, and its cost if known."""
 
 
 def tables(
     comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """One table of all waiting workers outside of scans; none where no worker waits."""
+    """A table of the workers that wait, without scans, if any; ``grouped`` by scenario."""
     waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
-    costs = [row for it in waiting for row in costs_of(it) if row[2] or not grouped]
+    all_costs = [
+        (it.record.scenario, label, it.idle_cost(label)) for it in waiting for label in it.figures
+    ]
+    costs = [row for row in all_costs if row[2] or not grouped]
     if not any(cost for *_, cost in costs):
         return []
     return [idle_table(costs, max(it.rounds for it in waiting), price, grouped=grouped)]
@@ -75,9 +74,9 @@ def tables(
 def idle_table(
     costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
 ) -> Table:
-    """A row for each worker, costliest first, and a column for each figure that any has.
+    """A row for each worker, the costliest first and failed workers last.
 
-    Workers that failed come last.
+    A figure has a column if any worker has it.
     """
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     idle_costs = [cost for *_, cost in rows]
@@ -106,7 +105,7 @@ def idle_table(
 
 def figure_column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
     gives_way = text == "calls/s" or "\n" in text
-    cells = [NOTHING if it is None else TextCell(text=_write(it, unit), sort=it) for it in values]
+    cells = [NOTHING if it is None else TextCell(text=_format(it, unit), sort=it) for it in values]
     return Heading(text, is_left=False, gives_way=gives_way), cells
 
 
@@ -125,7 +124,7 @@ def dot_column(cores: Sequence[Estimate | None], colours: Iterable[str] = repeat
     return Heading("% of a core, logarithmic", axis=Axis(_AXIS_START, high, texts)), cells
 
 
-def _write(value: float, unit: str) -> str:
+def _format(value: float, unit: str) -> str:
     if unit == "core":
-        return "< .01" if value < _AXIS_START else _write(value * 100, "")
+        return "< .01" if value < _AXIS_START else _format(value * 100, "")
     return format_quantity(value, unit, 2) if unit else format_digits(value, 2, zeros=True)

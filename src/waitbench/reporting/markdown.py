@@ -1,4 +1,4 @@
-"""Reports and tables as Markdown, with all content escaped."""
+"""Renders reports and tables as Markdown, with all content escaped."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,7 @@
 """Notes: the facts that a reader must know beside the figures, each as a sentence.
 
-The level of a note is its mark. A view selects notes by kind and level, but never words them.
+The level of a note is its mark, such as ✗. Views select notes by kind and level; only this module
+has their words.
 """
 
 import math
@@ -38,29 +39,29 @@ DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
 """The rounds that distinguish a change from chance, if it is not small."""
 COSTLY_COUNTING_S = 10e-6
-"""CPU per wake-up below which counting may add a third to it: docs/trials/counting-cost.txt."""
-_NEXT_TO_NOTHING_S = 5e-5
-"""Smaller rises of other costs are not mentioned."""
+"""With less CPU per wake-up, counting may add a third to it: docs/trials/counting-cost.txt."""
+_LEAST_RISE_S = 5e-5
+"""Smaller rises of lateness, start-up and shutdown are not mentioned."""
 _MOST_IN_FULL = 2
-"""Up to so many candidates have a line for each cost; with more, each has one line."""
+"""The most candidates with a line for each cost; if there are more, each has a single line."""
 _CERTAIN = {Verdict.SLOWER, Verdict.FASTER}
 _OF_WAITING = ("latency", "latency-p50", "wakeups", "syscalls")
-_OUTCOMES = {
+_STATUS_MARKS = {
     GateStatus.PASS: HOLDS,
     GateStatus.FAIL: FAILURE,
     GateStatus.INCONCLUSIVE: "?",
     GateStatus.NOT_MEASURED: WARNING,
 }
-_HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
+_PASSING = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _NOT_ASKED = {
     LOST: "the baseline supports it, this candidate does not",
     UNSUPPORTED: "not asked, as the baseline does not support it",
-    ENDED: "not asked, as it ends there and may do so",
+    ENDED: "not asked, as the worker ends there, which is allowed",
 }
-_ODD = {
-    RESTARTED: "it started processes during the window, which is to be idle: turn that off",
+_REMEDIES = {
+    RESTARTED: "it started processes during the window, which should be idle: turn that off",
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
-    SENT_AT_END: "lateness counts from the poke's start, as `sent` and its end came together",
+    SENT_AT_END: "lateness counts from the start of the poke, as it printed `sent` at its end",
 }
 
 
@@ -84,7 +85,7 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
 
 
 def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
-    """A line for each main cost, without user time, which is part of total CPU."""
+    """A line for each main cost. User time has none, as it is part of total CPU."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.judged and it.metric.name == "cpu" for it in results):
         names = tuple(it.metric.name for it in results if it.judged)[:1]
@@ -102,7 +103,7 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Not
 
 
 def _mark(group: Sequence[MetricResult]) -> str:
-    """The mark of a line about several scenarios: a rise comes before a fall."""
+    """The mark of a line about several scenarios: that of a rise, if there is one."""
     verdicts = {it.verdict for it in group}
     marked = next((it for it in MARKS if it in verdicts), None)
     return MARKS[marked] if marked else forest.mark_of(group[0])
@@ -143,7 +144,7 @@ def _values(result: MetricResult) -> str:
 
 
 def _single(result: MetricResult) -> str:
-    """The change of a cost in the only scenario."""
+    """The change of a cost in the only scenario of the comparison."""
     values = _values(result)
     if result.verdict is None:
         return values if result.why_not == BELOW_RESOLUTION else result.why_not
@@ -173,7 +174,7 @@ def _reason(result: MetricResult) -> str:
 
 
 def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
-    """Certain rises of other costs, each in the scenario where it is largest."""
+    """Certain rises of other costs, each with the scenario of the largest rise."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
     texts = []
@@ -196,7 +197,7 @@ def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]
 
 def _is_rise(result: MetricResult) -> bool:
     before, after = result.before, result.after
-    is_much = before and after and after.value - before.value >= _NEXT_TO_NOTHING_S
+    is_much = before and after and after.value - before.value >= _LEAST_RISE_S
     return bool(is_much) and result.verdict is Verdict.SLOWER
 
 
@@ -209,7 +210,7 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
         of_all = format_count(rounds, "round", "rounds")
         text = f"{disturbed} of {of_all} disturbed by other programs"
         yield _note(DISTURBED, f"{text}: repeat on an idle machine", count=disturbed)
-    # A gate makes as many rounds as it needs.
+    # A gate chooses the number of rounds itself.
     if len(labels) > 1 and not is_gate and rounds and all(it.rounds < 2 for it in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
         yield _note("one-round", text)
@@ -247,7 +248,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
 def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
     runs = [run for it in comparisons for run in it.record.of(label)]
     note = partial(_note, revision=label)
-    for mark, remedy in _ODD.items():
+    for mark, remedy in _REMEDIES.items():
         if count := sum(mark in run.marks for run in runs):
             yield note("odd", f"{label}: in {count} of {len(runs)} runs {remedy}", count=count)
     if left := [run.left for run in runs if run.left]:
@@ -282,14 +283,14 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     """The outcome of a gate, its reasons, and remarks on single questions."""
     answers, total = verdict.judgements, len(verdict.judgements)
     text = f"{verdict.outcome.value.upper()}: {_headline(verdict)}"
-    yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=total)
+    yield _note(OUTCOME, text, _STATUS_MARKS[verdict.outcome], count=total)
     yield from failures(verdict.failed_runs)
-    # An open question matters only where nothing failed.
-    is_open = [answer for answer in answers if _why_open(answer) and not verdict.failures]
-    open_for = grouped(is_open, lambda it: (it.revision, it.scenario, _why_open(it)))
+    # After a failure, open questions do not matter.
+    unsettled = [answer for answer in answers if _why_open(answer) and not verdict.failures]
+    by_reason = grouped(unsettled, lambda it: (it.revision, it.scenario, _why_open(it)))
     for answer in answers:
         kind, level, text = _remark(answer)
-        if alike := open_for.get((answer.revision, answer.scenario, why := _why_open(answer))):
+        if alike := by_reason.get((answer.revision, answer.scenario, why := _why_open(answer))):
             titles = ", ".join(map(forest.cost_of, alike))
             kind, level = OPEN, "?"
             text = f"{answer.revision}, {titles} in {answer.scenario}: {why}"
@@ -304,7 +305,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             "a failure"
         )
         yield _note("unfinished", text, "?", count=len(left))
-    holding = sum(answer.verdict in _HOLDS for answer in answers)
+    holding = sum(answer.verdict in _PASSING for answer in answers)
     if 0 < holding < total:
         yield _note("holds", f"{holding} of {total} questions hold", HOLDS, count=holding)
     for place, why in verdict.not_asked:
@@ -327,10 +328,11 @@ def _headline(verdict: GateVerdict) -> str:
             return format_count(len(answers), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
     runs = sum(it.count for it in verdict.failed_runs)
-    left, lacking = verdict.answers(Verdict.INCONCLUSIVE), verdict.answers(Verdict.NOT_MEASURED)
+    unsettled = verdict.answers(Verdict.INCONCLUSIVE)
+    lacking = verdict.answers(Verdict.NOT_MEASURED)
     lost = [place for place, why in verdict.not_asked if why == LOST]
     reasons = [
-        f"{len(left)} of {questions} open" if left else "",
+        f"{len(unsettled)} of {questions} open" if unsettled else "",
         f"{len(lacking)} of {questions} not measured" if lacking else "",
         f"{format_count(runs, 'run', 'runs')} failed" if runs else "",
         *(f"{place} is not supported any more" for place in lost[:1]),
@@ -339,6 +341,7 @@ def _headline(verdict: GateVerdict) -> str:
 
 
 def _risen(answer: MetricResult, bounds: str = "") -> str:
+    """The revision, the cost and its change, and the scenario."""
     change = forest.change_of(answer).strip(NOTHING) if answer.ratio or answer.missed else ""
     if answer.ratio and not change and answer.before and answer.after:
         change = _values(answer)
@@ -349,9 +352,9 @@ def _risen(answer: MetricResult, bounds: str = "") -> str:
 def sentence(answer: MetricResult) -> str:
     """An answer of a gate as a line of text, for views without tables."""
     certain = forest.interval_of(answer).strip(NOTHING)
-    is_open = ": inconclusive" if answer.verdict is Verdict.INCONCLUSIVE else ""
+    suffix = ": inconclusive" if answer.verdict is Verdict.INCONCLUSIVE else ""
     risen = _risen(answer, f" ({certain})" if certain else "")
-    return f"{risen}, allowed {forest.allowed_of(answer)}{is_open}"
+    return f"{risen}, allowed {forest.allowed_of(answer)}{suffix}"
 
 
 def _remark(answer: Judgement) -> tuple[str, str, str]:
@@ -369,9 +372,9 @@ def _remark(answer: Judgement) -> tuple[str, str, str]:
 
 
 def _why_open(answer: Judgement) -> str:
-    """Why a question is open, if its bounds do not show that; else empty."""
+    """The reason why a question is open, if its bounds do not show it; else empty."""
     if answer.verdict is not Verdict.INCONCLUSIVE or answer.is_disturbed:
-        # Another note counts all disturbed rounds.
+        # For disturbed rounds there is another note.
         return ""
     # With a limit or an allowance, the ratio is a share of the allowed cost.
     is_share = bool(answer.limit or answer.allowance)

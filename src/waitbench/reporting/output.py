@@ -17,7 +17,7 @@ from waitbench.reporting.formats import format_digits, format_quantity
 from waitbench.reporting.idle import Price
 
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
-"""The widths that the bar with the time left takes, and that a scenario's name has at least."""
+"""The width of the bar with the time left, and the least width of a scenario's name."""
 
 
 class Log:
@@ -27,9 +27,11 @@ class Log:
         self._console, self._quiet = console, quiet
 
     def __call__(self, label: str, step: str) -> None:
+        """Prints the present step of a revision."""
         self.about(f"{label}: {step}")
 
     def about(self, activity: str) -> None:
+        """Prints an activity that begins."""
         self.say(f"{activity} …")
 
     def say(self, text: str, style: str = "") -> None:
@@ -50,19 +52,19 @@ class Output:
     verbosity: int = 0
     """1 prints the figures of each scenario, and all questions of a gate; 2 prints all figures."""
     progress_only: bool = False
-    """Whether the caller prints the result."""
+    """Whether the caller prints the result itself."""
     price: Price | None = None
 
     @cached_property
     def answers(self) -> Console:
-        """Shared, as only a console that draws the progress bar can print beside it."""
+        """The console for results: also that of progress, as it has to print above the bar."""
         return make_console()
 
     @cached_property
     def progress(self) -> Console:
-        """The console for progress: on stderr if stdout is for JSON, or for the caller's output."""
-        is_apart = self.as_json or self.progress_only
-        return make_console(stderr=True) if is_apart else self.answers
+        """The console for progress: stderr if stdout is for JSON, or for the caller's output."""
+        is_separate = self.as_json or self.progress_only
+        return make_console(stderr=True) if is_separate else self.answers
 
     @cached_property
     def log(self) -> Log:
@@ -72,7 +74,7 @@ class Output:
 class RunProgress(Log):
     """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends.
 
-    The time left is the expected time of the runs left, scaled by the pace so far. For a gate,
+    The time left is the expected time of the remaining runs, scaled by the pace so far. For a gate,
     which may end early, it is the shortest and the longest time. The bar never goes back.
     """
 
@@ -81,20 +83,20 @@ class RunProgress(Log):
     ) -> None:
         super().__init__(console, quiet=quiet)
         self._clock = clock
-        self._left: list[PlannedRun] = []
+        self._planned: list[PlannedRun] = []
         self._running = 0
         self._stops: Sequence[int] = ()
         """The numbers of rounds after which the comparison may end."""
-        self._expected_s = self._true_s = 0.0
-        """The expected and the true time of the runs that have ended."""
+        self._expected_s = self._actual_s = 0.0
+        """The expected and the actual time of the runs that have ended."""
         self._share = 0.0
         """The part of the bar that is filled."""
         self._end = self._budget_end = math.inf
-        """The latest end of the comparison, and that of its budget; infinite if not known."""
+        """The latest end of the comparison, and the end of its budget; infinite if not known."""
         self._fewest_s: float | None = None
-        """The least time until a certain answer, before the forecast is printed."""
+        """The least time until a certain answer; ``None`` if no forecast has to be printed."""
         self._earliest = 0.0
-        """The clock at the first possible certain answer."""
+        """The earliest time of a certain answer, by the clock."""
         self._started = self._begun = clock()
         # Without automatic refresh: this process must not wake up while idle workers are measured.
         # Transient: the bar disappears before tables are printed.
@@ -124,14 +126,15 @@ class RunProgress(Log):
         self._stops = stops
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        """Adds planned runs; ``at_most_s`` limits the time until the end of the comparison."""
         if at_most_s is not None:
             self._end = min(self._end, self._clock() + at_most_s)
-        self._left += runs
+        self._planned += runs
         if math.isinf(self._end):
             self._stops = [max((*self._stops, *(planned.round for planned in runs)))]
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        """Adds a round again, during which other programs used ``other_cores``."""
+        """Adds a round once more, because other programs used ``other_cores`` during it."""
         self.extend(runs)
         others = f"other programs used {format_digits(other_cores)} cores meanwhile"
         self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
@@ -156,7 +159,7 @@ class RunProgress(Log):
             self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
-            self._true_s, self._begun = self._true_s + now - self._begun, now
+            self._actual_s, self._begun = self._actual_s + now - self._begun, now
         self.skip(planned)
         self._running -= 1
         place = f"{planned.scenario.name} · {self._number(planned)}"
@@ -164,13 +167,13 @@ class RunProgress(Log):
             failure = f"{result.reason}: {result.message}"
             self.say(f"{place} · {planned.label} · {failure}")
         is_over = not self._running and planned.round not in {
-            it.round for it in self._left if it.scenario == planned.scenario
+            it.round for it in self._planned if it.scenario == planned.scenario
         }
-        # On a terminal the bar shows this.
+        # On a terminal the bar has the time left.
         if is_over and planned.round != WARM_UP and not self._console.is_terminal:
             self.say(f"{place} · {self._time_left}")
-        is_round = is_measured and not self._left and planned.round != WARM_UP
-        if is_round and self._fewest_s is not None:
+        is_round_complete = is_measured and not self._planned and planned.round != WARM_UP
+        if is_round_complete and self._fewest_s is not None:
             self._forecast(planned.scenario.expected_s, self._fewest_s)
             self._fewest_s = None
 
@@ -185,17 +188,16 @@ class RunProgress(Log):
         run = format_quantity(pace * expected_s, "second", 2)
         self.say(f"A run takes {run}, the answer {self._time_left.removesuffix(' left')} more.")
         if pace * fewest_s > self._budget_end - now:
-            needed, left = (
-                _format_duration(pace * fewest_s),
-                _format_duration(max(0.0, self._budget_end - now)),
-            )
+            needed = _format_duration(pace * fewest_s)
+            left = _format_duration(max(0.0, self._budget_end - now))
             self.say(
                 f"No certain answer fits into --budget: it takes {needed} more or longer, and "
                 f"{left} are left."
             )
 
     def skip(self, planned: PlannedRun) -> None:
-        self._left.remove(planned)
+        """Removes a planned run."""
+        self._planned.remove(planned)
 
     @property
     def _time_left(self) -> str:
@@ -205,13 +207,14 @@ class RunProgress(Log):
 
     @property
     def _pace(self) -> float:
-        return self._true_s / self._expected_s if self._expected_s else 1.0
+        """The actual time of runs as a share of the expected time."""
+        return self._actual_s / self._expected_s if self._expected_s else 1.0
 
     @property
     def _left_s(self) -> float:
         if math.isfinite(self._end):
             return max(0.0, self._end - self._clock())
-        return self._pace * sum(planned.scenario.expected_s for planned in self._left)
+        return self._pace * sum(planned.scenario.expected_s for planned in self._planned)
 
 
 def _format_duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""A comparison -> a page."""
+"""Composes the page of a comparison."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
 
 
 def _logs(record: ScenarioResults) -> Iterator[tuple[str, str]]:
-    """For each revision and kind of failure, the log of the last such run."""
+    """Titles and logs: for each revision and kind of failure, that of the last such run."""
     last = {(run.label, run.reason): run for run in record.outcomes}
     for (label, reason), run in last.items():
         if run.log and reason not in HARMLESS:
@@ -90,14 +90,10 @@ def format_time(iso: str) -> str:
     return iso[:16].replace("T", " ") + " UTC"
 
 
-def _command(contents: StoredComparison) -> str:
-    return f"{as_called('./waitbench')} {shlex.join(contents.comparison.argv)}".rstrip()
-
-
 def _source(contents: StoredComparison) -> Section:
     context = contents.comparison
     facts = {
-        "command": _command(contents),
+        "command": f"{as_called('./waitbench')} {shlex.join(context.argv)}".rstrip(),
         "begun": format_time(context.started_at),
         "topology": context.topology,
         "engine": context.engine,

@@ -208,7 +208,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
     assert cost.syscalls_per_s is cost.memory_bytes is None
     assert "does not count here: Permission denied" in cost.notes[0]
     assert "that have ended are not in these figures" in cost.notes[0]
-    assert cost.notes[-1] == "The memory of some of these may not be read."
+    assert cost.notes[-1] == "This user may not read the memory of some of these."
 
 
 def test_a_cgroup_is_all_processes_in_it_and_below(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Distributes a comparison over many machines, a shard each."""
+"""Distributes a comparison over several machines. Each measures a shard: some of the scenarios."""

@@ -19,11 +19,11 @@ from waitbench.reporting.output import Output, RunProgress
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import called
 
-_NOT_OF_SHARDS = (
+_NOT_FOR_SHARDS = (
     "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
     "accepted", "origin", "python", "repo",
 )  # fmt: skip
-"""Options that --on applies itself. Shards get all others as typed."""
+"""Parameters of ``compare`` that --on applies itself. Shards get all others as typed."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ClusterExtension(Extension):
             return None
         if request.survey_option:
             raise UsageError(
-                f"--shard does not go with {request.survey_option}, which is of one machine."
+                f"--shard does not go with {request.survey_option}, which needs a single machine."
             )
         return shards.deal(index, number, {it.name: it.expected_s for it in scenarios})
 
@@ -71,7 +71,7 @@ class ClusterExtension(Extension):
         # dask takes a second to import.
         from waitbench.features.cluster import on_dask
 
-        options = tuple(_typed_options(context, except_for=_NOT_OF_SHARDS))
+        options = tuple(_typed_options(context, except_for=_NOT_FOR_SHARDS))
         return on_dask.run(self.on, options, context.params["accepted"], request, output)
 
     def after_runs(
@@ -88,7 +88,7 @@ class ClusterExtension(Extension):
 
 
 def _typed_options(context: typer.Context, *, except_for: Collection[str]) -> Iterator[str]:
-    """The options that the user typed, as arguments of a command, except for some parameters."""
+    """The options that the user typed, as arguments, without some parameters."""
     for option in context.command.params:
         name = str(option.name)
         source = context.get_parameter_source(name)

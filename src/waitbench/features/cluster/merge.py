@@ -1,6 +1,6 @@
-"""``merge``: the shards of several machines -> one comparison.
+"""``merge``: makes one comparison of the shards that several machines measured.
 
-A scenario comes from one shard with all its runs, so no figure mixes machines.
+All runs of a scenario come from one shard, so no figure mixes machines.
 """
 
 import re
@@ -51,7 +51,7 @@ def merge(
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")
     ] = False,
 ) -> None:
-    """Make one comparison of its shards: tables, verdict, charts and exit code as compare has."""
+    """Make one comparison of all its shards, with the output and the exit code of compare."""
     whole, records = merged([read_finished(folder) for folder in shards])
     gate_of(whole)  # Raises before anything is created.
     output = Output(quiet=quiet, as_json=as_json, verbosity=verbose)
@@ -84,7 +84,7 @@ def merged(
     """
     in_order = sorted(shards, key=lambda shard: shard_of(shard.comparison).index)
     contexts = [shard.comparison for shard in in_order]
-    # A shard that could not build a revision knows less about it.
+    # A shard that could not build a revision has no facts about it.
     revisions = tuple(
         next((revision for revision in versions if revision.build is not None), versions[0])
         for versions in zip(*(context.revisions for context in contexts), strict=False)
@@ -116,7 +116,7 @@ def write(
     records: Sequence[ScenarioResults],
     shards: Iterable[Path],
 ) -> StoredComparison:
-    """Writes a merged comparison, and copies files of features from the folders of shards.
+    """Writes a merged comparison, and copies the files of features from the shards.
 
     Raises ``HarnessError``.
     """

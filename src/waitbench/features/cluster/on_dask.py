@@ -1,4 +1,4 @@
-"""One comparison on many machines: each scenario is a shard, and each shard is a task of dask.
+"""``--on``: a comparison in which each scenario is a shard, and each shard is a task of dask.
 
 This machine validates, builds, judges and reports. A dask worker runs ``compare --shard I/N``, and
 sends its results back when it has finished.
@@ -50,9 +50,9 @@ def run(
 
     The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``. Raises ``HarnessError``.
     """
-    if wrong := request.survey_option or ("--shard" if "--shard" in options else None):
-        raise UsageError(f"--on does not go with {wrong}.")
-    # dask leaves a half-made client for an invalid address.
+    if conflict := request.survey_option or ("--shard" if "--shard" in options else None):
+        raise UsageError(f"--on does not go with {conflict}.")
+    # For an invalid address, dask would leave a broken client.
     if not re.fullmatch(r"(tcp|tls)://(\[[\da-fA-F:.]+\]|[^\s/:@\[\]]+):\d{1,5}", address):
         raise UsageError(f"--on {address!r} is not tcp://HOST:PORT or tls://HOST:PORT.")
     required = identity()
@@ -77,9 +77,9 @@ def run(
 def _command(
     valid: ValidRequest, typed: Sequence[str], accepted: str | None, say: Log
 ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
-    """Returns revisions, the arguments for each shard, and the files that the arguments name.
+    """Returns specs, the arguments for each shard, and by name the files that they mention.
 
-    Wheels that no index has are built here, so that all shards have the same build.
+    Wheels that no package index has are built here, so that all shards have the same build.
     """
     options, sent = [*typed, "--no-plot"], dict[str, bytes]()
     if valid.request.worker is not None:
@@ -103,7 +103,7 @@ def _command(
 
 
 def _files_of(worker: WorkerFile) -> dict[str, bytes]:
-    """Returns a worker file and the files that it names. Raises ``UsageError``."""
+    """A worker file and the files that it names, by name. Raises ``UsageError``."""
     if worker.package is None or not worker.texts.keys() >= {*worker.files}:
         raise UsageError(
             f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
@@ -115,7 +115,7 @@ def _files_of(worker: WorkerFile) -> dict[str, bytes]:
 def _measure(
     client: distributed.Client, valid: ValidRequest, task: Task, folder: Path
 ) -> Iterator[str]:
-    """Measures the shards that the folder lacks; yields a line for each finished one."""
+    """Measures the shards that the folder lacks; yields a line for each finished shard."""
     arguments, sent, required = task
     command, path = json.dumps([*required.values(), *arguments]), folder / "command.json"
     folders.make_subfolder(folder)
@@ -132,8 +132,8 @@ def _measure(
     for index in range(1, number + 1):
         if not (folder / str(index)).exists():
             key = f"shard-{index}-{uuid.uuid4().hex}"
-            whole = (*arguments, "--shard", f"{index}/{number}"), sent, required
-            future = client.submit(run_shard, *whole, key=key, pure=False)
+            shard_arguments = (*arguments, "--shard", f"{index}/{number}")
+            future = client.submit(run_shard, shard_arguments, sent, required, key=key, pure=False)
             shards_of[future] = shards.deal(index, number, expected_s)
     for future in distributed.as_completed(shards_of, loop=client.loop):
         shard = shards_of[future]
@@ -150,7 +150,7 @@ def _measure(
 
 
 def unpack(content: Mapping[str, bytes], folder: Path) -> None:
-    """Writes the files of a shard into a folder. Raises ``UsageError`` if it is not finished."""
+    """Writes the files of a shard into a folder. Raises ``UsageError`` if files are missing."""
     partial = folder.with_name(f"{folder.name}.part")
     files.remove(partial)
     partial.mkdir()
@@ -163,7 +163,7 @@ def unpack(content: Mapping[str, bytes], folder: Path) -> None:
 def _merge(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> StoredComparison:
     measured = [*(folder / SHARDS).glob("*[0-9]")]
     whole, records = merge.merged([merge.read_finished(path) for path in measured])
-    # A shard got its wheel as a file, so it knows neither the compiler nor the origin.
+    # Shards got wheels as files, so they know neither the compilers nor the origins.
     facts = [
         it.build and structs.replace(it.build, compiler=spec.compiler or it.build.compiler)
         for it, spec in zip(whole.revisions, specs, strict=True)
@@ -188,7 +188,7 @@ def _connected(address: str, required: Mapping[str, str]) -> Iterator[distribute
     """
     for name in ("distributed", "distributed.client", "tornado", "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    warnings.filterwarnings("ignore", "Sending large graph")  # as wheels may be
+    warnings.filterwarnings("ignore", "Sending large graph")  # wheels may be large
     with _explained(f"No scheduler answers at {address}"):
         client = distributed.Client(address, timeout=10, set_as_default=False)
     with closing(client):
@@ -201,7 +201,7 @@ def _connected(address: str, required: Mapping[str, str]) -> Iterator[distribute
 
 @contextmanager
 def _explained(problem: str, remedy: str = "") -> Iterator[None]:
-    """Turns errors of dask into a ``HarnessError``."""
+    """Turns errors of dask into a ``HarnessError`` of the problem, the error and the remedy."""
     try:
         yield
     except HarnessError:

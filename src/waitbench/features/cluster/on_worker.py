@@ -1,7 +1,7 @@
 """Functions that dask calls on its workers: a check of the worker, and the run of a shard.
 
 dask imports this module by name, so waitbench must be installed in a worker's environment. While a
-shard is measured, its dask worker sleeps: dask's timers are stopped, and nothing is polled.
+shard is measured, the dask worker sleeps: its timers are stopped, and it polls nothing.
 """
 
 import platform
@@ -22,7 +22,7 @@ from waitbench.system.machine import find_instruments
 from waitbench.system.processes import tail
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.features.cluster.shard_process")
-"""Starts waitbench so that it ends with this dask worker; arguments follow."""
+"""The command that starts waitbench in a process that ends with this dask worker."""
 START = "dask worker ADDRESS --nthreads 1 --no-nanny"
 Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
 """The arguments of ``run_shard``."""
@@ -40,7 +40,7 @@ def identity() -> Mapping[str, str]:
 
 
 def require_same(required: Mapping[str, str], dask_worker: Any) -> None:
-    """Raises ``UsageError`` on a worker whose figures would differ, or would be disturbed."""
+    """Raises ``UsageError`` for a worker that differs, or would disturb its runs."""
     here = identity()
     for name, value in required.items():
         if here[name] != value:
@@ -62,10 +62,11 @@ def run_shard(
 ) -> tuple[str, str, Mapping[str, bytes]]:
     """Runs ``compare`` in a folder with the sent files.
 
-    Returns the name of the worker, the last lines of stderr, and the files of the results. Raises
-    ``UsageError`` on a worker that differs: one may join after the first check.
+    Returns the name of the worker, the last lines of stderr, and the files of the results by name.
+    Raises ``UsageError`` as ``require_same`` does.
     """
     worker = distributed.get_worker()
+    # The worker may have joined after the first check.
     require_same(required, worker)
     key = worker.get_current_task()
     _processes[key] = None
@@ -79,12 +80,8 @@ def run_shard(
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         _run(key, ("compare", *arguments, "--results", "results"), folder, lock)
-        return str(worker.name), tail(folder / "stderr"), packed(folder / "results")
-
-
-def packed(folder: Path) -> Mapping[str, bytes]:
-    """The files of a folder, by name; empty if there is no folder."""
-    return {path.name: files.read(path) for path in folder.glob("*")}
+        results = {path.name: files.read(path) for path in (folder / "results").glob("*")}
+        return str(worker.name), tail(folder / "stderr"), results
 
 
 def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
@@ -96,9 +93,9 @@ def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
-            # The process holds the lock, so it is kept even if this worker is killed.
+            # The process inherits the lock, and so holds it even if this worker is killed.
             pass_fds=(lock,),
-            # Ctrl-C in the worker's terminal must not reach it; the worker ends it.
+            # Ctrl-C in the worker's terminal must not reach the process; the worker ends it.
             start_new_session=True,
         )
     with process:

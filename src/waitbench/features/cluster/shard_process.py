@@ -1,4 +1,4 @@
-"""Runs the command line in a process that ends with the worker that holds its stdin open."""
+"""Runs the command line in a process that ends when its stdin is closed."""
 
 import os
 import runpy
@@ -10,7 +10,7 @@ def end_with_stdin() -> None:
     """Ends this process by SIGTERM at the end of stdin."""
 
     def wait() -> None:
-        os.read(0, 1)  # nobody writes
+        os.read(0, 1)  # the worker writes nothing, and closes stdin when it ends
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, daemon=True).start()

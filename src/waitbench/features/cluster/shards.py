@@ -1,4 +1,4 @@
-"""Shards of a comparison: reads ``--shard I/N``, and deals scenarios to shards."""
+"""Shards of a comparison: reads ``--shard I/N``, and divides scenarios among shards."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def parse(text: str) -> tuple[int, int]:
 def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
     """Selects the scenarios of a shard, given the expected time of a run of each scenario.
 
-    The longest scenario goes first, each to the shard with the least load (R. Graham, "Bounds on
+    Scenarios, the longest first, go to the shard with the least load so far (R. Graham, "Bounds on
     multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). All machines get the same
     result. Raises ``UsageError`` if there are fewer scenarios than shards.
     """
@@ -44,6 +44,6 @@ def deal(index: int, count: int, expected_s: Mapping[str, float]) -> Shard:
 
 
 def shard_of(comparison: ComparisonHeader) -> Shard:
-    """The shard of a header. Without ``--shard``, it has all scenarios."""
+    """The shard that a comparison measured: all scenarios if it is whole."""
     names = tuple(scenario.name for scenario in comparison.scenarios)
     return comparison.shard or Shard(scenarios=names, of=names)

@@ -1,7 +1,6 @@
 """``look``: the cost of a running worker, alone, against limits, or against another worker."""
 
 import json
-from collections import ChainMap
 from dataclasses import asdict
 from typing import Annotated, Optional
 
@@ -90,7 +89,9 @@ def look(
                 "outcome": decision.outcome,
                 "judgements": as_builtins(decision.verdict.judgements),
             }
-        print(json.dumps({**data, **ChainMap(*(dict(it.json) for it in reasons))}, indent=2))
+        for reason in reasons:
+            data |= reason.json
+        print(json.dumps(data, indent=2))
         return code
     console = make_console()
     if decision:

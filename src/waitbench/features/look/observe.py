@@ -27,8 +27,6 @@ from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, Tre
 from waitbench.system.machine import find_instruments
 from waitbench.system.proc import Thread
 
-_MOST_PID_DIGITS = 20
-"""The digits of a PID that are read, as Python refuses to read thousands of them."""
 _LONGEST_COMM = 15
 """The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
@@ -102,7 +100,8 @@ def find(target: object) -> Target:
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
     place = target if isinstance(target, int) else locate(name)
     if place is None and name.isdecimal():
-        place = int(name[:_MOST_PID_DIGITS])
+        # Python refuses to read thousands of digits.
+        place = int(name[:20])
     elif place is None and files.is_file(Path(name) / PROCESSES):
         place = Path(name)
     if isinstance(place, Path):

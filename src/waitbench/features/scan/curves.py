@@ -1,4 +1,4 @@
-"""The records of a scan -> the curve of each revision: its costs, and a line through them.
+"""Computes the curve of each revision from the records of a scan: costs, and a line through them.
 
 The line is C + N·R: C is the constant cost of a worker, R the cost of each of N inputs. If the cost
 at a value is certainly off the line, there is no line. Costs span orders of magnitude, so errors
@@ -17,12 +17,12 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 
 COST = BY_NAME["share"]
-"""CPU per second of waiting: windows of different length can be compared."""
+"""CPU per second of waiting, which windows of different length have in common."""
 LATENESS = BY_NAME["latency-p50"]
 TOLERANCE = 0.15
-"""How far a mean may be off the line, as a share; with a single round, twice as far."""
+"""The share by which a mean may be off the line; twice that with a single round."""
 FEWEST = 3
-"""The fewest values of a curve: two are always on a line."""
+"""The fewest values of a curve, because two are always on a line."""
 _LEAST = 1e-9
 """Cores, and cores per input, below which a cost or a slope counts as zero."""
 
@@ -58,6 +58,7 @@ class ScanCurves:
 
 
 def scans(records: Iterable[ScenarioResults]) -> list[ScanCurves]:
+    """The curves of all scans among some records."""
     curves: dict[tuple[str, str], dict[float, ScenarioResults]] = {}
     for record in records:
         if point := record.spec.scan:
@@ -136,13 +137,13 @@ def off_line(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> floa
 
     costs = np.array(rounds)
     means = costs.mean(axis=0)
-    # A bad fit may be negative, or close to zero, at some values.
+    # A bad fit may be below zero, or close to zero, at some values.
     least = np.maximum(means / 4, _LEAST)
     fitted = np.maximum(np.polyval(fit(values, means), values), least)
     off = np.where(means > 0, abs(means / fitted - 1), 0.0)
     allowed = 2 * TOLERANCE
     if len(rounds) > 1:
-        # A round in which all values cost more does not bend the curve.
+        # A round in which all values cost more is not off the line.
         shares = costs / np.maximum(means, _LEAST) - 1
         shares -= shares.mean(axis=1, keepdims=True)
         freedom = (len(rounds) - 1) * (len(values) - 1)

@@ -20,12 +20,12 @@ from waitbench.pipeline.request import Request, topology_of
 from waitbench.reporting.document import Contribution, Section
 
 TOPOLOGY = ("processes", "workers")
-"""The parameters that belong to the topology, not to a scenario."""
+"""Parameters of the topology. All others belong to a scenario."""
 _SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
 _RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _EXAMPLE = "such as --scan partitions=1:4096 (1, 2, 4, 8 …), or --scan partitions=1,16,256"
-_MOST = 64
+_MOST_VALUES = 64
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class Scan:
         if match is None:
             raise UsageError(f"--scan {text!r} is not NAME=VALUES, {_EXAMPLE}.")
         values = sorted(_values(match["values"], text))
-        if len(values) < FEWEST or len(values) > _MOST:
+        if len(values) < FEWEST or len(values) > _MOST_VALUES:
             raise UsageError(
-                f"--scan {text!r} has {len(values)} values: a curve takes {FEWEST} to {_MOST}, "
-                f"{_EXAMPLE}."
+                f"--scan {text!r} has {len(values)} values: a curve takes {FEWEST} to "
+                f"{_MOST_VALUES}, {_EXAMPLE}."
             )
         if len(set(values)) < len(values):
             raise UsageError(f"--scan {text!r} names a value twice.")
@@ -101,7 +101,7 @@ class Scan:
         return cls(parameter=match["name"], values=tuple(values))
 
     def scenarios_at(self, value: int | float, request: Request, select: Select) -> list[Scenario]:
-        """Selects scenarios that have the parameter, with this value. Raises ``UsageError``."""
+        """Selects the scenarios with the parameter, and sets it. Raises ``UsageError``."""
         at_value = self._with_value(value, request)
         topology = topology_of(at_value) if self.parameter in TOPOLOGY else None
         return [
@@ -116,7 +116,7 @@ class Scan:
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
-        # A gate would find a window for each value; windows of one length compare better.
+        # A shortened worker would choose a window for each value; equal windows compare better.
         changes: dict[str, Any] = {"quick": request.quick and request.worker is None}
         if not (request.scenarios or request.worker):
             changes["scenarios"] = ("partitioned-idle",)

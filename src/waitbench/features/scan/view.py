@@ -1,4 +1,4 @@
-"""Curves of scans -> tables and headlines."""
+"""Formats curves of scans as tables and headlines."""
 
 from collections.abc import Iterator, Sequence
 
@@ -26,7 +26,7 @@ def title(scan: ScanCurves) -> str:
 
 
 def table(scan: ScanCurves) -> Table:
-    """A row for each value and revision. Notes have C and R of each line."""
+    """A row for each value and revision. The notes have C and R of each line."""
     curves = scan.curves
     rows = [(value, curve) for value in scan.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
@@ -50,13 +50,13 @@ def table(scan: ScanCurves) -> Table:
 
 
 def _line(curve: Curve, parameter: str) -> str:
-    known = (
+    parts = (
         ("C", curve.constant, 100, " % of a core"),
         ("R", curve.slope, _MICRO, f" µs/s for each {_singular(parameter)}"),
     )
     texts = [
         f"{name} {_digits(cost.value * scale)}{unit} ({_interval(cost, scale)})"
-        for name, cost, scale, unit in known
+        for name, cost, scale, unit in parts
         if cost is not None
     ]
     return f"{curve.label}, C + N·R: {', '.join(texts)}"
@@ -72,7 +72,7 @@ def _digits(value: float) -> str:
 
 
 def headlines(scans: Sequence[ScanCurves]) -> Iterator[Note]:
-    """For each revision, the cost of a further input, or why there is no line."""
+    """The cost of a further input for each revision, or the reason why there is no line."""
     for scan in scans:
         for curve in scan.curves:
             level, text = _headline(curve, scan)

@@ -203,9 +203,7 @@ class StackSampler:
             for _ in range(_TRIES):
                 if self._ended.is_set() or time.monotonic() > end:
                     return
-                is_done = self._attempt(
-                    key, is_at_work, min(end, time.monotonic() + _LONGEST_WAIT_S)
-                )
+                is_done = self._attempt(key, is_at_work, end)
                 # After a stop, delayed work comes in a burst.
                 self._ended.wait(0.05 + random.random() * 0.05)
                 if is_done:
@@ -214,6 +212,7 @@ class StackSampler:
     def _attempt(self, key: proc.Thread, is_at_work: bool, end: float) -> bool:
         """Tries to take one sample. Returns ``False`` if another try may succeed."""
         self._ended.wait(random.random() * 0.02)
+        end = min(end, time.monotonic() + _LONGEST_WAIT_S)
         before = proc.sleeps(*key)
         for call in self._calls(key, end):
             if is_at_work:

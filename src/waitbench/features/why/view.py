@@ -19,7 +19,8 @@ _ENDS, _DEEP = 2, 5
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
     """A table for each candidate with the baseline, or a table of the baseline alone."""
-    return [_table(title, shown) for shown in _pairs(revisions)]
+    pairs = [(revisions[0], candidate) for candidate in revisions[1:]]
+    return [_table(title, shown) for shown in pairs or [revisions[:1]] * bool(revisions)]
 
 
 def _table(title: str, shown: Sequence[Samples]) -> Table:
@@ -70,8 +71,3 @@ def _text(cost: Cost) -> str:
     if cost.cores >= _LEAST_CORES:
         figures.append(f"{cost.cores * 100:.1f} %")
     return ", ".join(figures) or NOTHING
-
-
-def _pairs(revisions: Sequence[Samples]) -> list[Sequence[Samples]]:
-    """Pairs the baseline with each candidate; or the baseline alone."""
-    return [(revisions[0], other) for other in revisions[1:]] or [revisions[:1]] * bool(revisions)

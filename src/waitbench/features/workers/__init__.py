@@ -1,1 +1,1 @@
-"""The idle costs of workers that are commands, side by side."""
+"""Compares the idle costs of workers."""

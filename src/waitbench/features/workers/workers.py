@@ -1,4 +1,4 @@
-"""``workers``: a table of the idle costs of worker files."""
+"""``workers``: measures the workers of worker files, and shows a table of their idle costs."""
 
 import sys
 from collections import Counter
@@ -99,7 +99,7 @@ def workers(
 
 
 def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
-    """The request for all versions of a worker, while it idles: without its phases."""
+    """The request for all versions of a worker, without its phases."""
     return replace(
         request,
         revisions=worker.revisions,
@@ -110,7 +110,7 @@ def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
 
 
 def _read(paths: Sequence[Path]) -> list[WorkerFile]:
-    """Reads worker files. Raises ``UsageError`` before anything is measured."""
+    """Reads worker files, and those in folders. Raises ``UsageError``."""
     workers: list[WorkerFile] = []
     for path in paths:
         if not files.is_folder(path):
