@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Lets the kernel count for everybody on this machine, by sudo where it needs no password; for runners of
-# continuous integration. "put-back" undoes what was done before.
-#   src/allow-counting.sh                What it changes is written to $GITHUB_OUTPUT, if there is one.
-#   src/allow-counting.sh put-back       PARANOID, MOUNTED and MODES say what there was: the outputs of the first.
+# Allows all users of this machine to count events in the kernel, by sudo without a password. For runners of
+# continuous integration.
+#   src/allow-counting.sh                Writes the previous settings to $GITHUB_OUTPUT, if it is set.
+#   src/allow-counting.sh put-back       Restores them from the variables PARANOID, MOUNTED and MODES.
 set -euo pipefail
 tracing=${TRACING:-/sys/kernel/tracing}
 
 notice() { echo "::notice title=waitbench::$1"; }
-keep() { printf '%s\n' "$1" >>"${GITHUB_OUTPUT:-/dev/null}"; }
+save() { printf '%s\n' "$1" >>"${GITHUB_OUTPUT:-/dev/null}"; }
 
-# Who is root already need not have it, as in a container.
+# Containers often run as root and have no sudo.
 if ((EUID == 0)) && ! command -v sudo >/dev/null; then
   sudo() {
     shift
@@ -18,36 +18,36 @@ if ((EUID == 0)) && ! command -v sudo >/dev/null; then
 fi
 
 allow() {
-  local refused=": ./waitbench doctor says what is not measured then." paranoid path mode part modes=""
+  local hint=": ./waitbench doctor lists what is not measured then." paranoid path mode part modes=""
   if ! sudo -n true 2>/dev/null; then
-    notice "No sudo without a password, so the kernel may refuse to count$refused"
+    notice "No sudo without a password, so the kernel may refuse to count$hint"
     return
   fi
   paranoid=$(sysctl -n kernel.perf_event_paranoid 2>/dev/null || true)
-  # What was there before is written down as it is changed, so that it can be put back.
+  # Each setting is saved before it is changed, so that an interruption can be put back, too.
   if [[ $paranoid =~ ^-?[0-9]+$ ]] && ((paranoid > -1)); then
-    keep "paranoid=$paranoid"
-    sudo -n sysctl -q -w kernel.perf_event_paranoid=-1 || notice "kernel.perf_event_paranoid stays $paranoid$refused"
+    save "paranoid=$paranoid"
+    sudo -n sysctl -q -w kernel.perf_event_paranoid=-1 || notice "kernel.perf_event_paranoid stays $paranoid$hint"
   fi
   if ! mountpoint -q "$tracing"; then
     sudo -n mount -t tracefs tracefs "$tracing" || {
-      notice "$tracing cannot be mounted$refused"
+      notice "$tracing cannot be mounted$hint"
       return
     }
-    keep mounted=yes
+    save mounted=yes
   fi
   path=$tracing
-  # From outside to inside: what is below can only be seen once the way to it is open.
+  # A folder must be open before the folders in it can be read.
   for part in "" /events /raw_syscalls /sys_enter /id; do
     path+=$part
     mode=$(sudo -n stat -c %a "$path" 2>/dev/null) || {
-      notice "$path is not there$refused"
+      notice "$path does not exist$hint"
       return
     }
     modes+="$mode:$path "
-    keep "modes=$modes"
+    save "modes=$modes"
     sudo -n chmod o+rX "$path" || {
-      notice "$path cannot be opened$refused"
+      notice "$path cannot be opened$hint"
       return
     }
   done
@@ -60,7 +60,7 @@ put_back() {
       notice "kernel.perf_event_paranoid could not be put back to $PARANOID"
   fi
   read -ra modes <<<"${MODES-}"
-  # From inside to outside.
+  # The innermost folder first, because closing a folder hides the folders in it.
   for ((place = ${#modes[@]} - 1; place >= 0; place--)); do
     sudo -n chmod "${modes[place]%%:*}" "${modes[place]#*:}" ||
       notice "${modes[place]#*:} could not be put back to mode ${modes[place]%%:*}"

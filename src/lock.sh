@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes each requirements*.txt: what its .in file chooses, all that this needs in turn, and the
-# hashes, for Python 3.10 and later. What is locked already stays, if the .in file allows it:
+# Writes each requirements*.txt: the libraries of its .in file and their dependencies, with hashes,
+# for Python 3.10 and later. Locked versions stay, as far as the .in file allows:
 #   src/lock.sh             after a change of an .in file
-#   src/lock.sh --upgrade   to renew what no .in file names
+#   src/lock.sh --upgrade   updates all versions that no .in file fixes
 set -euo pipefail
 cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 if [[ -x .bench/venv/bin/uv ]]; then PATH=$PWD/.bench/venv/bin:$PATH; fi
@@ -16,6 +16,6 @@ lock() {
 }
 
 lock requirements "$@"
-# The next one goes into a virtualenv together with the first.
+# Both are installed into one virtualenv, so their versions must agree.
 lock requirements-dev --constraints requirements.txt "$@" &
 for job in $(jobs -p); do wait "$job"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Names the account that hosts this repository, in each address of it: src/owner.sh NAME
-# The account has no name yet: the lines that explain the placeholder go with it.
+# Replaces the placeholder OWNER by the account that hosts this repository: src/owner.sh NAME
+# Also deletes the lines that explain the placeholder.
 set -euo pipefail
 owner=OWNER
 cd "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."

@@ -141,7 +141,7 @@ def test_a_damaged_virtualenv_is_made_anew_and_said_once(damage: str, project: P
         (venv / "requirements.txt.stamp").unlink()
     done = set_up(project, requirement)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("are damaged; they are installed anew.\n") == 1
+    assert done.stderr.count("are damaged; they are installed again.\n") == 1
     subprocess.run([venv / "bin" / "python", "-c", "import standin.run"], check=True)
     assert set_up(project, requirement).stderr == ""
 
