@@ -1,4 +1,4 @@
-"""Input ``dynamic``: a source that every worker reads on its own."""
+"""Input ``dynamic``: every worker reads a source of its own."""
 
 from typing import Any
 

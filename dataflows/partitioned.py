@@ -1,4 +1,4 @@
-"""Input ``partitioned``: a source with a fixed number of partitions, shared out over workers."""
+"""Input ``partitioned``: a source with a fixed number of partitions, divided among the workers."""
 
 from typing import Any
 
@@ -22,13 +22,16 @@ def get_flow(
 ) -> Any:
     """A dataflow of ``partitions`` × ``items_per_partition`` random digits.
 
-    ``long_input`` makes ``burst`` items of each partition due every ``interval`` seconds, and the
-    source answers "nothing yet" until then; ``scheduled`` also tells bytewax when to ask next;
-    ``idle`` is silence in seconds before the input ends; ``heavy_map`` adds a step that fills and
-    sorts a list of ``heaviness`` integers for each item. The last ``silent`` partitions have no
-    item at all and last ``idle`` seconds, while the others end with their last item. A ``window``
-    of so many seconds holds the items of each partition; an ``alarm`` asks for each, once, to be
-    woken so many seconds later.
+    * ``long_input``: ``burst`` items of each partition are due every ``interval`` seconds; until
+      then the source has no item. Otherwise all items are due at once.
+    * ``scheduled``: the source also tells bytewax when its next item is due.
+    * ``idle``: the time in seconds between the last item and the end of the input.
+    * ``heavy_map``: a step fills and sorts a list of ``heaviness`` integers for each item.
+    * ``silent``: this number of partitions, the last ones, have no items and end after ``idle``
+      seconds. All others then end with their last item.
+    * ``window``: a stateful step holds the items of each partition in windows of this many seconds.
+    * ``alarm``: a stateful step sets a timer of this many seconds for each partition, once.
+    * ``seed``: the seed of the random digits.
     """
     parts = ["part-%03d" % number for number in range(partitions)]
     schedule = items.Schedule(interval if long_input else 0, burst, 0 if silent else idle)

@@ -1,1 +1,1 @@
-"""What all workloads share. Runs in a revision's own environment: standard library and bytewax."""
+"""Parts that all dataflows share. They import nothing but the standard library and bytewax."""

@@ -1,21 +1,21 @@
-"""The one place that knows the four generations of bytewax's source and sink API; see api.py.
+"""Adapts readers, writers and steps (see api.py) to the generations of bytewax's API.
 
 ==========  =====================================================================
-generation  how it differs
+generation  differences
 ==========  =====================================================================
 0.16        ``next()`` returns one item or ``None``; classes ``PartitionedInput``, …
-0.17        ``next_batch()`` returns a list; ``next_awake()`` may say when to be asked again
+0.17        ``next_batch()`` returns a list; ``next_awake()`` returns the time of the next poll
 0.18        classes renamed (``FixedPartitionedSource``, …); ``next_batch(sched)``;
             ``build(now, …)``; operators are functions of ``bytewax.operators``
 0.19 and    ``next_batch()``; ``build(step_id, …)``
 later
 ==========  =====================================================================
 
-They are told apart by what they have, never by a version string: builds from git between two
-releases all carry the number of the earlier one.
+The generation is recognized by the names in the API, not by the version, because builds of commits
+have the version of the release before them.
 
-Every generation gets at most one item per poll, so that polls per item compare across generations.
-A timer is known from 0.18 on: before, no step could ask to be woken.
+In every generation, a poll returns one item at most, so that polls per item can be compared. Timers
+exist from 0.18 on.
 """
 
 import inspect
@@ -40,13 +40,12 @@ _ONE_ITEM_A_CALL = not hasattr(_StatefulSource, "next_batch")
 
 
 class _Polled:
-    """The polling half of a source: a reader behind whichever of the methods this bytewax calls."""
+    """A source of one reader, with the polling methods of all generations."""
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._probe = probe.source()
-        # Bound once: these run on every poll, up to some hundred thousand times a second in a
-        # spinning release.
+        # Looked up once, because a release that spins polls 100,000 times a second.
         self._next_item = reader.next_item
         next_awake = getattr(reader, "next_awake", None)
         if next_awake is not None:
@@ -68,7 +67,7 @@ class _Polled:
         return item
 
     def next_batch(self, *_sched: Any) -> List[Any]:
-        # 0.18 says when it was due to ask; readers know that themselves.
+        # 0.18 passes the time at which the poll was due, which readers do not need.
         item = self.next()
         return [] if item is None else [item]
 
@@ -76,9 +75,8 @@ class _Polled:
         return None
 
 
-# bytewax's own methods come first in the order of resolution unless ours are named first; the base
-# class comes second so that bytewax's isinstance checks hold and its default ``next_awake`` serves
-# readers that have none.
+# ``_Polled`` comes first, so that its methods replace bytewax's. bytewax checks for its own base
+# class, whose ``next_awake`` also serves readers that have none.
 _StatefulPolled: Any = type("_StatefulPolled", (_Polled, _StatefulSource), {})
 _StatelessPolled: Any = type("_StatelessPolled", (_Polled, _StatelessSource), {})
 
@@ -86,7 +84,7 @@ _StatelessPolled: Any = type("_StatelessPolled", (_Polled, _StatelessSource), {}
 def partitioned_source(parts: Sequence[str], build_reader: Callable[[str], Any]) -> Any:
     """A source of fixed partitions.
 
-    ``build_reader(part)`` is called once for each, on the worker that has it.
+    The worker of a partition calls ``build_reader(part)`` once.
     """
 
     class Source(_PartitionedSource):  # type: ignore[misc]
@@ -94,16 +92,16 @@ def partitioned_source(parts: Sequence[str], build_reader: Callable[[str], Any])
             return set(parts) if _ONE_ITEM_A_CALL else list(parts)
 
         def build_part(self, *args: Any) -> Any:
-            # 0.16 and 0.17: (part, resume_state); later: (now or step_id, part, resume_state).
+            # 0.16 and 0.17 pass (part, resume_state), later (now or step_id, part, resume_state).
             return _StatefulPolled(build_reader(args[-2]))
 
     return Source()
 
 
 def dynamic_source(build_reader: Callable[[int, int], Any]) -> Any:
-    """A source that every worker reads.
+    """A source with a reader for each worker.
 
-    ``build_reader(worker_index, worker_count)`` is called once on each.
+    Each worker calls ``build_reader(worker_index, worker_count)`` once.
     """
 
     class Source(_DynamicSource):  # type: ignore[misc]
@@ -114,7 +112,7 @@ def dynamic_source(build_reader: Callable[[int, int], Any]) -> Any:
 
 
 def sink(build_writer: Callable[[], Any]) -> Any:
-    """A sink with one writer per worker."""
+    """A sink with a writer for each worker."""
 
     class Writer(_StatelessSink):  # type: ignore[misc]
         def __init__(self) -> None:
@@ -141,7 +139,7 @@ def build_dataflow(
     output: Any,
     hold: Optional[Hold] = None,
 ) -> Any:
-    """A straight dataflow: a source, what holds its items, each ``(name, function)``, an output."""
+    """A dataflow without branches: a source, a hold, steps (``(name, function)``), an output."""
     if "flow_id" in inspect.signature(Dataflow).parameters:
         import bytewax.operators as op
 
@@ -164,7 +162,7 @@ def build_dataflow(
 
 
 def _add_window(flow: Any, hold: Hold) -> None:
-    """Adds a window to a dataflow of 0.16 or 0.17."""
+    """Adds a window to a dataflow of 0.16 or 0.17. Raises ``ValueError`` for an alarm."""
     from bytewax import window
 
     if isinstance(hold, Alarm):
@@ -177,10 +175,10 @@ def _add_window(flow: Any, hold: Hold) -> None:
 
 
 def _held(op: Any, keyed: Any, hold: Hold) -> Any:
-    """The stream behind a window or a timer, from 0.18 on."""
+    """The stream after a window or an alarm, from 0.18 on."""
     if isinstance(hold, Alarm):
         stateful = op.stateful if hasattr(op, "stateful") else op.unary
-        return op.map("unkey", stateful("hold", keyed, _alarms(op, hold)), _value)
+        return op.map("unkey", stateful("hold", keyed, _alarm_builder(op, hold)), _value)
     begin = datetime.now(timezone.utc)
     try:
         from bytewax.operators import windowing as window
@@ -192,15 +190,15 @@ def _held(op: Any, keyed: Any, hold: Hold) -> Any:
     else:
         windower = window.TumblingWindower(length=_length(hold), align_to=begin)
         closed = window.collect_window("hold", keyed, window.SystemClock(), windower).down
-    # (key, (the window's identity, its items))
+    # Each value is (key, (identity of the window, items of the window)).
     return op.flat_map("unkey", closed, lambda keyed: keyed[1][1])
 
 
-def _alarms(op: Any, alarm: Alarm) -> Callable[..., Any]:
-    """What builds the state of a key that asks once to be woken."""
+def _alarm_builder(op: Any, alarm: Alarm) -> Callable[..., Any]:
+    """A function that builds the state of a key, with a timer that rings once."""
     base: Any = op.StatefulLogic if hasattr(op, "StatefulLogic") else op.UnaryLogic
 
-    class Asleep(base):  # type: ignore[misc]
+    class AlarmLogic(base):  # type: ignore[misc]
         def __init__(self) -> None:
             self._at = datetime.now(timezone.utc) + timedelta(seconds=alarm.after_s)
 
@@ -219,8 +217,8 @@ def _alarms(op: Any, alarm: Alarm) -> Callable[..., Any]:
         def snapshot(self) -> Any:
             return None
 
-    # 0.18 and 0.19: (now, resume_state); later: (resume_state).
-    return lambda *_: Asleep()
+    # 0.18 and 0.19 pass (now, resume_state), later releases (resume_state).
+    return lambda *_: AlarmLogic()
 
 
 def _value(keyed: Tuple[str, Any]) -> Any:

@@ -1,8 +1,8 @@
-"""A histogram of durations with a bounded relative error, in the standard library only.
+"""A histogram of durations with a bounded relative error.
 
-Log-linear buckets after HdrHistogram (G. Tene, hdrhistogram.org): below 128 every integer has a
-bucket; above, each power of two is divided into 64. A bucket is at most 1/64 of its values wide and
-stands for its middle, so a value read back is within 0.8 % of the one recorded.
+The buckets are log-linear, as in HdrHistogram (G. Tene, hdrhistogram.org). Each integer below 128
+has a bucket; above, each power of two is divided into 64 buckets. A bucket is represented by its
+middle, so values differ from recorded values by 0.8 % at most.
 """
 
 from typing import Dict, List, Tuple
@@ -14,7 +14,7 @@ _LINEAR = 2 << _BITS
 
 
 class Histogram:
-    """Counts non-negative integers, such as nanoseconds. One writer; no locks."""
+    """Counts non-negative integers, such as nanoseconds. Only one thread may record values."""
 
     __slots__ = ("_counts", "maximum")
 
@@ -23,7 +23,7 @@ class Histogram:
         self.maximum = 0
 
     def record(self, value: int) -> None:
-        """Counts one value; what is below zero counts as zero."""
+        """Counts one value. A value below zero counts as zero."""
         if value < _LINEAR:
             index = max(value, 0)
         else:
@@ -33,7 +33,7 @@ class Histogram:
         self.maximum = max(self.maximum, value)
 
     def values(self) -> List[Tuple[int, int]]:
-        """``(value, count)`` for each bucket in use, in order of value."""
+        """``(value, count)`` for each bucket that is not empty, in ascending order."""
         return [(_middle(index), count) for index, count in sorted(self._counts.items())]
 
 

@@ -1,19 +1,19 @@
-"""What a stateful step of a workload holds: items in a window of time, or a timer.
+"""Describes a stateful step of a dataflow, which holds items in a window of time, or a timer.
 
-Both are far from over when the input ends: what they show is what a worker costs that has state to
-think of while nothing comes.
+Windows and timers last longer than the input, to measure the cost of a worker that has state while
+it waits.
 """
 
 from typing import Any, Callable, NamedTuple, Union
 
 Key = Callable[[Any], str]
-"""Which state an item belongs to."""
+"""Returns the key of an item; each key has a state."""
 
 
 class Window(NamedTuple):
-    """Gathers the items of each key in windows of time; they go on when their window closes.
+    """Collects the items of each key in windows of ``length_s`` seconds, and emits them at the end.
 
-    Windows of ``length_s`` seconds begin with the run. The end of the input closes them all.
+    The first window begins with the run. The end of the input closes all windows.
     """
 
     key: Key
@@ -21,9 +21,9 @@ class Window(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """Passes items on at once; each key's state asks once, to be woken ``after_s`` seconds later.
+    """Passes items on. The state of each key has one timer, ``after_s`` seconds after its creation.
 
-    The end of the input cancels it.
+    The end of the input cancels the timers.
     """
 
     key: Key

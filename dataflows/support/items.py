@@ -1,8 +1,7 @@
-"""The items of the input workloads: when they are due, what is done to them, where they go.
+"""The items of the dataflows: readers, steps and a writer for them.
 
-An item is ``(ident, due_ns, digit)``: a number unique within the run, the time on the monotonic
-clock at which it was due, and a random decimal digit. The last step before the output turns it into
-a small string that carries all three.
+An item is ``(ident, due_ns, digit)``: a number that is unique in the run, the time of the monotonic
+clock at which the item was due, and a random decimal digit. The last step makes a string of them.
 """
 
 import random
@@ -17,14 +16,14 @@ from .holding import Alarm, Hold, Window
 Item = Tuple[int, int, int]
 
 MOST_READING_WORKERS = 16
-"""How many workers have a source of their own at most: more would only add start-up."""
+"""The most workers that have a source. More would only make start-up longer."""
 
 
 class Schedule:
-    """When each item of a source is due, in ns after its first poll.
+    """The times at which the items of a source are due, in ns after its first poll.
 
-    ``interval_s`` apart, ``burst`` at a time; for 0 all at once. ``idle_s`` is silence at the end,
-    before the input ends.
+    ``burst`` items are due every ``interval_s`` seconds; with 0, all items at once. ``idle_s`` is
+    the time between the last item and the end of the input.
     """
 
     def __init__(self, interval_s: float = 0.0, burst: int = 1, idle_s: float = 0.0) -> None:
@@ -33,15 +32,14 @@ class Schedule:
         self.idle_ns = int(idle_s * 1e9)
 
     def due_ns(self, number: int) -> int:
-        """When the item with this number, from 0, is due."""
+        """The time at which an item is due; ``number`` counts from 0."""
         return self.interval_ns * (number // self.burst + 1)
 
 
 class Reader:
-    """``count`` items with identities from ``first_ident``, by a schedule.
+    """Reads ``count`` items, numbered from ``first_ident``, by a schedule.
 
-    The schedule is fixed at the first poll, so an item that is late does not delay those behind it.
-    Asked before the next item is due, it answers ``None``, as a source without news must.
+    The schedule starts at the first poll, so an item that is read late does not delay the others.
     """
 
     def __init__(self, first_ident: int, count: int, schedule: Schedule, seed: int) -> None:
@@ -69,7 +67,7 @@ class Reader:
         return (self._first_ident + number, due, self._digit(10))
 
     def _set_due(self) -> None:
-        """Sets when the next item, or the end of the input, is due."""
+        """Sets the time at which the next item, or the end of the input, is due."""
         assert self._start_ns is not None, "set at the first poll"
         schedule = self._schedule
         if self._number < self._count:
@@ -79,27 +77,28 @@ class Reader:
 
     @property
     def wait_ns(self) -> int:
-        """How long until there is anything to say."""
+        """The time until the next item, or the end of the input, is due; negative if overdue."""
         return 0 if self._start_ns is None else self._due_ns - time.monotonic_ns()
 
 
 class ScheduledReader(Reader):
-    """The same, but it says when to be asked next, as sources can from bytewax 0.17 on."""
+    """A reader that also returns the time of its next item, as sources can from bytewax 0.17 on."""
 
     def next_awake(self) -> Optional[datetime]:
         wait_ns = self.wait_ns
         if wait_ns <= 0:
             return None
-        # Rounded up: asked a microsecond early, it would have to be asked once more.
+        # Rounded up: a poll that is a microsecond early would need another poll.
         return datetime.now(timezone.utc) + timedelta(microseconds=-(-wait_ns // 1000))
 
 
 def reader_of_each_worker(
     count: int, schedule: Schedule, seed: int, kind: Type[Reader] = Reader
 ) -> Callable[[int, int], Reader]:
-    """What ``api.dynamic_source`` takes: a reader of ``count`` items for each worker that reads.
+    """The function that ``api.dynamic_source`` takes.
 
-    The first ``MOST_READING_WORKERS`` do; the input of the others is empty.
+    It builds a reader of ``count`` items for the first ``MOST_READING_WORKERS`` workers; the others
+    have no items.
     """
 
     def build_reader(worker_index: int, _worker_count: int) -> Reader:
@@ -111,7 +110,7 @@ def reader_of_each_worker(
 
 
 def heavy(heaviness: int) -> Callable[[Item], Item]:
-    """A step that fills and sorts a list of ``heaviness`` integers for each item it passes on."""
+    """A step that fills and sorts a list of ``heaviness`` integers for each item."""
 
     def work(item: Item) -> Item:
         state = item[0]
@@ -126,7 +125,7 @@ def heavy(heaviness: int) -> Callable[[Item], Item]:
 
 
 def steps(heavy_map: bool, heaviness: int) -> List[Tuple[str, Callable[[Any], Any]]]:
-    """What is done to each item between source and sink."""
+    """The steps between source and sink, as ``(name, function)``."""
     first: List[Tuple[str, Callable[[Any], Any]]] = (
         [("heavy", heavy(heaviness))] if heavy_map else []
     )
@@ -134,14 +133,14 @@ def steps(heavy_map: bool, heaviness: int) -> List[Tuple[str, Callable[[Any], An
 
 
 def to_text(item: Item) -> str:
-    """The small string that an item ends as."""
+    """The string of an item that is written: digit, number and due time."""
     return "%d %d %d" % (item[2], item[0], item[1])
 
 
 def hold(items_per_source: int, window: float, alarm: float) -> Optional[Hold]:
-    """What holds items, or a timer, for each source: windows of so many seconds, or an alarm.
+    """A window or an alarm of so many seconds, with a key for each source; 0 stands for none.
 
-    0 is none. Raises ``ValueError`` for both at once.
+    Raises ``ValueError`` if both are given.
     """
     if window and alarm:
         raise ValueError("window and alarm: one of them must be 0")
@@ -155,9 +154,9 @@ def hold(items_per_source: int, window: float, alarm: float) -> Optional[Hold]:
 
 
 class StdoutWriter:
-    """Writes one line an item to stdout, as bytewax's own sink for it does, and counts it.
+    """Writes a line for each item to stdout, like bytewax's sink for stdout, and counts the items.
 
-    What a window has held is not late: it came out when it had to.
+    ``held`` items come from a window: they are not late, so their lateness is not recorded.
     """
 
     def __init__(self, *, held: bool = False) -> None:
@@ -169,6 +168,6 @@ class StdoutWriter:
         self._write(text + "\n")
         _, ident, due_ns = text.split(" ")
         if self._held:
-            self._probe.got_on_time(int(ident))
+            self._probe.got_held(int(ident))
         else:
             self._probe.got(int(ident), int(due_ns))

@@ -1,15 +1,14 @@
-"""What one process of a workload observes of itself, written to a side channel at its end.
+"""Counts the polls and items of one process of a dataflow, and writes the counts when it ends.
 
-The harness sets ``BENCH_PROBE_DIR``; each process then leaves ``process-<pid>.json`` there. Without
-the variable nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax
-writes log lines to it, and the lines of several processes interleave.
+waitbench sets ``BENCH_PROBE_DIR``, the folder in which each process writes ``process-<pid>.json``.
+Without the variable nothing is written, so that a dataflow can be run by hand. stdout cannot be
+used: bytewax writes log lines to it, and the lines of several processes mix.
 
-CPU time, switches and system calls are counted from outside. The pipe ``marks`` in that folder is
-for telling when: a process writes a word to it at its first poll, and when its input has ended.
+waitbench counts CPU time, wake-ups and system calls from outside. To tell it when, a process writes
+to the pipe ``marks`` in that folder at its first poll, and at the end of its input.
 
-Workers of one process are threads and share this module; each source and each sink therefore counts
-in an object of its own, so that no count is lost to a race, and the sums are taken once, at the
-end.
+The workers of a process are threads, and share this module. So each source and each sink has its
+own counters, and races cannot lose counts. They are added up at the end.
 """
 
 import atexit
@@ -24,14 +23,13 @@ from .histogram import Histogram
 
 DIRECTORY_VARIABLE = "BENCH_PROBE_DIR"
 BEGIN, END = b"begin\n", b"end\n"
-"""The marks: a process polls for the first time; its input has ended."""
+"""The marks of the first poll of a process, and of the end of its input."""
 
 
 class SourceCounters:
-    """Counts of one source: polls, items, and the sum of the items' identities.
+    """Counts of one source: polls, items, and the sum of the numbers of its items.
 
-    The sum tells a lost item and a doubled one apart from a correct run, which a count alone
-    cannot.
+    If one item is lost and another doubled, the sum is wrong, although the count is right.
     """
 
     __slots__ = ("ident_sum", "items", "polls")
@@ -43,9 +41,9 @@ class SourceCounters:
 
 
 class SinkCounters:
-    """Counts of one sink, and how late its items were.
+    """Counts of one sink, and the lateness of its items.
 
-    Lateness is the time from when an item was due to when the sink got it, in ns.
+    Lateness is the time in ns from when an item was due until the sink received it.
     """
 
     __slots__ = ("ident_sum", "items", "lateness")
@@ -56,13 +54,13 @@ class SinkCounters:
         self.lateness = Histogram()
 
     def got(self, ident: int, due_ns: int) -> None:
-        """The sink has one more item."""
+        """Counts an item, and records its lateness."""
         self.items += 1
         self.ident_sum += ident
         self.lateness.record(time.monotonic_ns() - due_ns)
 
-    def got_on_time(self, ident: int) -> None:
-        """The sink has one more that came when it had to: a window held it, or it was shed."""
+    def got_held(self, ident: int) -> None:
+        """Counts an item that has no lateness, because a window held it."""
         self.items += 1
         self.ident_sum += ident
 
@@ -73,41 +71,42 @@ _directory = os.environ.get(DIRECTORY_VARIABLE)
 _marks: Optional[int] = None
 _has_polled = False
 _ended = itertools.count(1)
-"""How many sources have ended: no two threads get the same number."""
+"""The number of sources that have ended. No two threads get the same number."""
 
 
 def source() -> SourceCounters:
-    """Counters for a new source of this process."""
+    """Creates counters for a new source of this process."""
     counters = SourceCounters()
     _sources.append(counters)
     return counters
 
 
 def sink() -> SinkCounters:
-    """Counters for a new sink of this process."""
+    """Creates counters for a new sink of this process."""
     counters = SinkCounters()
     _sinks.append(counters)
     return counters
 
 
 def first_poll() -> None:
-    """Each source calls this before its first poll; the first call of the process counts."""
+    """Writes the mark ``BEGIN`` if this is the first call in the process."""
     global _has_polled
     if not _has_polled:
-        _mark(BEGIN)  # first: no thread's end may come before it
+        # Before the flag is set, so that no other thread writes ``END`` first.
+        _mark(BEGIN)
         _has_polled = True
 
 
 def end_of_input() -> None:
-    """Each source calls this when its input ends; that of the last one counts."""
+    """Writes the mark ``END`` if all sources of the process have ended. Each calls this once."""
     if next(_ended) >= len(_sources):
         _mark(END)
 
 
 def _mark(name: bytes) -> None:
-    """Has the counters read that are outside, and goes on meanwhile."""
+    """Writes to the pipe, so that waitbench reads its counters; does not wait for that."""
     if _marks is not None:
-        with suppress(OSError):  # whoever reads them is gone, or has many to read
+        with suppress(OSError):  # the reader has ended, or the pipe is full
             os.write(_marks, name)
 
 
@@ -126,7 +125,7 @@ def report() -> Dict[str, Any]:
 
 
 def _write() -> None:
-    assert _directory, "registered only where there is one"
+    assert _directory, "called only if the variable is set"
     path = os.path.join(_directory, "process-%d.json" % os.getpid())
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(report(), file)
@@ -136,11 +135,11 @@ def _write() -> None:
 def _open_marks(path: str) -> Optional[int]:
     try:
         return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:  # nobody reads them
+    except OSError:  # the pipe has no reader
         return None
 
 
 if _directory:
     _marks = _open_marks(os.path.join(_directory, "marks"))
-    # Before any workload can register how it ends its helpers, so that this is done after that.
+    # Functions are called in reverse order: this one after those that a dataflow registers.
     atexit.register(_write)

@@ -61,7 +61,7 @@ _NOT_ASKED = {
 _REMEDIES = {
     RESTARTED: "it started processes during the window, which should be idle: turn that off",
     BY_PROC: f"the kernel did not count: {called('doctor')} says how to fix it",
-    SENT_AT_END: "lateness counts from the start of the poke, as it printed `sent` at its end",
+    SENT_AT_END: "lateness counts from the start of the poke, which reported `sent` at its end",
 }
 
 
