@@ -1,14 +1,14 @@
-r"""How often the gate finds a real regression of what waiting costs: bytewax doctored to have it.
+r"""Measures how often the gate finds regressions that are planted into a wheel of bytewax.
 
     .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind late-busy [--trials 10] \
         [--processes 1] [--results FOLDER] [-- OPTIONS OF compare.sh]
 
-WHEEL is a real bytewax wheel of 0.18 or later, as ``pip download`` fetches one. A copy is made with
-benchmarks/load.py in it, which has a regression of the ways in which they really come. Each trial
-is one ``./compare.sh base=WHEEL new=COPY --gate`` with what follows ``--``. ``--kind all`` tries
-each regression in turn. With ``--results``, what is there is not made again.
+WHEEL is a wheel of bytewax 0.18 or later, such as ``pip download`` fetches. A copy of it contains
+benchmarks/load.py, which causes a regression. Each trial is a comparison ``./compare.sh base=WHEEL
+new=COPY --gate``, with the options after ``--``. ``--kind all`` tries all regressions in turn.
+Trials that the folder of ``--results`` already has are not repeated.
 
-``parked`` sleeps in a step: its baseline is another copy, whose step sleeps for 0 s.
+The baseline of ``parked``, which sleeps in a step, is another copy, which sleeps for 0 s.
 """
 
 import io
@@ -32,7 +32,7 @@ from benchmarks.common import command_line
 from waitbench.system.paths import ROOT
 
 ALL = "all"
-"""Every regression in turn."""
+"""The value of ``--kind`` for all regressions."""
 
 PACKAGE = "bytewax/__init__.py"
 SINKS = "bytewax/outputs.py"
@@ -55,50 +55,57 @@ class Trial:
     """One comparison that the gate has judged."""
 
     wall_s: float
-    """Of the whole command."""
+    """The time that the command took."""
     verdict: Mapping[str, Any]
-    """What verdict.json holds."""
+    """The content of verdict.json."""
 
     @property
     def outcome(self) -> str:
-        """What the gate said: pass, fail, inconclusive or not measured."""
+        """The verdict: pass, fail, inconclusive or not measured."""
         return str(self.verdict["outcome"])
 
     @property
     def failures(self) -> list[Judgement]:
-        """The judgements that made it fail."""
+        """The judgements by which the gate failed."""
         return [judgement for judgement in self.verdict["judgements"] if judgement["fails"]]
 
     @property
     def reasons(self) -> list[str]:
-        """What keeps it from a pass: how it ended, and the first of the reasons."""
+        """The first two notes that are not a pass: the outcome and a reason."""
         notes = self.verdict["notes"]
         return [note["text"] for note in notes if note["level"] in ("✗", "?", "!")][:2]
 
     @property
     def rounds(self) -> int:
-        """The most that any judgement rests on."""
-        return max((int(one["rounds"]) for one in self.verdict["judgements"]), default=0)
+        """The rounds of the judgement with most rounds."""
+        return max((int(it["rounds"]) for it in self.verdict["judgements"]), default=0)
 
 
 def main() -> None:
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    own, passed_on = sys.argv[1:end], sys.argv[end + 1 :]
+    arguments, more_options = sys.argv[1:end], sys.argv[end + 1 :]
     parser = command_line(__doc__)
     parser.add_argument("wheel", type=Path, metavar="WHEEL")
     parser.add_argument("--kind", choices=sorted({*load.REGRESSIONS, ALL}), required=True)
     parser.add_argument("--processes", "-p", type=int, default=1)
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--results", type=Path, metavar="FOLDER")
-    given = parser.parse_args(own)
+    given = parser.parse_args(arguments)
     with results_folder(given.results) as results:
         for kind in load.REGRESSIONS if given.kind == ALL else (given.kind,):
             name = f"{kind}-{given.processes}"
-            copy, base = doctor(given.wheel, results / name, kind), given.wheel.absolute()
+            copy, base = plant(given.wheel, results / name, kind), given.wheel.absolute()
             if (twin := f"{kind}-twin") in load.TWINS:
-                base = doctor(given.wheel, results / twin, twin)
+                base = plant(given.wheel, results / twin, twin)
             revisions = f"base={base}", f"new={copy}"
-            options = ("--no-plot", "--quiet", "-p", str(given.processes), "--gate", *passed_on)
+            options = (
+                "--no-plot",
+                "--quiet",
+                "-p",
+                str(given.processes),
+                "--gate",
+                *more_options,
+            )
             print(f"{name}:", flush=True)
             trials = []
             for number in range(1, given.trials + 1):
@@ -111,7 +118,7 @@ def main() -> None:
 
 @contextmanager
 def results_folder(given: Path | None) -> Iterator[Path]:
-    """The folder that was given, or one that is gone in the end."""
+    """The given folder, or a temporary folder."""
     if given is None:
         with TemporaryDirectory() as name:
             yield Path(name)
@@ -121,10 +128,10 @@ def results_folder(given: Path | None) -> Iterator[Path]:
 
 
 def make(folder: Path, command: Sequence[str]) -> Trial:
-    """Makes a comparison in a folder, or reads the one that is there. Exits where it fails."""
+    """Makes a comparison in a folder, or reads it from there. Exits this program if it fails."""
     made = folder.with_suffix(".made.json")
     if not made.exists():
-        # Never begun, or interrupted half-way.
+        # The comparison was not begun, or was interrupted.
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
         before = time.monotonic()
@@ -136,18 +143,18 @@ def make(folder: Path, command: Sequence[str]) -> Trial:
         if done.returncode not in (0, 1, 3) or not (folder / "verdict.json").exists():
             sys.exit(f"{done.stdout}{done.stderr}{folder}: exit code {done.returncode}")
         made.write_text(json.dumps({"wall_s": wall_s, "command": command}))
-    kept = json.loads(made.read_text())
-    if kept["command"] != command:
-        sys.exit(f"{folder} was made by another command: {' '.join(kept['command'])}")
+    facts = json.loads(made.read_text())
+    if facts["command"] != command:
+        sys.exit(f"{folder} was made by another command: {' '.join(facts['command'])}")
     verdict = json.loads((folder / "verdict.json").read_text())
-    return Trial(wall_s=kept["wall_s"], verdict=verdict)
+    return Trial(wall_s=facts["wall_s"], verdict=verdict)
 
 
-def doctor(wheel: Path, folder: Path, kind: str) -> Path:
-    """Writes a copy of a wheel, whose processes begin a load, into a folder; returns its path.
+def plant(wheel: Path, folder: Path, kind: str) -> Path:
+    """Writes a copy of a wheel with a regression into a folder; returns the path of the copy.
 
-    Equal loads give equal files, so that the environment of the copy is made only once. Exits if
-    the folder has another one: trials with it are not trials with this.
+    Equal regressions give equal files, so that the virtualenv of the copy is built only once. Exits
+    this program if the folder has another copy, because its trials would be mixed with these.
     """
     written = io.BytesIO()
     begin = BEGIN.format(kind=kind)
@@ -155,7 +162,7 @@ def doctor(wheel: Path, folder: Path, kind: str) -> Path:
         if SINKS not in source.namelist() or f"class {SINK}(" not in source.read(SINKS).decode():
             sys.exit(f"{wheel.name}: {SINKS} has no {SINK}: name a wheel of 0.18 or later.")
         like = source.getinfo(SINKS)
-        # Some releases have no such module: Python finds the package all the same.
+        # Some releases have no __init__.py: Python imports the package nevertheless.
         package = source.read(PACKAGE).decode() if PACKAGE in source.namelist() else ""
         for name, text in ((PACKAGE, begin + package), (LOAD_MODULE, LOAD_PATH.read_text())):
             added = zipfile.ZipInfo(name, like.date_time)
@@ -175,20 +182,20 @@ def doctor(wheel: Path, folder: Path, kind: str) -> Path:
 
 def text(judgement: Judgement) -> str:
     """A judgement in a few words."""
-    said = f"{judgement['criterion']} in {judgement['scenario']}: {judgement['verdict']}"
+    answer = f"{judgement['criterion']} in {judgement['scenario']}: {judgement['verdict']}"
     if judgement["ratio"] is None:
-        return said
-    return f"{said} ×{judgement['ratio']['value']:.3g} after {judgement['rounds']} rounds"
+        return answer
+    return f"{answer} ×{judgement['ratio']['value']:.3g} after {judgement['rounds']} rounds"
 
 
 def line_of(trial: Trial) -> str:
-    """What one trial came to."""
+    """The line on the result of a trial."""
     why = map(text, trial.failures) if trial.failures else trial.reasons
     return f"{'; '.join([trial.outcome, *why])}; {trial.rounds} rounds; {trial.wall_s:.0f} s"
 
 
 def summary(trials: Sequence[Trial]) -> list[str]:
-    """What all trials came to."""
+    """Lines on the results of all trials."""
     counts = Counter(trial.outcome for trial in trials)
     found = [trial for trial in trials if trial.failures]
     by = Counter(name for t in found for name in {failure["criterion"] for failure in t.failures})

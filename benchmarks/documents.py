@@ -1,13 +1,13 @@
-"""Runs the commands of the README and the documents, and writes a table of how each ended.
+"""Runs the commands of README and the documents, and writes their exit codes and last lines.
 
 benchmarks/documents.py docs/trials/documents.txt [PATTERN...]
 
-Each command runs in an empty folder that has a link to whatever is in the clone, so that files it
-writes lie there and not in the clone. ``SHORTENED`` says how a long one is run instead, ``TESTED``
-which test runs it or its like, ``ELSEWHERE`` why it does not run here. A pattern is a part of a
-command: only such commands run, and what the file says of the others is kept.
-``tests/features/NAME/documents.py`` has these of a feature's commands.
-``tests/benchmarks/test_documents.py`` holds that every command is one of these.
+Each command runs in a temporary folder with links to the files of the clone, so that it writes no
+file into the clone. ``SHORTENED`` replaces commands that take long, ``TESTED`` names the tests that
+run a command, and ``ELSEWHERE`` has the reasons why a command cannot run here. With patterns, which
+are parts of commands, only matching commands run; the file keeps the results of all others.
+``tests/features/NAME/documents.py`` has the same tables for the commands of a feature.
+``tests/benchmarks/test_documents.py`` requires that every command runs, or is in a table.
 """
 
 import os
@@ -24,7 +24,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_S = 600
-KEPT_LINES = 16
+LAST_LINES = 16
 _VARIABLES = {"COLUMNS": "100", "NO_COLOR": "1"}
 _ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
 _GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
@@ -38,7 +38,7 @@ _STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_giv
 
 
 def _of_features(table: str) -> dict[str, Any]:
-    """A table of the commands in the documents of features."""
+    """The entries of a table, such as ``SHORTENED``, for the commands of all features."""
     paths = sorted((ROOT / "tests" / "features").glob("*/documents.py"))
     return {name: it for path in paths for name, it in run_path(str(path)).get(table, {}).items()}
 
@@ -59,7 +59,7 @@ SHORTENED: Mapping[str, str] = {
     ),
     **_of_features("SHORTENED"),
 }
-"""How a command is run that would take long, or that reads what a user has gathered."""
+"""Replacements of commands that take long, or that need results of the user."""
 
 TESTED: Mapping[str, str] = {
     "./compare.sh --worker rq.toml 2.2.0 --limit idle:0.5% --limit wakeups:5/s "
@@ -80,7 +80,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
     **_of_features("TESTED"),
 }
-"""The test that runs a command, or the same one on revisions made for it."""
+"""The test that runs a command, or the same command with made-up revisions."""
 
 ELSEWHERE: Sequence[tuple[str, str, str]] = (
     *((pattern, *it) for pattern, it in _of_features("ELSEWHERE").items()),
@@ -95,13 +95,13 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"echo \$\?", "it prints the exit code of the command before it",
      "tests/real/test_workloads.py::test_the_gate_finds_the_fix_reversed"),
 )  # fmt: skip
-"""What a command needs that is not here, by its pattern, and the test of what it does."""
+"""Patterns of commands that need something else, what they need, and a test of the same effect."""
 
 FAILING: Mapping[str, int] = {
     "./compare.sh --worker workers/servers/cheroot.toml 8.6.0 8.5.2 --gate": 1,
     "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": 1,
 }
-"""Commands that are to fail, as their candidate is the worse one, with their exit codes."""
+"""The exit codes of commands that have to fail, because their candidate is worse."""
 
 WORKER_FILE = 'command = "{revision} --port {port}"\nready = { port = true }\n'
 FLOW_FILE = """package = "bytewax"
@@ -136,28 +136,28 @@ def documents(root: Path = ROOT) -> list[Path]:
 
 
 def commands(document: Path) -> list[str]:
-    """What a document has its reader type. In a block with prompts, other lines are output."""
-    found = []
+    """The commands of a document. In a block with prompts, lines without a prompt are output."""
+    lines_of_blocks = []
     blocks = re.findall(r"^```console\n(.*?)^```", document.read_text("utf-8"), re.M | re.S)
     for block in blocks:
         lines = re.sub(r"\s*\\\n\s*", " ", block).splitlines()
         if lines[0].startswith("$ "):
             lines = [line[2:] for line in lines if line.startswith("$ ")]
-        found += [re.sub(r"(^|\s+)# .*", "", line).strip() for line in lines]
-    return [one for one in found if one]
+        lines_of_blocks += [re.sub(r"(^|\s+)# .*", "", line).strip() for line in lines]
+    return [command for command in lines_of_blocks if command]
 
 
 def every_command() -> dict[str, list[str]]:
-    """Each command once, with the documents that have it."""
-    found: dict[str, list[str]] = {}
+    """The distinct commands, each with the documents that have it."""
+    by_command: dict[str, list[str]] = {}
     for document in documents():
         for command in commands(document):
-            found.setdefault(command, []).append(str(document.relative_to(ROOT)))
-    return found
+            by_command.setdefault(command, []).append(str(document.relative_to(ROOT)))
+    return by_command
 
 
-def excuse(command: str) -> tuple[str, str] | None:
-    """Why a command is not run here, and the test that runs it; ``None`` for one that is."""
+def why_not_run(command: str) -> tuple[str, str] | None:
+    """The reason why a command is not run here, and its test; ``None`` if the command is run."""
     if command in TESTED:
         return "", TESTED[command]
     if command in SHORTENED:
@@ -168,8 +168,8 @@ def excuse(command: str) -> tuple[str, str] | None:
     return None
 
 
-def furnish(folder: Path) -> None:
-    """Fills a folder with links to the clone, and with files that documents have a reader make."""
+def fill(folder: Path) -> None:
+    """Fills a folder with links to the clone, and with files that readers of documents write."""
     for path in ROOT.iterdir():
         if path.name != ".git":
             (folder / path.name).symlink_to(path)
@@ -183,7 +183,7 @@ def furnish(folder: Path) -> None:
 
 
 def run(command: str, folder: Path) -> tuple[int, float, list[str]]:
-    """Its exit code, how long it took, and the last of what it printed."""
+    """Runs a command. Returns its exit code, its seconds, and the last lines of its output."""
     started = time.monotonic()
     done = subprocess.run(
         ["timeout", "--kill-after", "20", str(LIMIT_S), "bash", "-c", command],
@@ -191,23 +191,24 @@ def run(command: str, folder: Path) -> tuple[int, float, list[str]]:
         text=True, check=False, env={**os.environ, **_VARIABLES},
     )  # fmt: skip
     lines = [line.rstrip() for line in done.stdout.splitlines() if line.strip()]
-    kept = [line.replace(str(folder), ".").replace(str(ROOT), ".") for line in lines[-KEPT_LINES:]]
-    return done.returncode, time.monotonic() - started, kept
+    last = [line.replace(str(folder), ".").replace(str(ROOT), ".") for line in lines[-LAST_LINES:]]
+    return done.returncode, time.monotonic() - started, last
 
 
-def kept(text: str) -> dict[str, str]:
-    """The part of each command that was run, out of what this program has written."""
+def parts_of(text: str) -> dict[str, str]:
+    """The part of each command that was run, from a file that this program wrote."""
     parts = re.split(r"^\$ ", text.partition("\n# Not run")[0], flags=re.M)[1:]
     return {part.partition("\n")[0]: part.partition("\n")[2].strip("\n") for part in parts}
 
 
-def outcome(part: str) -> int:
-    """The exit code in the part of a command."""
-    found = re.search(r"^\[exit (\d+), \d+ s\]", part, re.M)
-    return int(found[1]) if found else -1
+def exit_code_in(part: str) -> int:
+    """The exit code in the part of a command; −1 if there is none."""
+    match = re.search(r"^\[exit (\d+), \d+ s\]", part, re.M)
+    return int(match[1]) if match else -1
 
 
 def render(parts: Mapping[str, str]) -> Iterator[str]:
+    """The lines of the file, from the part of each command that was run."""
     yield "benchmarks/documents.py docs/trials/documents.txt"
     yield f"{os.cpu_count()} cores, Linux {'.'.join(platform.release().split('.')[:2])}"
     for command, where in every_command().items():
@@ -215,29 +216,29 @@ def render(parts: Mapping[str, str]) -> Iterator[str]:
             yield f"\n$ {command}\n{parts[command]}\n({', '.join(where)})"
     yield "\n# Not run by this program"
     for command, where in every_command().items():
-        excused = excuse(command)
-        if excused is not None:
-            reason, test = excused
+        not_run = why_not_run(command)
+        if not_run is not None:
+            reason, test = not_run
             needs = f"needs: {reason}; " if reason else ""
             yield f"\n{command}\n    {needs}tested by {test}\n    ({', '.join(where)})"
 
 
-def is_meant(command: str, patterns: Sequence[str]) -> bool:
-    """Whether a command has one of the parts, or is one that is given as a whole."""
+def is_selected(command: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern selects a command: as the whole command, or as a part of it."""
     whole = set(patterns) & every_command().keys()
     return command in whole or any(part in command for part in patterns if part not in whole)
 
 
 def main(arguments: Sequence[str]) -> int:
     target, patterns = Path(arguments[0]), arguments[1:]
-    parts = kept(target.read_text("utf-8")) if patterns and target.exists() else {}
+    parts = parts_of(target.read_text("utf-8")) if patterns and target.exists() else {}
     parts = {name: re.sub(r"\n\(.*\)$", "", part) for name, part in parts.items()}
     wrong = []
     with TemporaryDirectory() as name:
         folder = Path(name)
-        furnish(folder)
+        fill(folder)
         for command in every_command():
-            if excuse(command) or (patterns and not is_meant(command, patterns)):
+            if why_not_run(command) or (patterns and not is_selected(command, patterns)):
                 continue
             called = SHORTENED.get(command, command)
             print(command, flush=True)
@@ -248,7 +249,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"    {ending}", flush=True)
             wrong += [command] if code != FAILING.get(command, 0) else []
             target.write_text("\n".join(render(parts)) + "\n", "utf-8")
-    print(f"{len(wrong)} ended otherwise than their documents say", *wrong, sep="\n  ")
+    print(f"{len(wrong)} have another exit code than expected", *wrong, sep="\n  ")
     return 1 if wrong else 0
 
 

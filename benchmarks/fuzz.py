@@ -2,9 +2,9 @@
 
     python -m benchmarks.fuzz arguments --count 5000 --seed 1
 
-Each trial is a forked process in a folder of its own, in which nothing can be built, measured or
-fetched. A trial is reported if it prints a traceback or an "unexpected error", exits with a code
-that it must not have, does not end, leaves a process, or changes a file outside of its folder.
+Each trial is a forked process in its own folder, which can build, measure or download nothing. A
+trial is reported if it prints a traceback or an "unexpected error", exits with another code than
+``CODES``, does not end, leaves a process behind, or changes a file outside of its folder.
 """
 
 import json
@@ -32,7 +32,7 @@ from waitbench.system import files, paths, proc, processes
 _LIBRARIES = ("jinja2", "numpy", "rich.progress", "scipy.stats", "waitbench.reporting.html")
 WITHIN_S = 60.0
 CODES = (0, 2, 3, 130)
-"""1 is for a regression alone, and nothing is measured here."""
+"""Exit codes of trials. 1 means a regression, and trials measure nothing."""
 TEXTS = (
     "", " ", "-", "--", "-1", "0", "1", "2", "0.5", "1e999", "nan", "inf", "9" * 5000, "x" * 300,
     "a\nb", "\x1b[2J", "\udcff", "ä" * 120, "../../precious", "/", ".", "/dev/full", "/dev/null",
@@ -54,14 +54,14 @@ TOML = (
 
 
 class Trial(NamedTuple):
-    """Arguments, and what prepares the folder in which they are given."""
+    """Arguments of the command line, and a function that prepares its folder."""
 
     arguments: Sequence[str]
     prepare: Callable[[Path], object]
 
 
-def of_arguments(chance: random.Random) -> Iterator[Trial]:
-    """Any options of any command with any values."""
+def argument_trials(chance: random.Random) -> Iterator[Trial]:
+    """Trials of random options of random commands, with random values."""
     group: Any = typer.main.get_command(commands.make_app())
     while True:
         name = chance.choice([*group.commands, *group.commands, chance.choice(TEXTS)])
@@ -77,8 +77,8 @@ def of_arguments(chance: random.Random) -> Iterator[Trial]:
         yield Trial(words, _with_results)
 
 
-def of_results(chance: random.Random) -> Iterator[Trial]:
-    """Folders of results of which one thing is not as it was written."""
+def result_trials(chance: random.Random) -> Iterator[Trial]:
+    """Trials of folders of results in which one value, or some bytes, are damaged."""
     known = (
         ["report", "results"], ["report", "--html", "page.html", "results"],
         ["report", "--markdown", "page.md", "results"],
@@ -94,8 +94,8 @@ def of_results(chance: random.Random) -> Iterator[Trial]:
         yield Trial(chance.choice(known), damage)
 
 
-def of_workers(chance: random.Random) -> Iterator[Trial]:
-    """Worker files in which a line is changed, doubled or lost."""
+def worker_trials(chance: random.Random) -> Iterator[Trial]:
+    """Trials of worker files in which lines are changed, doubled or deleted."""
     files = sorted((paths.ROOT / "workers").rglob("*.toml"))
     while True:
         lines = chance.choice(files).read_text().splitlines()
@@ -116,7 +116,7 @@ def of_workers(chance: random.Random) -> Iterator[Trial]:
         )
 
 
-KINDS = {"arguments": of_arguments, "results": of_results, "workers": of_workers}
+KINDS = {"arguments": argument_trials, "results": result_trials, "workers": worker_trials}
 
 
 def _with_results(folder: Path) -> None:
@@ -163,8 +163,8 @@ def _refuse(*_arguments: object, **_options: object) -> NoReturn:
     raise HarnessError("nothing is started in a trial.")
 
 
-def _become(trial: Trial, folder: Path) -> NoReturn:
-    """The process of a trial: the command line in a folder, with its output in a file beside it."""
+def _run_here(trial: Trial, folder: Path) -> NoReturn:
+    """Runs the command line in this process and a folder; its output goes to a file beside that."""
     try:
         os.setsid()
         os.chdir(folder)
@@ -179,7 +179,7 @@ def _become(trial: Trial, folder: Path) -> NoReturn:
         code = commands.main()
         sys.stdout.flush()
         os._exit(code)
-    except BaseException as error:  # what the program itself would end with
+    except BaseException as error:  # as Python does at the end of a program
         sys.__excepthook__(type(error), error, error.__traceback__)
         os._exit(1)
 
@@ -190,19 +190,19 @@ def _outside(folder: Path) -> list[str]:
     return [*names, (folder.parent / "precious").read_text()]
 
 
-def _left() -> list[int]:
+def _children() -> list[int]:
     text = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
     return [int(pid) for pid in text.split()]
 
 
 def run(trial: Trial, folder: Path) -> str:
-    """Carries out a trial; returns what is wrong, or an empty text."""
+    """Carries out a trial. Returns a description of the error, or an empty text."""
     folder.mkdir()
     trial.prepare(folder)
     before = _outside(folder)
     pid = os.fork()
     if pid == 0:
-        _become(trial, folder)
+        _run_here(trial, folder)
     end, status = time.monotonic() + WITHIN_S, 0
     while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < end:
         time.sleep(0.005)
@@ -216,7 +216,7 @@ def run(trial: Trial, folder: Path) -> str:
         return f"exit code {status}: {output[-300:]!r}"
     if "Traceback (most" in output or "unexpected error" in output:
         return f"{output[-400:]!r}"
-    if left := _left():
+    if left := _children():
         for process in left:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
@@ -238,8 +238,8 @@ def main() -> None:
             sys.exit(subprocess.call(again, env={**os.environ, "BENCH_HOME": home}))
     proc.adopt_orphans()
     for module in (*commands.COMMANDS.values(), *_LIBRARIES):
-        import_module(module)  # once, and not in each trial
-    trials, found = KINDS[options.kind](random.Random(options.seed)), Counter[str]()
+        import_module(module)  # once, rather than in each trial
+    trials, errors = KINDS[options.kind](random.Random(options.seed)), Counter[str]()
     begun, made = time.monotonic(), 0
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         Path(name, "precious").write_text("precious")
@@ -248,13 +248,13 @@ def main() -> None:
                 break
             folder = Path(name, f"t{number}")
             trial, made = next(trials), made + 1
-            if wrong := run(trial, folder):
-                found[wrong] += 1
-                if found[wrong] == 1:
-                    print(f"{list(map(str, trial.arguments))}\n    {wrong}", flush=True)
+            if error := run(trial, folder):
+                errors[error] += 1
+                if errors[error] == 1:
+                    print(f"{list(map(str, trial.arguments))}\n    {error}", flush=True)
             folder.with_suffix(".out").unlink()
             files.remove(folder)
-    print(f"{options.kind}: {made} trials, {sum(found.values())} wrong")
+    print(f"{options.kind}: {made} trials, {sum(errors.values())} wrong")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-r"""How often the gate fails when nothing changed, and finds what did: on machines that are made up.
+r"""Simulates how often the gate fails without a change, and how often it finds a change.
 
     .bench/venv/bin/python benchmarks/gate_simulation.py [--gates 200] [--machine NAME ...] \
         [--change NAME ...] [--scenario GLOB ...] [--rounds 30] [--jobs 2] [--seed 1]
 
-Each gate is one comparison by the default criteria, in the default scenarios or those named. It is
-guided, repeated, resumed and judged by the code that does so for real; only what a run measures is
-made up. In every fifth round other programs use the CPU, and every second gate is interrupted after
-some run and resumed on a day on which all takes longer. How much a metric scatters is in
-``SPREADS``; how, is the machine's. Instruments are left out: system calls and system time come with
-every run.
+Each gate is a comparison by the default criteria, in the default scenarios or those named. The real
+code schedules, repeats, resumes and judges runs; only their figures are made up. In every fifth
+round other programs use the CPU. Every second gate is interrupted after some run, and resumed on a
+day on which everything takes longer. ``SPREADS`` has the spread of a metric, the machine the shape
+of its distribution. Every run has system calls and system time.
 
-A line says what share of the gates had which outcome, after how many rounds in the median, and
-which criteria failed most often.
+A line has the share of each outcome among the gates, the median numbers of rounds and runs, and the
+criteria that failed most often.
 """
 
 import math
@@ -50,41 +49,41 @@ CENTRES = {
     "startup": 0.2, "shutdown": 0.03, "latency": 0.03, "latency-p50": 0.02, "rss": 36e6,
     "wakeups": 900.0, "syscalls": 900.0,
 }  # fmt: skip
-"""What a run measures, by metric; others 1."""
+"""The typical value of a metric; 1 for all others."""
 SPREADS = {
     "real": 0.03, "system": 0.15, "cpu": 0.05, "idle": 0.10, "idle-system": 0.12,
     "startup": 0.05, "shutdown": 0.2, "latency": 0.2, "latency-p50": 0.2, "rss": 0.01,
     "wakeups": 0.01, "syscalls": 0.01,
 }  # fmt: skip
-"""Standard deviation of the logarithm of what a run measures, by metric; others 0.05."""
+"""The standard deviation of the logarithm of a metric; 0.05 for all others."""
 SHARED = 0.7
-"""Correlation of a figure's noise with that of the run."""
+"""The correlation of the noise of a metric with the noise of the run."""
 DISTURBED = 0.2
-"""The share of rounds in which others use the machine."""
-DISTURBED_TAKES = 1.1
-"""How many times as long everything takes while others use the machine."""
-OTHER_DAY = 1.3
+"""The share of rounds in which other programs use the machine."""
+DISTURBED_FACTOR = 1.1
+"""The factor by which everything takes longer in these rounds."""
+OTHER_DAY_FACTOR = 1.3
 """The same for the day on which an interrupted comparison is resumed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """How runs scatter on it."""
+    """The distribution of the figures of runs on a machine."""
 
     noise: Callable[[Generator], float] = lambda random: random.standard_normal()
-    """With mean 0 and a standard deviation of 1."""
+    """Noise with mean 0 and a standard deviation of 1."""
     slow: tuple[float, float] = (0.0, 1.0)
-    """The share of runs that are slow, and how many times as long they take."""
+    """The share of slow runs, and the factor by which they take longer."""
     memory: float = 0.0
-    """Correlation of a run's noise with that of the run before it."""
+    """The correlation of the noise of a run with that of the run before."""
     second: float = 1.0
-    """How many times as long the second run of a round takes as the first."""
+    """The factor by which the second run of a round takes longer than the first."""
     drift: float = 0.0
-    """Standard deviation of what is added to the logarithm of all times from run to run."""
+    """The standard deviation of the random walk, from run to run, of the logarithm of times."""
     two_valued: float | None = None
-    """The ratio of the two values that a count has, where it has only two."""
+    """The ratio of two values, if counts have only these two."""
     steal: float = 0.0
-    """What a hypervisor takes, as a share of the CPU that a run uses."""
+    """The CPU that a hypervisor steals, as a share of the CPU of a run."""
 
 
 MACHINES = {
@@ -107,14 +106,14 @@ MACHINES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What the candidate does."""
+    """The change of the candidate's costs."""
 
     factors: Mapping[str, float] = field(default_factory=dict)
-    """By metric, how many times as much."""
+    """The factor of a metric."""
     share: float = 1.0
-    """Of the runs."""
+    """The share of runs that change."""
     scope: Scope | None = None
-    """Of the scenarios: by default those that wait, whether or not they work, too."""
+    """The scenarios that change; by default all that wait."""
 
 
 CHANGES = {
@@ -127,7 +126,7 @@ CHANGES = {
     "idle x15 in 20%": Change(factors={"idle": 15.0}, share=0.2),
     "cpu x10 in 12.5%": Change(factors={"cpu": 10.0}, share=1 / 8),
     "late x10 in 12.5%": Change(factors={"latency": 10.0, "latency-p50": 10.0}, share=1 / 8),
-    # What is allowed: 20 % of 0.5 s, and 17 % on the slower day.
+    # The gate allows 20 % of 0.5 s, and 17 % on the slower day.
     "real+17%": Change(factors={"real": 1.17}, scope=Scope.BUSY),
     "real+35%": Change(factors={"real": 1.35}, scope=Scope.BUSY),
     "launcher's system x3": Change(factors={"system": 3.0}, scope=Scope.LARGE_CHANGES),
@@ -136,30 +135,30 @@ CHANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What one gate came to."""
+    """The result of a gate."""
 
     outcome: str
     failed: frozenset[str]
-    """The criteria that did."""
+    """The criteria that failed."""
     rounds: int
-    """The most of any scenario."""
+    """The number of rounds of the scenario with most rounds."""
     runs: int
-    """All that were made."""
+    """The number of runs of all scenarios."""
 
 
 class _Interrupted(Exception):
-    """Somebody ended the comparison."""
+    """The comparison is interrupted."""
 
 
 @dataclass
-class MadeUp:
-    """What measures nothing: figures of a machine, with a change in the candidate's."""
+class SimulatedMeasurer:
+    """Makes up measurements on a machine, with a change of the candidate's."""
 
     machine: Machine
     change: Change
     random: Generator
     interrupted_at: int
-    """The run before which it is interrupted; 0 for never."""
+    """The number of the run before which the comparison is interrupted; 0 for never."""
     runs: int = 0
     _last: float = 0.0
     _speed: float = 0.0
@@ -168,11 +167,11 @@ class MadeUp:
     def measure(self, planned: PlannedRun) -> list[Measurement]:
         self.runs += 1
         if self.runs == self.interrupted_at:
-            self._speed += math.log(OTHER_DAY)
+            self._speed += math.log(OTHER_DAY_FACTOR)
             raise _Interrupted
         others = self._others(planned)
         shared = self._shared_noise()
-        slower = self._slower(planned) * (DISTURBED_TAKES if others else 1.0)
+        slower = self._slower(planned) * (DISTURBED_FACTOR if others else 1.0)
         metrics = {
             metric.key: self._value(metric, shared, slower) for metric in _metrics_of(planned)
         }
@@ -190,7 +189,7 @@ class MadeUp:
         return [run]
 
     def _others(self, planned: PlannedRun) -> float:
-        """CPUs that others use: of a round as a whole, and of each attempt at it anew."""
+        """The cores that other programs use, chosen for each attempt at a round."""
         if planned.position == 0:
             self._is_disturbed = self.random.random() < DISTURBED
         return 0.5 if self._is_disturbed else 0.0
@@ -230,8 +229,8 @@ class MadeUp:
         metrics["time_cpu"] += metrics["time_cpu_idle"] - idle
 
 
-class _Nobody:
-    """An observer that looks away."""
+class _SilentObserver:
+    """An observer that ignores all calls."""
 
     def __getattr__(self, _name: str) -> Callable[..., None]:
         return lambda *_arguments: None
@@ -258,16 +257,16 @@ def main() -> None:
             print(f"\n{change}")
             for machine in options.machine or MACHINES:
                 simulate = partial(carry_out, scenarios, machine, change, options.rounds)
-                found = list(pool.map(simulate, seeds, chunksize=5))
-                print(f"  {machine:18} {line_of(found)}", flush=True)
+                results = list(pool.map(simulate, seeds, chunksize=5))
+                print(f"  {machine:18} {line_of(results)}", flush=True)
 
 
 def carry_out(
     scenarios: Sequence[Scenario], machine: str, change: str, most_rounds: int, seed: int
 ) -> Result:
-    """One gate, interrupted and resumed if the seed is odd."""
+    """Carries out a gate, which is interrupted and resumed if the seed is odd."""
     random = numpy.random.default_rng(seed)
-    measurer = MadeUp(
+    measurer = SimulatedMeasurer(
         machine=MACHINES[machine],
         change=CHANGES[change],
         random=random,
@@ -276,23 +275,23 @@ def carry_out(
     gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_analysis(most_rounds))
     records = _new_records(scenarios)
     try:
-        _go_through(gate, measurer, scenarios, records)
+        _measure(gate, measurer, scenarios, records)
     except _Interrupted:
         before, records = records, _new_records(scenarios)
         for name, record in before.items():
             resume_record(records[name], record)
-        _go_through(gate, measurer, scenarios, records)
+        _measure(gate, measurer, scenarios, records)
     return _result(gate.conclude(records.values()), records, measurer.runs)
 
 
-def _go_through(
+def _measure(
     gate: Gate,
-    measurer: MadeUp,
+    measurer: SimulatedMeasurer,
     scenarios: Sequence[Scenario],
     records: Mapping[str, ScenarioResults],
 ) -> None:
-    nobody = _Nobody()
-    session = Session(cast(Measurer, measurer), records, cast(Observer, nobody), nobody.save)
+    observer = _SilentObserver()
+    session = Session(cast(Measurer, measurer), records, cast(Observer, observer), observer.save)
     wants_more = OpenQuestions(gate, records).wants_more
     groups = gate.groups(scenarios)
     session.carry_out_while(wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf)
@@ -326,19 +325,19 @@ def _new_records(scenarios: Sequence[Scenario]) -> dict[str, ScenarioResults]:
 
 
 def _metrics_of(planned: PlannedRun) -> Iterator[Metric]:
-    """What the default criteria are about, as far as the scenario has it."""
+    """The metrics of the scenario that the default criteria judge."""
     return (metric for metric in planned.scenario.metrics if metric.name in ASKED)
 
 
 def line_of(results: list[Result]) -> str:
-    """What the gates came to."""
+    """The line on the results of gates."""
     outcomes = Counter(result.outcome for result in results)
-    said = ", ".join(f"{n / len(results):.1%} {what}" for what, n in outcomes.most_common())
+    shares = ", ".join(f"{n / len(results):.1%} {name}" for name, n in outcomes.most_common())
     times = f"median {median(result.rounds for result in results):g} rounds, "
     times += f"{median(result.runs for result in results):g} runs"
     failed = Counter(name for result in results for name in result.failed)
     by = ", ".join(f"{name} {n}" for name, n in failed.most_common(3))
-    return f"{said}; {times}" + (f"; by {by}" if by else "")
+    return f"{shares}; {times}" + (f"; by {by}" if by else "")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""What a doctored package also does: benchmarks/doctored.py puts this module into a wheel.
+"""Regressions of waiting, which benchmarks/doctored.py plants: it puts this module into a wheel.
 
-Each is a way in which a wait really breaks. It begins in processes that run a dataflow: as soon as
-the package is imported, before anything of the workload, or as soon as the workload defines its
-sink, right before the workers start. Items are never lost. What is left behind ends by itself after
-``_LEFT_FOR_S``.
+A regression begins in processes that run a dataflow: when they import the package, before they read
+the dataflow; or when the dataflow defines its sink, just before the workers start. No items are
+lost. Processes that are left behind end after ``_LEFT_FOR_S``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BUSY_S = 0.3
 _SILENCE_S = 3.0
 _LATE_S = 0.1
 _TOGETHER_S = 0.02
-"""Items that are written within this after others were held back were held back with them."""
+"""Items that a worker writes this shortly after a delay were delayed with it."""
 _ONCE_S = 1.0
 _CHUNK = 5_000_000
 _MOST_CHUNKS = 200
@@ -38,15 +37,15 @@ _CHILD_SHARE = 0.2
 _LIGHT_SHARE = 0.02
 
 _when_items: list[Callable[[], None]] = []
-"""What is called before a sink is given items."""
+"""Functions to call before a sink gets items."""
 _to_start: list[Callable[[], None]] = []
-"""What begins with the workers."""
+"""Functions to call just before the workers start."""
 _parks_s: list[float] = []
-"""How long a step sleeps after each item that it worked on."""
+"""The time that a step sleeps after each item that it worked on; empty for none."""
 
 
 def begin(kind: str) -> None:
-    """Begins a regression. The package calls it when imported."""
+    """Begins a regression. The package calls this when it is imported."""
     if not any(runner in sys.orig_argv for runner in RUNNERS):
         return
     at_import = {**AT_IMPORT, **TWINS}
@@ -57,9 +56,9 @@ def begin(kind: str) -> None:
 
 
 def hook(sink: type) -> None:
-    """Has the workers' load begin when a subclass of ``sink`` is defined, and follow its items.
+    """Calls the waiting functions when a subclass of ``sink`` is defined, and before it gets items.
 
-    The package calls it with the base class of sinks.
+    The package calls this with the base class of sinks.
     """
     if not _to_start:
         return
@@ -77,7 +76,7 @@ def hook(sink: type) -> None:
 
 
 def hook_map(add_map: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns an operator ``map`` whose step parks after each item that it worked on."""
+    """Returns an operator ``map`` whose step sleeps after each item that it worked on."""
     if not _parks_s:
         return add_map
     (park_s,) = _parks_s
@@ -107,7 +106,7 @@ def _follow(sink: type) -> None:
 
 
 def wake_up(rate: float) -> None:
-    """Wakes up so often, and does nothing."""
+    """Wakes up ``rate`` times a second, and does nothing."""
     due = time.monotonic()
     while True:
         due += 1 / rate
@@ -117,7 +116,7 @@ def wake_up(rate: float) -> None:
 
 
 def call_system(rate: float) -> None:
-    """Makes so many system calls, of the cheapest kind."""
+    """Makes ``rate`` cheap system calls a second."""
     made, begun = 0, time.monotonic()
     while True:
         while made < rate * (time.monotonic() - begun):
@@ -146,7 +145,7 @@ def be_busy_after_items() -> None:
 
 
 def spin_in_silence() -> None:
-    """Spins from 3 s after the last item on, or after the start where there is none."""
+    """Spins from 3 s after the last item on; without items, from 3 s after the start on."""
     last = [time.monotonic()]
 
     def note() -> None:
@@ -165,7 +164,7 @@ def spin_in_silence() -> None:
 
 
 def spin_in_one() -> None:
-    """Spins in the second process of several."""
+    """Spins in the second process of a cluster."""
     if index_of(sys.orig_argv) == "1":
         _in_thread(spin)
 
@@ -177,7 +176,7 @@ def spin_rarely() -> None:
 
 
 def hold_back() -> None:
-    """Has items arrive 0.1 s late: the worker sleeps when it has some, and burns less for it."""
+    """Makes items 0.1 s late: the worker sleeps before it writes them, and uses less CPU."""
     woke: dict[int, float] = {}
 
     def sleep() -> None:
@@ -212,7 +211,7 @@ def call_in_a_thread() -> None:
 
 
 def start_child(share: float = _CHILD_SHARE) -> None:
-    """Has a child use a fifth of a core, which is killed and waited for at the exit."""
+    """Starts a child that uses a fifth of a core. It is killed and waited for at the exit."""
     child = _start(_burning(share))
 
     def reap() -> None:
@@ -223,22 +222,22 @@ def start_child(share: float = _CHILD_SHARE) -> None:
 
 
 def start_light_child() -> None:
-    """Has a child use 2 % of a core, about what the workers use; reaped as the other."""
+    """Starts a child that uses 2 % of a core, about as much as the workers."""
     start_child(_LIGHT_SHARE)
 
 
 def leave_child() -> None:
-    """Has a child use a fifth of a core, and leaves it behind."""
+    """Starts a child that uses a fifth of a core, and leaves it behind."""
     _start(_burning(_CHILD_SHARE))
 
 
 def leave_daemon() -> None:
-    """Has a daemon use a fifth of a core, in a session of its own, and leaves it behind."""
+    """Starts a daemon, in a new session, that uses a fifth of a core, and leaves it behind."""
     os.waitpid(_start(_DAEMONISE + _burning(_CHILD_SHARE)), 0)
 
 
 def park_while_working(park_s: float = _PARKED_S) -> None:
-    """Has a step sleep for 3 ms after each call that took over 1 ms: no CPU, but real time."""
+    """Makes a step sleep for 3 ms after each call of over 1 ms: real time without CPU."""
     _parks_s.append(park_s)
 
 
@@ -255,7 +254,7 @@ def use_at_exit() -> None:
 
 
 def wait_at_exit() -> None:
-    """Waits 1 s at the exit, and uses nothing."""
+    """Waits 1 s at the exit, without using CPU."""
     atexit.register(time.sleep, _ONCE_S)
 
 
@@ -266,20 +265,20 @@ def spin() -> None:
 
 
 def index_of(arguments: Sequence[str]) -> str | None:
-    """The number of a process of several, as bytewax.run is told it."""
+    """The number of a process in its cluster, from the arguments of bytewax.run."""
     return arguments[arguments.index("-i") + 1] if "-i" in arguments[:-1] else None
 
 
 def is_chosen(*names: str) -> bool:
-    """Whether a run is one of those in which something rare happens."""
+    """Whether a run, identified by ``names``, has the rare regression."""
     return zlib.crc32(" ".join(names).encode()) % _RARE == 0
 
 
 def _parent() -> tuple[str, str]:
-    """What tells a run from others, and is the same in all of its processes."""
+    """The identity of a run, which all of its processes share: its parent's PID and start."""
     parent = os.getppid()
     with open(f"/proc/{parent}/stat", encoding="utf-8") as file:  # noqa: PTH123 -- few imports
-        # The moment of its start, behind the name of its program.
+        # Field 22 is the start; the program's name, which may contain spaces, is field 2.
         return str(parent), file.read().rpartition(")")[2].split()[19]
 
 
@@ -303,7 +302,7 @@ while time.monotonic() < begun + {_LEFT_FOR_S}:
 
 
 def _start(code: str) -> int:
-    """Starts Python code as a child, without its output; returns the process's number."""
+    """Starts a child that runs Python code without output; returns its PID."""
     silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     command = [sys.executable, "-I", "-S", "-c", code]
     return os.posix_spawn(command[0], command, os.environ, file_actions=silent)
@@ -341,7 +340,7 @@ AT_IMPORT: dict[str, Callable[[], None]] = {
     "syscalls": call_in_a_thread,
     "parked": park_while_working,
 }
-"""By kind, the regressions that begin so."""
+"""The regressions of each kind that begin when the package is imported."""
 TWINS: dict[str, Callable[[], None]] = {"parked-twin": lambda: park_while_working(0.0)}
-"""What is compared with a regression in place of the wheel itself: the same without its cost."""
+"""Baselines that replace the wheel itself: the same code as a regression, without its cost."""
 REGRESSIONS = (*WITH_WORKERS, *AT_IMPORT)

@@ -1,4 +1,4 @@
-"""How each tool of benchmarks/peers.py compares two idle workers, as its own documents say."""
+"""Compares two idle workers by each tool of benchmarks/peers.py, as the tool's documents advise."""
 
 import json
 import math
@@ -25,7 +25,7 @@ OURS = "waitbench"
 MOST_FALSE = 0.05
 SETTLE_S = 1.0
 ENDED = 124
-"""The exit code of ``timeout`` when it ended a command: others ended too early."""
+"""The exit code of ``timeout`` if it ended the command. With any other, the worker ended early."""
 TOOLS_FOLDER = ROOT / ".bench" / "peers"
 PINS = ("asv==0.6.6", "psutil==7.2.2", "pyperf==2.11.0", "virtualenv==21.15.11")
 _COPY = 'import shutil, sys; shutil.copy(sys.argv[1] + "/worker.json", sys.argv[2])'
@@ -39,56 +39,56 @@ ASV_SETTINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What all trials of a session have in common."""
+    """The settings that all trials of a session share."""
 
     window_s: float
     runs: int
-    """Of either worker, by tools that repeat a run."""
+    """The runs of each worker, by tools that repeat runs."""
     noise: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Two workers that can be started, in a folder that has their files."""
+    """The commands of two workers, and the folder with their files."""
 
     baseline: list[str]
     candidate: list[str]
     folder: Path
     setup: Setup
     gate: list[str]
-    """The arguments of compare.sh."""
+    """The arguments of compare.sh that compare the same workers."""
 
     @property
     def bounded(self) -> tuple[list[str], list[str]]:
-        """The commands of both, which end with the window."""
+        """Both commands, ended by ``timeout`` after the window."""
         timeout = ["timeout", str(self.setup.window_s)]
         return [*timeout, *self.baseline], [*timeout, *self.candidate]
 
 
 class Evidence(NamedTuple):
-    """How surely a tool takes the candidate for a regression."""
+    """The result of a tool: the higher the score, the surer is a regression."""
 
     score: float
     detail: str
 
 
 class Tool(NamedTuple):
-    """A way to look for a regression."""
+    """A tool that looks for a regression."""
 
     measure: Callable[[Workers], Evidence]
-    floor: float
+    least: float
     """The lowest threshold."""
     expected_s: Callable[[Setup], float]
-    """How long a trial takes."""
+    """The expected time of a trial."""
     is_calibrated: bool = True
-    """Whether equal pairs set its threshold."""
+    """Whether pairs of equal workers set the threshold."""
 
 
 def by_hyperfine(workers: Workers) -> Evidence:
-    """User and system time of runs until the end of the window, in turns, by Welch's test."""
+    """User and system time of alternating runs, ended with the window, by Welch's test."""
     export = workers.folder / "hyperfine.json"
     program = locate(Cache(), lambda text: print(text, file=sys.stderr)).path
-    # Its export has the user and system time of each run only if there is a single one.
+    # hyperfine exports the user and system time of a run only if it makes a single run.
     options = ("--runs", "1", "--shell", "none", "--ignore-failure", "--style", "none")
     before, after = list[float](), list[float]()
     for _ in range(workers.setup.runs):
@@ -104,7 +104,7 @@ def by_hyperfine(workers: Workers) -> Evidence:
 
 
 def by_perf(workers: Workers) -> Evidence:
-    """Task-clock of runs until the end of the window, by ``perf stat -r``, and Welch's test."""
+    """Task-clock of runs that end with the window, by ``perf stat -r`` and Welch's test."""
     n, sides = workers.setup.runs, []
     for command in workers.bounded:
         options = ("-r", str(n), "-x", ",", "-e", "task-clock", "--")
@@ -119,7 +119,7 @@ def by_perf(workers: Workers) -> Evidence:
 
 
 def by_pyperf(workers: Workers) -> Evidence:
-    """CPU of a subprocess, by ``bench_time_func``, a value a process, and ``compare_to``."""
+    """CPU of subprocesses, by ``bench_time_func`` with a value a process, and ``compare_to``."""
     outputs = [workers.folder / "before.json", workers.folder / "after.json"]
     options = ("-p", str(workers.setup.runs), "-n", "1", "-w", "0", "-l", "1", "--quiet")
     for output, command in zip(outputs, workers.bounded, strict=True):
@@ -133,7 +133,7 @@ def by_pyperf(workers: Workers) -> Evidence:
 
 
 def by_asv(workers: Workers) -> Evidence:
-    """A tracked number of two commits, by the ratio of ``asv continuous``."""
+    """CPU tracked at two commits, by the ratio of ``asv continuous``."""
     project, commits = TOOLS_FOLDER / "asv", []
     for command in (workers.baseline, workers.candidate):
         facts = {"folder": str(workers.folder), "window_s": workers.setup.window_s}
@@ -150,7 +150,7 @@ def by_asv(workers: Workers) -> Evidence:
 
 
 def by_cpu_percent(workers: Workers) -> Evidence:
-    """``cpu_percent()`` of the candidate, once, as in a test that asserts a limit."""
+    """``cpu_percent()`` of the candidate in one window, as in a test that asserts a limit."""
     silent = subprocess.DEVNULL
     process = psutil.Popen(workers.candidate, cwd=workers.folder, stdout=silent, stderr=silent)
     try:
@@ -163,14 +163,14 @@ def by_cpu_percent(workers: Workers) -> Evidence:
 
 
 def by_waitbench(workers: Workers) -> Evidence:
-    """The gate, by its exit code."""
+    """The gate of waitbench: a score of 1 for exit code 1, else 0."""
     options = ("--gate", "--no-plot", "--quiet", "--results", workers.folder / "results")
     done = run(["./compare.sh", *workers.gate, *options], ROOT, codes={0, 1, 3})
     return Evidence(float(done.returncode == 1), " ".join(done.stdout.split())[:200])
 
 
 def certainty(p: float) -> float:
-    """−log10 of the probability of so much more CPU by chance; 0 if it is not defined."""
+    """−log10 of a p-value; 0 if the p-value is not defined."""
     return 0.0 if math.isnan(p) else -math.log10(max(p, 1e-300))
 
 
@@ -186,15 +186,15 @@ def perf_mean(text: str) -> tuple[float, float]:
 
 
 def pyperf_ratio(text: str) -> float:
-    """How much slower ``compare_to`` calls a benchmark; 1 if not significantly."""
+    """The factor by which ``compare_to`` calls a benchmark slower; 1 if it does not."""
     slower = re.search(r"([\d.]+)x slower", text)
     return float(slower[1]) if slower else 1.0
 
 
 def asv_evidence(text: str) -> Evidence | None:
-    """The row of the benchmark in what ``asv continuous`` prints, and its ratio.
+    """The ratio of the benchmark, and its row, from the output of ``asv continuous``.
 
-    There is none where the baseline is 0, but a sign: then it is infinite, or 1.
+    If the baseline is 0, the row has a sign instead of a ratio: "+" counts as infinite, else 1.
     """
     row = "".join(re.findall(r"^\|.*track_idle.*$", text, re.MULTILINE))
     if not row:
@@ -221,7 +221,7 @@ TOOLS = {
 
 
 def install() -> None:
-    """Makes the virtualenv of the tools, and the project of asv, unless they are there."""
+    """Creates the virtualenv of the tools, and the project of asv, if they are out of date."""
     venv, stamp, project = (TOOLS_FOLDER / name for name in ("venv", "installed.json", "asv"))
     wanted = json.dumps([PINS, ASV_SETTINGS, (PAIRS / "asv_idle.py").read_text()])
     if stamp.exists() and stamp.read_text() == wanted:
@@ -239,7 +239,7 @@ def install() -> None:
 
 
 def is_available(tool: str) -> bool:
-    """Whether this machine has it, and allows it."""
+    """Whether this machine has a tool, and allows to use it."""
     if tool != "perf stat":
         return True
     command = ("perf", "stat", "-e", "task-clock", "true")
@@ -254,13 +254,13 @@ def git(folder: Path, *arguments: str) -> str:
 def run(
     command: Sequence[str | Path], folder: Path, codes: Collection[int] = (0,), **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end. Exits if its exit code is not an expected one."""
+    """Runs a command. Exits this program if the exit code is not in ``codes``."""
     path = f"{TOOLS_FOLDER / 'venv' / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         command, cwd=folder, env={**os.environ, "PATH": path, **variables},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode not in codes:
-        said = f"{done.stdout}{done.stderr}"
-        sys.exit(f"{join(map(str, command))}: exit code {done.returncode}\n{said}")
+        output = f"{done.stdout}{done.stderr}"
+        sys.exit(f"{join(map(str, command))}: exit code {done.returncode}\n{output}")
     return done

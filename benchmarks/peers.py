@@ -1,4 +1,4 @@
-r"""Which tool finds which regression of an idle worker, how surely, and how fast.
+r"""Compares tools: which regressions of idle workers each finds, how often, and how fast.
 
     ./waitbench --help >/dev/null && \
         .bench/venv/bin/python benchmarks/peers.py --output peers.jsonl [OPTIONS, see --help]
@@ -6,12 +6,13 @@ r"""Which tool finds which regression of an idle worker, how surely, and how fas
 Each tool (benchmarks/peer_tools.py) compares the same pairs of workers (benchmarks/pairs/ and
 workers/) on this machine. A trial gives a score: the higher it is, the surer is a regression. The
 scores of pairs of equal workers set the threshold of a tool: the lowest at which it calls at most
-5 % of them regressions. That favours the tools, because the same pairs give the false alarms of the
-table. waitbench has no threshold: exit code 1 is a regression. Its windows of planted regressions
-are as long as those of the other tools. A tool that does not see a metric misses its regressions.
+5 % of them regressions. That favours the tools, because the false alarms of the table come from the
+same pairs. waitbench has no threshold: exit code 1 is a regression. For planted regressions, its
+window is as long as that of the other tools. A tool that does not measure a metric misses the
+regressions of that metric.
 
-Results are appended to --output, and not measured again: after an interruption, or --minutes, the
-same command continues. Kinds and tools take turns, so the table is balanced at any time.
+Results are appended to --output. After an interruption, or --minutes, the same command measures the
+others. Kinds and tools alternate, so the table is balanced at any time.
 """
 
 import math
@@ -59,11 +60,11 @@ while True:
         sum(range(1000))
     time.sleep(1.6)
 """
-"""Uses a fifth of a core, in bursts."""
+"""A program that uses a fifth of a core, in bursts."""
 
 
 class Pair(NamedTuple):
-    """Two revisions of the worker of a file."""
+    """Two revisions of the worker of a worker file."""
 
     worker: Path
     baseline: str
@@ -73,7 +74,7 @@ class Pair(NamedTuple):
 
     @property
     def equal_kind(self) -> str:
-        """The kind of the equal pairs that set its thresholds."""
+        """The kind of equal pairs that set the thresholds for this pair."""
         return EQUAL if self.worker.stem == "planted" else f"{EQUAL} {self.worker.stem}"
 
 
@@ -96,7 +97,7 @@ KINDS = {
     "rq": Pair(ROOT / "workers" / "queues" / "rq.toml", "2.2.0", "2.1.0", ("-s", "rq")),
     "bytewax": Pair(PAIRS / "bytewax.toml", "0.16.1", "0.16.0"),
 }
-"""By kind, a worker and a worse one."""
+"""For each kind of regression, a worker and a worse one."""
 EQUAL_PAIRS = {pair.equal_kind: pair._replace(candidate=pair.baseline) for pair in KINDS.values()}
 
 
@@ -112,7 +113,7 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a trial gave."""
+    """The result of a trial."""
 
     trial: Trial
     score: float
@@ -125,16 +126,19 @@ class Result:
 
 
 def schedule(
-    kinds: Sequence[str], tools: Sequence[str], found: int, equal: int, setup: Setup
+    kinds: Sequence[str], tools: Sequence[str], repeats: int, equal: int, setup: Setup
 ) -> list[Trial]:
-    """Plans all trials; what is made when it is interrupted has all kinds about equally often."""
-    turns = max(found, 1)
+    """Plans all trials, in an order that has all kinds about equally often at any time.
+
+    Each kind of regression has ``repeats`` pairs, each kind of equal workers ``equal`` pairs.
+    """
+    turns = max(repeats, 1)
     equal_kinds = dict.fromkeys(KINDS[kind].equal_kind for kind in kinds)
     pairs = []
     for turn in range(turns):
-        repeats = range(equal * turn // turns, equal * (turn + 1) // turns)
-        pairs += [(kind, repeat) for repeat in repeats for kind in equal_kinds]
-        pairs += [(kind, turn) for kind in kinds if found]
+        numbers = range(equal * turn // turns, equal * (turn + 1) // turns)
+        pairs += [(kind, number) for number in numbers for kind in equal_kinds]
+        pairs += [(kind, turn) for kind in kinds if repeats]
     return [
         Trial(kind=kind, repeat=repeat, tool=tool, setup=setup)
         for kind, repeat in pairs
@@ -143,7 +147,7 @@ def schedule(
 
 
 def expected_s(trials: Iterable[Trial], results: Iterable[Result]) -> float:
-    """How long trials will take: each as those of its tool, or by a rule where there are none."""
+    """The expected time of trials: the median of the tool so far, or else ``Tool.expected_s``."""
     took = defaultdict[str, list[float]](list)
     for result in results:
         took[result.trial.tool].append(result.wall_s)
@@ -155,7 +159,7 @@ def expected_s(trials: Iterable[Trial], results: Iterable[Result]) -> float:
 
 @cache
 def environments(pair: Pair) -> tuple[Environment, Environment]:
-    """Makes the virtualenvs of both revisions, as compare.sh has them. Raises ``HarnessError``."""
+    """Builds the virtualenvs of both revisions, as compare.sh does. Raises ``HarnessError``."""
     worker = worker_file.read(pair.worker)
     revisions = f"a={pair.baseline}", f"b={pair.candidate}"
     valid = validate(
@@ -171,14 +175,14 @@ def environments(pair: Pair) -> tuple[Environment, Environment]:
 
 @contextmanager
 def prepared(pair: Pair, setup: Setup) -> Iterator[Workers]:
-    """A pair in a folder of its own, with its services. Raises ``HarnessError``."""
+    """Starts the services of a pair in a temporary folder. Raises ``HarnessError``."""
     with TemporaryDirectory() as name:
         folder, path = Path(name), pair.worker
         for needed in worker_file.read(path).files:
             shutil.copy(path.parent / needed, folder)
         if pair.equal_kind == EQUAL:
             path = folder / path.name
-            # Its window is that of the other tools.
+            # The worker file gets the window of the other tools.
             path.write_text(pair.worker.read_text().replace("= 10", f"= {setup.window_s:g}"))
         worker = worker_file.read(path)
         both = environments(pair)
@@ -202,7 +206,7 @@ def prepared(pair: Pair, setup: Setup) -> Iterator[Workers]:
 
 
 def measured(trial: Trial) -> Result:
-    """Makes a trial. Raises ``HarnessError`` if its workers are not available."""
+    """Carries out a trial. Raises ``HarnessError`` if its workers are not available."""
     pair = {**KINDS, **EQUAL_PAIRS}[trial.kind]
     with prepared(pair, trial.setup) as workers:
         begun = time.monotonic()
@@ -212,7 +216,7 @@ def measured(trial: Trial) -> Result:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Reads the results of a file, without a line that was not finished."""
+    """Reads the results of a file, without incomplete lines."""
     results = []
     for line in path.read_text().splitlines() if path.exists() else ():
         with suppress(msgspec.DecodeError):
@@ -221,27 +225,27 @@ def read_results(path: Path) -> list[Result]:
 
 
 def threshold(tool: Tool, equal: Iterable[float]) -> float:
-    """The score above which a pair is a regression: at most 5 % of the equal pairs are above.
+    """The score above which a pair counts as a regression; infinite without equal pairs.
 
-    Without equal pairs it is infinite.
+    At most 5 % of the scores of ``equal`` pairs are above it.
     """
     scores = sorted(equal, reverse=True)
     if not tool.is_calibrated:
-        return tool.floor
+        return tool.least
     if not scores:
         return math.inf
-    return max(tool.floor, scores[int(MOST_FALSE * len(scores))])
+    return max(tool.least, scores[int(MOST_FALSE * len(scores))])
 
 
 class Table:
-    """What each tool found of each kind."""
+    """The table of the regressions that each tool found, by kind."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._results = list(results)
         self.tools = [tool for tool in TOOLS if self._of(tool)]
 
     def _of(self, tool: str, kind: str | None = None) -> list[Result]:
-        """The results of a tool, of one kind or of all."""
+        """The results of a tool, for one kind or for all."""
         return [
             result
             for result in self._results
@@ -252,7 +256,7 @@ class Table:
         return threshold(TOOLS[tool], [result.score for result in self._of(tool, equal_kind)])
 
     def above(self, tool: str, kind: str) -> tuple[int, int]:
-        """How many pairs of a kind a tool calls regressions, and of how many."""
+        """The number of pairs of a kind that a tool calls regressions, and the number of all."""
         limit = self.limit(tool, KINDS[kind].equal_kind if kind in KINDS else kind)
         results = self._of(tool, kind)
         return sum(result.score > limit for result in results), len(results)
@@ -261,7 +265,7 @@ class Table:
         return f"{median(result.wall_s for result in self._of(tool, kind)):.0f}"
 
     def rows(self) -> list[list[str]]:
-        """Its cells: kinds, false alarms with thresholds, and seconds."""
+        """The cells: kinds, false alarms with thresholds, and seconds."""
 
         def cells(kind: str) -> list[str]:
             return ["{} of {}".format(*self.above(tool, kind)) for tool in self.tools]
@@ -277,7 +281,7 @@ class Table:
         return [*rows, ["median seconds", *map(self.seconds, self.tools)]]
 
     def rivals(self) -> list[str]:
-        """Sentences on the tools that find a kind as often as waitbench, or more often."""
+        """Sentences on tools that find a kind at least as often as waitbench."""
         sentences = []
         for kind in KINDS:
             ours, ours_of = self.above(OURS, kind)
@@ -297,7 +301,7 @@ class Table:
 
 @contextmanager
 def noise() -> Iterator[None]:
-    """Has another program use a fifth of a core."""
+    """Runs another program that uses a fifth of a core."""
     process = subprocess.Popen([sys.executable, "-c", NOISE])
     try:
         yield

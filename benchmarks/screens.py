@@ -1,6 +1,6 @@
-"""Draws what results look like: the terminal, the page in two widths and themes, the chart.
+"""Draws pictures of results: the terminal, the page in two widths and themes, and the main chart.
 
-Of the gate that fails, also the comment on a pull request, in a style like GitHub's.
+For the gate that fails, also draws its comment on a pull request, in a style like GitHub's.
 
     .bench/venv/bin/python -m benchmarks.screens fail=FOLDER plain=FOLDER …
 """
@@ -29,7 +29,7 @@ CHARTS = {
     "pass": "gate", "fail": "gate", "inconclusive": "gate", "plain": "costs",
     "launcher": "costs", "releases": "costs",
 }  # fmt: skip
-"""The results, and the main chart of each."""
+"""The main chart of each comparison."""
 COMMENT = """<style>
 body { font: 14px/1.5 sans-serif; margin: 16px; color: #1f2328; background: white; }
 article { border: 1px solid #d1d9e0; border-radius: 6px; }
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             view = browser.new_page()
             view.goto(Path(scratch, "page.html").as_uri())
             chart = Image.open(folder / f"{CHARTS[name]}.png").convert("RGB")
-            put_together(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
+            combine(view, chart).save(given.to / f"{name}.webp", lossless=True, method=6)
             if name == "fail":
                 comment = draw_comment(folder, browser.new_page())
                 comment.save(given.to / "comment.webp", lossless=True, method=6)
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def waitbench(command: str, folder: Path, *more: str) -> str:
-    """Runs a command on results that are called the same on every machine."""
+    """Runs a command beside a folder of results, so that output has no path of this machine."""
     variables = {**os.environ, "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     return subprocess.run(
         [ROOT / "waitbench", command, folder.name, *more], env=variables, cwd=folder.parent,
@@ -72,7 +72,7 @@ def waitbench(command: str, folder: Path, *more: str) -> str:
 
 
 def print_result(folder: Path) -> Console:
-    """Prints a report, and draws its charts."""
+    """Prints a report on a recording console, after drawing its charts."""
     screen = Console(record=True, width=80, file=io.StringIO(), highlight=False)
     waitbench("plot", folder)
     screen.print(Text.from_ansi(waitbench("report", folder)), soft_wrap=True)
@@ -80,16 +80,16 @@ def print_result(folder: Path) -> Console:
 
 
 def draw_comment(folder: Path, view: Page) -> Image.Image:
-    """The verdict of a gate as a comment on a pull request has it."""
-    known = findings_of(comparisons.read(folder))
+    """The verdict of a gate as a comment on a pull request."""
+    findings = findings_of(comparisons.read(folder))
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     view.set_viewport_size({"width": 860, "height": 100})
-    view.set_content(COMMENT + markdown.render(render_markdown(known, tables(known, None))))
+    view.set_content(COMMENT + markdown.render(render_markdown(findings, tables(findings, None))))
     return Image.open(io.BytesIO(view.screenshot(full_page=True)))
 
 
-def put_together(view: Page, chart: Image.Image) -> Image.Image:
-    """The first screens of a page, light above dark, wide before narrow, and a chart below."""
+def combine(view: Page, chart: Image.Image) -> Image.Image:
+    """Joins pictures: the page, light above dark and wide left of narrow, and a chart below."""
     sheet = Image.new("RGB", (1846, 1832 + chart.height), "gray")
     for top, scheme in ((0, "light"), (916, "dark")):
         view.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

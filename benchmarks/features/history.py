@@ -1,15 +1,14 @@
-"""How often a history announces a change that is not there, and finds one that is: simulated.
+"""Simulates how often a history announces a change falsely, and how often it finds a change.
 
     .bench/venv/bin/python -m benchmarks.features.history [--histories 100] [--nights 30]
 
-A history is what ``track`` measures night after night: a new revision beside the anchor, and a
-second session for each provisional change point; five rounds each. The machine is up to twice as
-fast or slow as the night before. Every night announces what is confirmed. Output:
-docs/trials/history-simulated.txt.
+Every night ``track`` compares a new revision with the anchor, and makes a second session for each
+provisional change point, with five rounds each. The machine is up to twice as fast or slow each
+night. Confirmed change points are announced every night. Output: docs/trials/history-simulated.txt.
 
-*False* are the histories, in which nothing changes, that announce anything. In others everything
-costs 25 % more from the middle on: *found* are those that announce a rise within three sessions of
-the first that measured it, *beside* those that announce anything else.
+*False*: the share of histories without a change that announce anything. In the others, costs rise
+by 25 % in the middle. *Found*: the share that announces the rise within three sessions after its
+first measurement. *Beside*: the share that announces anything else.
 """
 
 import math
@@ -29,7 +28,7 @@ from waitbench.model.record import Series
 ROUNDS = 5
 RISE = 0.25
 Noise = Callable[[Generator, int], float]
-"""The logarithm of what a run costs more, and a revision in a session where the number is 0."""
+"""The noise of the logarithm of a cost: of a revision in a session (0), or of a run (1)."""
 
 
 def normal(run: float, session: float) -> Noise:
@@ -41,7 +40,7 @@ def heavy_tails(chance: Generator, number: int) -> float:
 
 
 def spikes(chance: Generator, number: int) -> float:
-    """Every tenth run costs up to twice as much, and every twentieth revision of a session."""
+    """One run in ten costs up to twice as much; one revision of a session in 20, 22 % more."""
     is_spike = chance.random() < (0.1 if number else 0.05)
     usual = chance.normal(0, 0.04 if number else 0.01)
     return usual + is_spike * chance.uniform(0, math.log(2) if number else 0.2)
@@ -57,19 +56,19 @@ MACHINES: dict[str, Noise] = {
 SERIES = Series.of("simulated", "single", {})
 
 
-def entry(number: int) -> HistoryRevision:
+def revision(number: int) -> HistoryRevision:
     return HistoryRevision(name=f"v{number}", version=str(number), commit=None, date=None)
 
 
 def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int) -> HistorySession:
-    """What one comparison tells of some revisions."""
+    """The session of a comparison; ``logs`` are the true log costs of its revisions."""
     night = chance.uniform(-math.log(2), math.log(2))
-    off = {revision: night + log + noise(chance, 0) for revision, log in logs.items()}
-    rounds = [[log + noise(chance, 1) for log in off.values()] for _ in range(ROUNDS)]
+    levels = {it: night + log + noise(chance, 0) for it, log in logs.items()}
+    rounds = [[log + noise(chance, 1) for log in levels.values()] for _ in range(ROUNDS)]
     return HistorySession(
         folder=f"{number:04}", started=f"{number:04}", engine="", series=SERIES, machine="m",
         metric=BY_NAME["idle"],
-        logs=dict(zip(map(entry, logs), zip(*rounds, strict=True), strict=True)),
+        logs=dict(zip(map(revision, logs), zip(*rounds, strict=True), strict=True)),
     )  # fmt: skip
 
 
@@ -91,7 +90,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
     for newest in range(1, nights + 1):
         for revisions in due([f"v{newest}"], {f"v{n}" for n in range(newest)}, "v0", history()):
             measure([int(name[1:]) for name in revisions])
-        after = sum(any(int(e.name[1:]) >= at for e in one.logs) for one in sessions)
+        after = sum(any(int(it.name[1:]) >= at for it in made.logs) for made in sessions)
         for trend, step in unannounced(history(), known):
             known.append(trend.announced(step))
             is_right = rise > 0 and step.is_rise and abs(int(step.after[1:]) - at) <= 1
@@ -101,7 +100,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
 
 
 def of_machine(seed: int, machine: str, nights: int) -> tuple[bool, bool, bool]:
-    """Whether one history announces anything where nothing changes; and the rise, and else."""
+    """Whether a history is *false*, *found* and *beside*: see the module."""
     _, is_false = announced(seed, MACHINES[machine], nights, 0.0)
     return is_false, *announced(seed, MACHINES[machine], nights, math.log1p(RISE))
 
@@ -114,8 +113,8 @@ def main() -> None:
     print(f"{'machine':12}{'false':>7}{'found':>7}{'beside':>8}")
     with ProcessPoolExecutor() as pool:
         for name in MACHINES:
-            one = partial(of_machine, machine=name, nights=given.nights)
-            columns = zip(*pool.map(one, range(given.histories)), strict=True)
+            simulate = partial(of_machine, machine=name, nights=given.nights)
+            columns = zip(*pool.map(simulate, range(given.histories)), strict=True)
             false, found, beside = (sum(column) / given.histories for column in columns)
             print(f"{name:12}{false:7.0%}{found:7.0%}{beside:8.0%}", flush=True)
 

@@ -1,14 +1,14 @@
-r"""How often `./waitbench look --limit` is right: on windows that are made up, and on programs.
+r"""Measures how often `./waitbench look --limit` is right: on simulated windows, and on programs.
 
     .bench/venv/bin/python -m benchmarks.features.look simulate [--looks 400] [--seed 1]
     .bench/venv/bin/python -m benchmarks.features.look run [--looks 20]
 
-``simulate``: a line has the share of looks that failed, held and stayed open, and the median of
-their windows, of a second each. A limit is 1; the mean cost of a process is given.
+``simulate``: a line has the shares of looks that failed, held and stayed open, and their median
+number of windows of a second. The limit is 1; the line names the mean cost of the process.
 
-``run``: programs that wake up ten times a second and work for a time that scatters. Each has a look
-with a limit of its cost / 0.8, / 1.25, and / 0.8 beside a program that never sleeps; and pairs of
-equal programs are compared beside it.
+``run``: programs wake up ten times a second, and work for a random time. ``look`` checks each with
+a limit of its cost / 0.8 and / 1.25. While another program never sleeps, it checks a limit of their
+cost / 0.8, and compares pairs of equal programs.
 """
 
 import re
@@ -34,7 +34,7 @@ from waitbench.model.verdicts import GateStatus
 from waitbench.system.paths import ROOT
 
 Costs = Iterator[float]
-"""Those of windows, with a mean of 1."""
+"""The costs of windows, with a mean of 1."""
 
 PROGRAM = """
 import random, sys, time
@@ -45,8 +45,8 @@ while True:
     while time.thread_time() < end: pass
 """
 SPINS = "while True: pass"
-AT_ONCE = 4
-"""Looks at the same time: more would make the programs wait for a CPU."""
+CONCURRENT = 4
+"""The number of concurrent looks. With more, programs would wait for a CPU."""
 
 
 def correlated(memory: float, spread: float = 0.15) -> Callable[[Generator], Costs]:
@@ -60,7 +60,7 @@ def correlated(memory: float, spread: float = 0.15) -> Callable[[Generator], Cos
 
 
 def cycle(windows_each: float) -> Callable[[Generator], Costs]:
-    """All costs come at once, every so many windows."""
+    """A cost that comes as a whole every ``windows_each`` windows."""
 
     def costs(random: Generator) -> Costs:
         due = random.random() * windows_each
@@ -109,9 +109,9 @@ LABELS = {GateStatus.FAIL: "fails", GateStatus.PASS: "holds", GateStatus.INCONCL
 
 
 def figures(cost: float) -> Figures:
-    """Those of a look that sees a cost of 1 as 1 % of a core."""
-    look = Total(name="", seconds=1.0, cores=cost / 100, wakeups_per_s=0.0, memory_bytes=2**24)
-    return windows._figures(look)
+    """The figures of a window; a cost of 1 is 1 % of a core."""
+    total = Total(name="", seconds=1.0, cores=cost / 100, wakeups_per_s=0.0, memory_bytes=2**24)
+    return windows._figures(total)
 
 
 def look(processes: Sequence[Costs]) -> tuple[str, int]:
@@ -167,7 +167,7 @@ def programs(number: int) -> list[list[object]]:
     return [[sys.executable, "-c", PROGRAM, seed] for seed in range(number)]
 
 
-def looked(*arguments: object) -> tuple[str, int]:
+def run_look(*arguments: object) -> tuple[str, int]:
     command = [sys.executable, str(ROOT / "runner.py"), "look", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     counted = re.search(r"(\d+) windows", done.stdout)
@@ -177,12 +177,12 @@ def looked(*arguments: object) -> tuple[str, int]:
     return outcome, int(counted[1])
 
 
-def several_at_once(calls: Sequence[Sequence[object]]) -> list[tuple[str, int]]:
+def concurrently(calls: Sequence[Sequence[object]]) -> list[tuple[str, int]]:
     def later(number: int) -> tuple[str, int]:
-        time.sleep(0.4 * (number % AT_ONCE))  # the starts of commands are not to coincide
-        return looked(*calls[number])
+        time.sleep(0.4 * (number % CONCURRENT))  # so that commands do not start together
+        return run_look(*calls[number])
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(CONCURRENT) as pool:
         return [*pool.map(later, range(len(calls)))]
 
 
@@ -198,7 +198,7 @@ def run(looks: int) -> None:
         )
 
         def limited(share: float) -> list[tuple[str, int]]:
-            return several_at_once(
+            return concurrently(
                 [
                     (pid, "--limit", f"idle:{100 * cpu / share:.4f}%", "--limit",
                      f"wakeups:{each_s / share:.4f}/s")
@@ -210,7 +210,7 @@ def run(looks: int) -> None:
         row("1.25 x of both limits", limited(1.25))
         with running([sys.executable, "-c", SPINS]):
             row("0.8 x, beside a busy core", limited(0.8))
-            row("equal ones, beside a busy core", several_at_once([*pairwise([*pids, pids[0]])]))
+            row("equal ones, beside a busy core", concurrently([*pairwise([*pids, pids[0]])]))
 
 
 def main() -> None:

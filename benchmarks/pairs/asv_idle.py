@@ -1,4 +1,4 @@
-"""What asv tracks: the CPU of the worker that a commit describes, by psutil."""
+"""The benchmark of asv: tracks the CPU of the worker that a commit describes, by psutil."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ SETTLE_S = 1.0
 
 
 def track_idle() -> float:
-    """CPU seconds in the window of the worker and of the children that it waited for."""
+    """CPU seconds of the worker, and of the children that it waited for, in the window."""
     worker = json.loads((Path(sys.prefix) / "worker.json").read_text())
     process = psutil.Popen(worker["command"], cwd=worker["folder"], stdout=-3)
     time.sleep(SETTLE_S)
@@ -23,4 +23,4 @@ def track_idle() -> float:
     return float(used)
 
 
-setattr(track_idle, "unit", "s")  # noqa: B010 -- as asv reads it
+setattr(track_idle, "unit", "s")  # noqa: B010 -- mypy allows no other way

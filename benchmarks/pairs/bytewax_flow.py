@@ -1,4 +1,4 @@
-"""A flow of bytewax 0.16 whose source never has an item."""
+"""A dataflow of bytewax 0.16 whose source never has an item."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from bytewax.inputs import PartitionedInput, StatefulSource
 
 
 class Silence(StatefulSource):  # type: ignore[misc, unused-ignore]
-    """A partition that says each time that there is nothing yet."""
+    """A partition that never has an item."""
 
     def next(self) -> None:
         return None

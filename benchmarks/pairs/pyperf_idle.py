@@ -1,4 +1,4 @@
-"""Measures the CPU of commands by pyperf: pyperf_idle.py OPTIONS OF pyperf, with IDLE_COMMAND."""
+"""Measures the CPU of a command, the variable IDLE_COMMAND, by pyperf: pyperf_idle.py [OPTIONS]."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def cpu_of_children() -> float:
 
 
 def cpu_of_command(loops: int) -> float:
-    """CPU seconds of the command, which ends by itself, so many times."""
+    """CPU seconds of ``loops`` runs of the command, which ends by itself."""
     command, before = json.loads(os.environ["IDLE_COMMAND"]), cpu_of_children()
     for _ in range(loops):
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)

@@ -1,7 +1,7 @@
-"""A worker that idles, and ways in which it gets worse: worker.py VARIANT WINDOW_S.
+"""An idle worker with regressions: worker.py VARIANT WINDOW_S.
 
-It wakes up each 10 ms, computes for about half a millisecond, and looks for a file ``job``. A
-variant differs from ``base`` as ``VARIANTS`` says. It ends at SIGTERM.
+The worker wakes up every 10 ms, computes for about half a millisecond, and checks for a file
+``job``. ``VARIANTS`` has the differences from ``base``. The worker ends at SIGTERM.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 STEPS = 24_000
-"""Of the computation: about 0.5 ms in CPython 3.11 on a core of 3 GHz."""
+"""The steps of a computation: about 0.5 ms in CPython 3.11 on a core of 3 GHz."""
 RARE = 0.2
 SPIN_AFTER_S = 3.0
 CHILD_EACH_S = 0.5
@@ -23,21 +23,21 @@ BURST_COMPUTATIONS = 600
 
 
 class Variant(NamedTuple):
-    """What a worker does."""
+    """The behaviour of a worker."""
 
     load: float = 1.0
-    """Its computations, as a share of the baseline's."""
+    """The computations after a wake-up, as a share of those of the baseline."""
     rare_load: float | None = None
     """The load in one run of five."""
     period_s: float = 0.01
     spins: bool = False
-    """Whether it stops to sleep after 3 s."""
+    """Whether the worker stops sleeping after 3 s."""
     bursts: bool = False
-    """Whether it computes for 0.3 s, half a second before the end of a window from its start."""
+    """Whether the worker computes for 0.3 s, half a second before ``WINDOW_S`` are over."""
     forks: bool = False
-    """Whether a child computes for 20 ms each half a second, and is waited for."""
+    """Whether every half second a child computes for 20 ms, and the worker waits for it."""
     late_s: float = 0.0
-    """How much later it handles a job."""
+    """The delay of handling a job."""
     memory_bytes: int = 0
 
 
@@ -50,7 +50,7 @@ VARIANTS = {
     "late-spin": Variant(spins=True),
     "end-burst": Variant(bursts=True),
     "reaped-child": Variant(forks=True),
-    # Waking up costs CPU, too, which its computations save.
+    # Fewer computations compensate for the CPU that the wake-ups cost.
     "wake-ups": Variant(load=0.9, period_s=0.005),
     "late-60ms": Variant(load=0.8, late_s=0.06),
     "memory-20mb": Variant(memory_bytes=20_000_000),
@@ -58,7 +58,7 @@ VARIANTS = {
 
 
 def compute(times: float) -> int:
-    """Computes so many times what the baseline does when it wakes up."""
+    """Does ``times`` times the computations of the baseline after a wake-up."""
     total = 0
     for number in range(int(STEPS * times)):
         total += number
@@ -66,7 +66,7 @@ def compute(times: float) -> int:
 
 
 def compute_in_child() -> None:
-    """Has a child compute, and waits for it."""
+    """Starts a child that computes, and waits for it."""
     child = os.fork()
     if child == 0:
         compute(CHILD_COMPUTATIONS)
@@ -75,7 +75,7 @@ def compute_in_child() -> None:
 
 
 def work(variant: Variant, window_s: float) -> None:
-    """Idles, as a variant does, for ever."""
+    """Runs a variant of the worker for ever."""
     load = variant.load
     if variant.rare_load is not None and random.random() < RARE:
         load = variant.rare_load

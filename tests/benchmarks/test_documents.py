@@ -14,7 +14,7 @@ from waitbench.system.paths import ROOT
 
 EVERY = documents.every_command()
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "commands")  # noqa: B009
-KEPT = documents.kept((ROOT / "docs" / "trials" / "documents.txt").read_text("utf-8"))
+KEPT = documents.parts_of((ROOT / "docs" / "trials" / "documents.txt").read_text("utf-8"))
 OURS = r"(?:\w+=\S+ )*\./(?:(compare|plot)\.sh|waitbench ([a-z-]+))(?: (.*))?"
 EACH = pytest.mark.parametrize("command", EVERY)
 
@@ -32,14 +32,14 @@ def test_the_command_line_understands_it(command: str) -> None:
 
 @EACH
 def test_it_was_run_and_ended_as_its_document_says_or_a_test_runs_it(command: str) -> None:
-    excused = documents.excuse(command)
-    if excused is None:
+    not_run = documents.why_not_run(command)
+    if not_run is None:
         assert command in KEPT, "benchmarks/documents.py docs/trials/documents.txt PART-OF-IT"
-        assert documents.outcome(KEPT[command]) == documents.FAILING.get(command, 0)
+        assert documents.exit_code_in(KEPT[command]) == documents.FAILING.get(command, 0)
         called = documents.SHORTENED.get(command)
         assert called is None or f"as: {called}\n" in KEPT[command]
     else:
-        path, _, name = excused[1].partition("::")
+        path, _, name = not_run[1].partition("::")
         assert re.search(rf"^def {name}", (ROOT / path).read_text("utf-8"), re.MULTILINE)
 
 
@@ -51,7 +51,7 @@ def test_nothing_is_told_of_a_command_that_no_document_has() -> None:
 
 
 def test_the_files_of_a_reader_are_made(tmp_path: Any) -> None:
-    documents.furnish(tmp_path)
+    documents.fill(tmp_path)
     assert worker_file.read(tmp_path / "mine.toml").command == ("{revision}", "--port", "{port}")
     assert (tmp_path / "worker-1.2").is_file()
 
