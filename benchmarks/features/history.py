@@ -92,7 +92,7 @@ def announced(seed: int, noise: Noise, nights: int, rise: float) -> tuple[bool, 
             measure([int(name[1:]) for name in revisions])
         after = sum(any(int(it.name[1:]) >= at for it in made.logs) for made in sessions)
         for trend, step in unannounced(history(), known):
-            known.append(trend.announced(step))
+            known.append(trend.announcement(step))
             is_right = rise > 0 and step.is_rise and abs(int(step.after[1:]) - at) <= 1
             is_found |= is_right and after <= 3
             is_beside |= not is_right

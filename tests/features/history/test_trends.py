@@ -23,7 +23,7 @@ def told_by(record: ScenarioResults, folder: str, *more: ScenarioResults) -> lis
     contents = StoredComparison(
         folder=Path(folder), comparison=record.context, records=(record, *more)
     )
-    return list(sessions_of(contents, [BY_NAME["idle"]]))
+    return list(sessions_of(contents, BY_NAME["idle"]))
 
 
 def told(name: str, costs: dict[str, float], **changes: Any) -> list[HistorySession]:
@@ -184,7 +184,7 @@ def test_a_confirmed_change_point_is_announced_once() -> None:
     assert unannounced(trends(ONCE, "v1"), ()) == []
     known = trends(CONFIRMED, "v1")
     ((trend, step),) = unannounced(known, ())
-    before = trend.announced(step)
+    before = trend.announcement(step)
     assert unannounced(known, {before}) == []
     assert len(unannounced(known, {replace(before, metric="cpu")})) == 1
     assert len(unannounced(known, {replace(before, rose=False)})) == 1
@@ -194,7 +194,7 @@ def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> No
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
     here = [it for name in "ab" for it in told(name, costs, machine=BOX)]
     (trend,) = trends(here, "v1")
-    known = {trend.announced(step) for step in trend.change_points}
+    known = {trend.announcement(step) for step in trend.change_points}
     assert [step.after for step in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
     there = [it for name in "cd" for it in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]

@@ -80,8 +80,12 @@ def run_shard(
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         _run(key, ("compare", *arguments, "--results", "results"), folder, lock)
-        results = {path.name: files.read(path) for path in (folder / "results").glob("*")}
-        return str(worker.name), tail(folder / "stderr"), results
+        return str(worker.name), tail(folder / "stderr"), packed(folder / "results")
+
+
+def packed(folder: Path) -> Mapping[str, bytes]:
+    """The files of a folder, by name; empty if there is no folder."""
+    return {path.name: files.read(path) for path in folder.glob("*")}
 
 
 def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:

@@ -32,7 +32,7 @@ class HistoryRevision:
     name: str
     """A release such as ``v0.21.1``, or the first digits of a commit."""
     version: str
-    """The version of the package. A commit has that of the release before it."""
+    """The version of the package. A commit has the version of the release before it."""
     commit: str | None
     """All digits; ``None`` for releases."""
     date: str | None
@@ -83,22 +83,16 @@ def read(roots: Sequence[Path], metric: Metric) -> Stored:
     """Reads the sessions in some folders and below. Raises ``UsageError`` for a missing folder."""
     stored = Stored()
     for contents in gathering.read_each(gathering.folders_in(roots), stored.unreadable):
-        stored.sessions.extend(sessions_of(contents, [metric]))
+        stored.sessions.extend(sessions_of(contents, metric))
         stored.tried.update(tried(contents.comparison, contents.records))
     return stored
 
 
-def sessions_of(contents: StoredComparison, metrics: Sequence[Metric]) -> Iterator[HistorySession]:
-    """The sessions of a comparison: one for each scenario and metric.
-
-    Leaves out revisions that other comparisons cannot measure, such as checkouts, and comparisons
-    of mixed origins, in which part of a difference may come from the compiler.
-    """
+def sessions_of(contents: StoredComparison, metric: Metric) -> Iterator[HistorySession]:
+    """The sessions of a comparison, one for each scenario, by ``metric``."""
     context = contents.comparison
-    if context.mixed_origins:
-        return
     by_label = _by_label(context)
-    for record, metric in product(contents.records, metrics):
+    for record in contents.records:
         # Only rounds with all revisions count, so a revision that mostly failed is left out.
         fewest = len(record.rounds) / 2
         labels = [it for it in by_label if len(by_round([(record, it)], metric)) >= fewest]
@@ -171,12 +165,15 @@ def history_revision(revision: Revision) -> HistoryRevision | None:
 
 def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iterator[Tried]:
     """The revisions that have enough rounds, or were given up, and need no further comparison."""
-    revisions = {} if context.mixed_origins else _by_label(context)
-    for record, (label, revision) in product(records, revisions.items()):
+    for record, (label, revision) in product(records, _by_label(context).items()):
         if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
             yield context.engine, record.series, revision.name
 
 
 def _by_label(context: ComparisonHeader) -> dict[str, HistoryRevision]:
-    """The revisions of a comparison that other comparisons can measure as well."""
-    return {it.label: known for it in context.revisions if (known := history_revision(it))}
+    """The revisions of a comparison that other comparisons can measure as well.
+
+    Empty if origins are mixed, because part of a difference may come from the compiler.
+    """
+    revisions = () if context.mixed_origins else context.revisions
+    return {it.label: known for it in revisions if (known := history_revision(it))}

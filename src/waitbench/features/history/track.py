@@ -123,7 +123,7 @@ def track(
     for trend, point in new:
         console.print(f"{view.title_of(trend, histories)}: {view.sentence_on(trend, point)}")
     if new:
-        known = known.union(trend.announced(point) for trend, point in new)
+        known = known.union(trend.announcement(point) for trend, point in new)
         formats.write(results, _ANNOUNCED, {"change_points": msgspec.to_builtins(sorted(known))})
     has_risen = any(point.is_rise for _, point in new)
     raise typer.Exit(max(code, ExitCode.REGRESSION if has_risen else ExitCode.OK))

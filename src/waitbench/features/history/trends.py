@@ -64,7 +64,7 @@ class ChangePoint:
     ratio: Estimate
     """The cost after the change divided by the cost before it.
 
-    The interval holds for all positions together; the count is the fewer sessions of a side.
+    The interval holds for all positions together; ``count`` has the sessions of the smaller side.
     """
 
     @property
@@ -97,7 +97,7 @@ class Trend:
     """Ratios to the anchor, in order of history; counts are of sessions."""
     change_points: tuple[ChangePoint, ...]
 
-    def announced(self, point: ChangePoint) -> Announced:
+    def announcement(self, point: ChangePoint) -> Announced:
         return Announced(
             series=self.series, metric=self.metric.name, after=point.after, rose=point.is_rise
         )
@@ -144,7 +144,7 @@ def unannounced(
         for point in trend.change_points
         if not point.is_provisional
         and not any(
-            structs.replace(known, after=point.after) == trend.announced(point)
+            structs.replace(known, after=point.after) == trend.announcement(point)
             and is_at(point, known.after)
             for known in announced
         )

@@ -98,19 +98,19 @@ def find(target: object) -> Target:
     name = str(target)
     if not proc.has_schedstat():
         raise UsageError("This system has no /proc/PID/schedstat, so nothing is known of threads.")
-    place = target if isinstance(target, int) else locate(name)
-    if place is None and name.isdecimal():
+    located = target if isinstance(target, int) else locate(name)
+    if located is None and name.isdecimal():
         # Python refuses to read thousands of digits.
-        place = int(name[:20])
-    elif place is None and files.is_file(Path(name) / PROCESSES):
-        place = Path(name)
-    if isinstance(place, Path):
-        pids = roots = _pids_of_cgroup(place)
+        located = int(name[:20])
+    elif located is None and files.is_file(Path(name) / PROCESSES):
+        located = Path(name)
+    if isinstance(located, Path):
+        pids = roots = _pids_of_cgroup(located)
     else:
-        roots = _pids_named(name) if place is None else {place}
+        roots = _pids_named(name) if located is None else {located}
         pids = roots.union(proc.descendants(*roots))
-    if isinstance(place, int):
-        _require_running(place, name)
+    if isinstance(located, int):
+        _require_running(located, name)
     pids = {pid for pid, _ in proc.identities(pids) if not proc.is_kernel_thread(pid)}
     pids -= {os.getpid(), *supervisor.parents}
     if not pids:

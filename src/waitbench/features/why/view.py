@@ -19,8 +19,9 @@ _ENDS, _DEEP = 2, 5
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
     """A table for each candidate with the baseline, or a table of the baseline alone."""
-    pairs = [(revisions[0], candidate) for candidate in revisions[1:]]
-    return [_table(title, shown) for shown in pairs or [revisions[:1]] * bool(revisions)]
+    baseline, *candidates = revisions
+    pairs = [[baseline, candidate] for candidate in candidates] or [[baseline]]
+    return [_table(title, pair) for pair in pairs]
 
 
 def _table(title: str, shown: Sequence[Samples]) -> Table:
