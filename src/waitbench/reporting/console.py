@@ -52,7 +52,7 @@ class _TextConsole(Console):
 
 
 def print_prose(text: str, console: Console, *, first: str | Text = "", style: str = "") -> None:
-    """Prints sentences after ``first``, which further lines are indented by. Breaks no word."""
+    """Prints sentences after ``first``, whose width indents further lines. Breaks no word."""
     prefix = first if isinstance(first, Text) else Text(first, style)
     indent = prefix.cell_len
     for paragraph in text.split("\n"):

@@ -84,7 +84,7 @@ class Axis:
         return math.isclose(self.low * self.high, 1.0)
 
     def place(self, value: float) -> float:
-        """The position of a value: 0 to 1 within the axis, less or more beyond its ends."""
+        """The position of a value: 0 to 1 within the axis, below 0 or above 1 beyond its ends."""
         return math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
 
     def clipped(self, value: float) -> float:

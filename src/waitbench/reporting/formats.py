@@ -107,6 +107,7 @@ def format_limit(value: float, metric: Metric) -> str:
 
 
 def format_of_limit(limit: Limit, share: float) -> str:
+    """A share of a limit, in the unit of the limit."""
     unit = limit.unit if limit.unit.startswith("/") else f" {limit.unit}"
     return f"{format_digits(share * limit.most / limit.size)}{unit}".rstrip()
 
@@ -121,9 +122,8 @@ def format_change(ratio: float, like: float | None = None) -> str:
 def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    An interval around 1 is "÷1.2…×3.0". An end that differs from the ratio by more than a factor
-    ``FARTHEST`` is left out: the result is the other end, or "not known". ``whole`` leaves out
-    tenths of a per cent.
+    An interval around 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out, so
+    the result is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
     """
     value = ratio.value
     ends = (ratio.low, ratio.high)

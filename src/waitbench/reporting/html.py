@@ -53,7 +53,7 @@ def svg_of_axis(axis: Axis) -> str:
 
 
 def svg_of_bars(cell: Sequence[Bar], colours: Mapping[str, str], scale: float) -> str:
-    """A bar for each revision, one below the other, with its value, and its range as a line."""
+    """A bar for each revision, one below another, with its value, and a line from least to most."""
     parts = "".join(
         f'<rect y="{top:.1f}em" width="{(bar.mean or 0) * scale:.1%}" height="1em" '
         f'fill="{colours[bar.label]}"/>'

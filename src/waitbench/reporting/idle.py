@@ -60,7 +60,7 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 def tables(
     comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """A table of the workers that wait, without scans, if any; ``grouped`` by scenario."""
+    """The table of the workers that wait, if any, without scans; ``grouped`` by scenario."""
     waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
     all_costs = [
         (it.record.scenario, label, it.idle_cost(label)) for it in waiting for label in it.figures

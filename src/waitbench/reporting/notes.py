@@ -1,7 +1,7 @@
 """Notes: the facts that a reader must know beside the figures, each as a sentence.
 
-The level of a note is its mark, such as ✗. Views select notes by kind and level; only this module
-has their words.
+The level of a note is its mark, such as ✗. Views select notes by kind and level, and never change
+their words.
 """
 
 import math
@@ -37,7 +37,7 @@ HEADLINES = (OUTCOME, CHANGE, WORSE)
 SAME_BUILD = "same-build"
 DISTURBED = "disturbed"
 ENOUGH_ROUNDS = 5
-"""The rounds that distinguish a change from chance, if it is not small."""
+"""The number of rounds that can tell a large change from chance."""
 COSTLY_COUNTING_S = 10e-6
 """With less CPU per wake-up, counting may add a third to it: docs/trials/counting-cost.txt."""
 _LEAST_RISE_S = 5e-5
@@ -74,17 +74,17 @@ def changes(results: Sequence[MetricResult]) -> Iterator[Note]:
     labels = [*dict.fromkeys(it.revision for it in results if it.judged)]
     is_brief = len(labels) > _MOST_IN_FULL
     for label in labels:
-        of_label = [it for it in results if it.revision == label]
-        lines = [*_changes(of_label, is_brief=is_brief), *_worse(of_label, is_brief=is_brief)]
+        group = [it for it in results if it.revision == label]
+        lines = [*_main_changes(group, is_brief=is_brief), *_other_rises(group, is_brief=is_brief)]
         if is_brief and lines:
             text = "; ".join(line.text for line in lines)
-            lines = [_note(CHANGE, text, lines[0].level, count=len(of_label))]
+            lines = [_note(CHANGE, text, lines[0].level, count=len(group))]
         prefix = f"{label}: " if labels[1:] else ""
         for line in lines:
             yield replace(line, text=f"{prefix}{line.text}", revision=label)
 
 
-def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
+def _main_changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """A line for each main cost. User time has none, as it is part of total CPU."""
     names: tuple[str, ...] = ("cpu", "real", "system")
     if not any(it.judged and it.metric.name == "cpu" for it in results):
@@ -96,7 +96,7 @@ def _changes(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Not
         if not group or (is_brief and name == "system" and not is_certain):
             continue
         risen = [it for it in group if it.verdict is Verdict.SLOWER]
-        text = _change(group, is_brief=is_brief)
+        text = _change_in(group, is_brief=is_brief)
         if name == "system" and risen and is_less.issuperset(it.scenario for it in risen):
             text += ", while total CPU fell there"
         yield _note(CHANGE, f"{group[0].metric.title} {text}", _mark(group), count=len(group))
@@ -109,33 +109,33 @@ def _mark(group: Sequence[MetricResult]) -> str:
     return MARKS[marked] if marked else forest.mark_of(group[0])
 
 
-def _change(group: Sequence[MetricResult], *, is_brief: bool) -> str:
+def _change_in(group: Sequence[MetricResult], *, is_brief: bool) -> str:
     """The scenarios where a cost rose, fell or stayed the same, with the largest change."""
     if len(group) == 1:
-        return _single(group[0])
+        return _single_change(group[0])
     parts: list[str] = []
     for verdict, word in ((Verdict.SLOWER, "more"), (Verdict.FASTER, "less")):
         if certain := [it for it in group if it.verdict is verdict]:
-            most = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
-            change, place = forest.change_of(most).strip(NOTHING), most.scenario
-            where = f"{_in(certain, group)}, most in" if certain[1:] else "in"
-            figures = f"{_values(most)}, {change}" if change else _values(most)
+            largest = max(certain, key=lambda it: abs(math.log(it.ratio.value)) if it.ratio else 0)
+            change, place = forest.change_of(largest).strip(NOTHING), largest.scenario
+            where = f"{_in_how_many(certain, group)}, most in" if certain[1:] else "in"
+            figures = f"{_values(largest)}, {change}" if change else _values(largest)
             parts.append(
-                f"{word} {_in(certain, group)} ({change or figures} in {place})"
+                f"{word} {_in_how_many(certain, group)} ({change or figures} in {place})"
                 if is_brief
                 else f"{word} {where} {place} ({figures})"
             )
     if same := [it for it in group if it.verdict is Verdict.WITHIN_MARGIN]:
         bound = format_bound(it.ratio for it in same if it.ratio)
-        parts.append(f"within {bound} {_in(same, group)}")
+        parts.append(f"within {bound} {_in_how_many(same, group)}")
     unsure = [it for it in group if it.verdict is Verdict.INCONCLUSIVE]
     if unsure and not (is_brief and parts):
-        widest = max(unsure, key=lambda it: _width(it.ratio))
+        widest = max(unsure, key=lambda it: _width_of(it.ratio))
         known = forest.interval_of(widest)
         where = "" if is_brief else f" ({known} in {widest.scenario})"
-        parts.append(f"unclear {_in(unsure, group)}{where}")
+        parts.append(f"unclear {_in_how_many(unsure, group)}{where}")
     reasons = grouped((it for it in group if it.verdict is None), lambda it: it.why_not)
-    parts += [f"{_reason(alike[0])} {_in(alike, group)}" for alike in reasons.values()]
+    parts += [f"{_reason(alike[0])} {_in_how_many(alike, group)}" for alike in reasons.values()]
     return "; ".join(parts)
 
 
@@ -143,7 +143,7 @@ def _values(result: MetricResult) -> str:
     return f"{forest.before_of(result)} → {forest.after_of(result)}"
 
 
-def _single(result: MetricResult) -> str:
+def _single_change(result: MetricResult) -> str:
     """The change of a cost in the only scenario of the comparison."""
     values = _values(result)
     if result.verdict is None:
@@ -159,30 +159,31 @@ def _single(result: MetricResult) -> str:
     return f"{unclear}{values}, {change} ({interval})"
 
 
-def _in(group: Sequence[MetricResult], of_all: Sequence[MetricResult]) -> str:
+def _in_how_many(group: Sequence[MetricResult], of_all: Sequence[MetricResult]) -> str:
     return f"in all {len(of_all)}" if len(group) == len(of_all) else f"in {len(group)}"
 
 
-def _width(ratio: Estimate | None) -> float:
+def _width_of(ratio: Estimate | None) -> float:
     return ratio.high / ratio.low if ratio and ratio.low and ratio.high else math.inf
 
 
 def _reason(result: MetricResult) -> str:
+    """The reason for having no ratio."""
     if result.why_not != BELOW_RESOLUTION:
         return result.why_not
     return f"below {format_limit(result.metric.resolution, result.metric)}"
 
 
-def _worse(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
+def _other_rises(results: Sequence[MetricResult], *, is_brief: bool) -> Iterator[Note]:
     """Certain rises of other costs, each with the scenario of the largest rise."""
     others = [it for it in results if it.metric.name in SIDE_EFFECTS and not it.judged]
     others = [it for it in others if it.waits or it.metric.name not in _OF_WAITING]
     texts = []
     for title, risen in grouped(filter(_is_rise, others), lambda it: it.metric.title).items():
-        most = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
+        largest = max(risen, key=lambda it: it.ratio.value if it.ratio else 0)
         more = f" and {len(risen) - 1} more" if risen[1:] else ""
-        full = f"{_values(most)} in {most.scenario}{more}"
-        texts.append(f"{title} {_in(risen, ()) if is_brief else full}")
+        full = f"{_values(largest)} in {largest.scenario}{more}"
+        texts.append(f"{title} {_in_how_many(risen, ()) if is_brief else full}")
     if texts:
         level, text = MARKS[Verdict.SLOWER], f"worse: {'; '.join(texts)}"
         yield _note(WORSE, text, level, count=len(texts))
@@ -216,7 +217,7 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
         yield _note("one-round", text)
     yield from failures((run for record in records for run in incomplete_runs(record)), INCOMPLETE)
     for label in labels:
-        yield from _oddities(label, comparisons)
+        yield from _cautions_about(label, comparisons)
     for context in (record.context for record in records[:1]):
         if others := context.other_packages:
             text = f"other packages differ, too: {'; '.join(others)}"
@@ -245,7 +246,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
         yield _note(f"{how}-runs", text, level, revision=label, scenario=place, count=count)
 
 
-def _oddities(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
+def _cautions_about(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
     runs = [run for it in comparisons for run in it.record.of(label)]
     note = partial(_note, revision=label)
     for mark, remedy in _REMEDIES.items():
@@ -328,8 +329,7 @@ def _headline(verdict: GateVerdict) -> str:
             return format_count(len(answers), "limit holds", "limits hold")
         return f"{questions}{also or ', no regression'}"
     runs = sum(it.count for it in verdict.failed_runs)
-    unsettled = verdict.answers(Verdict.INCONCLUSIVE)
-    lacking = verdict.answers(Verdict.NOT_MEASURED)
+    unsettled, lacking = map(verdict.answers, (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED))
     lost = [place for place, why in verdict.not_asked if why == LOST]
     reasons = [
         f"{len(unsettled)} of {questions} open" if unsettled else "",

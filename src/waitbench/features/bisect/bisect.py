@@ -132,7 +132,7 @@ def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criter
 
 KIND = "bisect"
 """The name of the files of the result, and a part of the name of a new folder."""
-_FEWEST = 2
+_FEWEST_POINTS = 2
 """The fewest points of a search."""
 
 
@@ -145,7 +145,7 @@ def _first_range(valid: ValidRequest) -> SearchRange:
     if good.origin is bad.origin and good.origin.is_release:
         return candidates.releases(valid.engine, good, bad, good.python)
     commits = candidates.commits(valid.engine, valid.repository, good, bad)
-    if len(commits.points) < _FEWEST:
+    if len(commits.points) < _FEWEST_POINTS:
         raise UsageError(
             f"Nothing between {good.label} and {bad.label} can change the package: no file "
             "that it is built from differs."
@@ -165,14 +165,14 @@ class BisectRun(Bisection):
     begun: float = field(default_factory=time.monotonic)
 
     def carry_out(self, first: SearchRange) -> ExitCode:
-        """Searches, then reports. Raises ``HarnessError``."""
+        """Searches, then reports. Raises ``HarnessError`` if not a single step was measured."""
         code, engine, repository = ExitCode.OK, self.valid.engine, self.valid.repository
         try:
             search = self._search(first)
             if search.kind == RELEASES and search.is_proven and repository is not None:
                 good, bad = (self._unresolved_spec(search, point) for point in search.suspects)
                 commits = candidates.commits(engine, repository, good, bad)
-                if len(commits.points) >= _FEWEST:
+                if len(commits.points) >= _FEWEST_POINTS:
                     self._search(commits)
         except HarnessError as error:
             if not (self.searches and self.searches[0].steps):

@@ -201,7 +201,7 @@ def _connected(address: str, required: Mapping[str, str]) -> Iterator[distribute
 
 @contextmanager
 def _explained(problem: str, remedy: str = "") -> Iterator[None]:
-    """Turns errors of dask into a ``HarnessError`` of the problem, the error and the remedy."""
+    """Turns errors of dask into a ``HarnessError`` that names the problem and the remedy."""
     try:
         yield
     except HarnessError:

@@ -27,7 +27,7 @@ Examples:
 """
 
 _NEWEST = 20
-"""The newest revisions that a table has. Revisions at change points are added."""
+"""The number of newest revisions in a table, which also has those at change points."""
 
 MetricOption = Annotated[
     str, typer.Option("--metric", metavar="METRIC", help="The cost to follow.")
@@ -62,10 +62,10 @@ def history(
         bool, typer.Option("--json", help="Every revision as JSON on stdout, not rounded.")
     ] = False,
 ) -> None:
-    """Show the cost of each revision relative to one revision, the anchor, and its changes.
+    """Show what each revision costs relative to an anchor, and which revisions changed the cost.
 
-    Absolute figures of two comparisons differ by chance, so only comparisons that measured the
-    anchor count. Each machine has its own history.
+    Two comparisons give different figures even for the same revision, so only comparisons that
+    measured the anchor count. Each machine has its own history.
     """
     followed = metric_named(metric, BY_NAME.values(), f"--metric {metric!r}")
     stored = read(folders or [RESULTS], followed)

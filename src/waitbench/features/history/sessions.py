@@ -171,9 +171,7 @@ def tried(context: ComparisonHeader, records: Iterable[ScenarioResults]) -> Iter
 
 
 def _by_label(context: ComparisonHeader) -> dict[str, HistoryRevision]:
-    """The revisions of a comparison that other comparisons can measure as well.
-
-    Empty if origins are mixed, because part of a difference may come from the compiler.
-    """
+    """The revisions of a comparison that other comparisons can measure as well."""
+    # If origins are mixed, part of each difference may come from the compiler.
     revisions = () if context.mixed_origins else context.revisions
     return {it.label: known for it in revisions if (known := history_revision(it))}

@@ -236,10 +236,8 @@ def _change_point(
     anchor: HistoryRevision,
     error: float,
 ) -> ChangePoint:
-    """The change between two segments. ``error`` is the half-width of the interval of one session.
-
-    The ratio of the anchor's segment is 1 exactly.
-    """
+    """The change between two segments; ``error`` is the half-width of the interval of a session."""
+    # The ratio of the anchor's segment is 1 exactly.
     ratios = {side: [log for it in side for log in logs[it].values()] for side in sides}
     before, after = (0.0 if anchor in side else fmean(ratios[side]) for side in sides)
     counts = [len(ratios[side]) for side in sides if anchor not in side]

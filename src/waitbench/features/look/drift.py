@@ -16,7 +16,6 @@ BLOCKS = 12
 _THIRD = BLOCKS // 3
 _LEAST_IN_LAST_THIRD = 0.25
 """The least share of the rise in the last third; with less, the process was still starting."""
-_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +67,12 @@ def rise_of(values: Sequence[float], quantity: Quantity) -> tuple[float, float, 
 
 
 def sentences(readings: Sequence[Sequence[float | None]], seconds: float) -> list[str]:
-    """Sentences on the ``QUANTITIES`` that certainly rise, each with as many readings."""
+    """Sentences on ``QUANTITIES`` that certainly rise, from equally many readings of each."""
     texts = []
     for quantity, values in zip(QUANTITIES, readings, strict=True):
         known = [value for value in values if value is not None]
         rise = rise_of(known, quantity) if len(known) == len(values) else None
         if rise:
-            hourly, *ends = format_values([it * _HOUR_S / seconds for it in rise], quantity.unit)
+            hourly, *ends = format_values([it * 3600 / seconds for it in rise], quantity.unit)
             texts.append(f"{quantity.title} rises by {hourly} an hour ({' to '.join(ends)}).")
     return texts

@@ -1,4 +1,4 @@
-"""``look``: the cost of a running worker, alone, against limits, or against another worker."""
+"""``look``: shows the cost of a running worker, or judges it by limits or another worker."""
 
 import json
 from dataclasses import asdict
@@ -75,8 +75,7 @@ def look(
     criteria, running = read_limits(limits), [observe.find(target) for target in targets]
     if len(running) > 2 or (running[1:] and running[0].pids & running[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")
-    is_judged = bool(criteria or running[1:])
-    decision = judge(running, criteria, seconds or LONGEST_S) if is_judged else None
+    decision = judge(running, criteria, seconds or LONGEST_S) if criteria or running[1:] else None
     totals = decision.totals if decision else [observe.observe(running[0], seconds or _DEFAULT_S)]
     code = decision.exit_code if decision else ExitCode.OK
     is_explained = why and (code or not decision)

@@ -30,7 +30,7 @@ from waitbench.system.proc import Thread
 _LONGEST_COMM = 15
 """The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
-"""Observations at least this long read quantities that may drift, this number of times."""
+"""Observations of at least ``_LONG_S`` read quantities that may drift ``_READINGS`` times."""
 _Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
 """The counters of each thread: with its future children, and alone."""
 
@@ -121,7 +121,7 @@ def find(target: object) -> Target:
         except PermissionError as error:
             raise UsageError(f"Process {pid} is another user's: run this as root.") from error
         except ProcessLookupError:
-            pass  # it has ended just now
+            pass  # the process has ended meanwhile
     return Target(name, frozenset(pids), frozenset(pids & roots))
 
 
@@ -226,7 +226,7 @@ def look(process: object, seconds: float = 30.0) -> Total:
     """Counts the cost of a running process and its descendants for some seconds.
 
     ``process`` is a PID, an object with a ``pid``, the name of a program, a cgroup's folder, or a
-    text such as ``podman:NAME``. Raises ``ValueError`` if there is none that this user may see.
+    text such as ``podman:NAME``. Raises ``ValueError`` if this user can see no such process.
     """
     try:
         return observe(find(process), seconds)
@@ -235,7 +235,7 @@ def look(process: object, seconds: float = 30.0) -> Total:
 
 
 def observe(target: Target, seconds: float) -> Total:
-    """Counts processes for some seconds, or until they end. From 60 s on, notes name rises."""
+    """Counts processes for some seconds, or until they end. From 60 s on, notes tell of drift."""
     readings = _READINGS if seconds >= _LONG_S else 1
     rows = list[tuple[float | None, ...]]()
     with ExitStack() as stack:

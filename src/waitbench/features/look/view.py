@@ -100,7 +100,7 @@ def _rows(cost: Observed) -> Iterator[tuple[str, Observed]]:
 
 def _shown(cost: Observed, most: int, plural: str) -> Iterator[Observed]:
     """The busiest parts, then the sum of the others."""
-    # A row for the others is not worth it for a single one.
+    # If a single part is left, it takes the row of the others.
     most += len(cost.parts) == most + 1
     yield from cost.parts[:most]
     if rest := cost.parts[most:]:

@@ -37,17 +37,16 @@ RULE_OF_WINDOWS = replace(
     alpha_outliers=0.0,
     analyses=RULE.analyses[1:],
 )
-"""The rule for each size. It leaves out the gate's first analysis, which is never certain."""
+"""The rule for each size, without the gate's first analysis, in which no limit can be certain."""
 _MOST_WINDOWS = 90
 """The most windows; by default they take a second each."""
-_SHORTEST_S = 0.1
 SIZES = {
     count * size: size
     for size in (1, 3, 9)
     for count in RULE_OF_WINDOWS.analyses
     if count * size <= _MOST_WINDOWS
 }
-"""By the number of windows after which they are judged, the size of their groups."""
+"""The numbers of windows after which they are judged, each with the size of groups."""
 _RUN_S = 10.0
 """Figures are scaled to a run of this length, for which metrics have a resolution."""
 _SHARE, _IDLE, _WAKEUPS, _CALLS = (BY_NAME[it] for it in ("share", "idle", "wakeups", "syscalls"))
@@ -105,7 +104,7 @@ def judge(
     if not criteria:
         raise UsageError("Name a limit, such as idle:0.5%, or two processes.")
     with_memory = any(criterion.metric == MEMORY for criterion in criteria)
-    window_s = max(longest_s / _MOST_WINDOWS, _SHORTEST_S)
+    window_s = max(longest_s / _MOST_WINDOWS, 0.1)
     labels = [target.name for target in targets]
     verdict, ended, windows = GateVerdict(judgements=()), "", list[Sequence[Figures]]()
     with ExitStack() as stack:
@@ -189,6 +188,6 @@ def verdict_on(
             )  # fmt: skip
     rule = RULE_OF_WINDOWS
     if size == max(SIZES.values()):
-        # Too few groups have this size to rule out rare outliers; smaller groups did that.
+        # There are too few groups of this size to rule out rare outliers; smaller groups did.
         rule = replace(rule, rise_of_outliers=rule.rise_of_outliers_anywhere)
     return GateVerdict(judgements=gate.judge_all([record], criteria, rule=rule), rule=rule)

@@ -17,7 +17,7 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 
 COST = BY_NAME["share"]
-"""CPU per second of waiting, which windows of different length have in common."""
+"""CPU per second of waiting, so that windows of different lengths can be compared."""
 LATENESS = BY_NAME["latency-p50"]
 TOLERANCE = 0.15
 """The share by which a mean may be off the line; twice that with a single round."""

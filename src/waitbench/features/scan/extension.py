@@ -122,8 +122,8 @@ class Scan:
             changes["scenarios"] = ("partitioned-idle",)
         if self.parameter in TOPOLOGY:
             changes[self.parameter] = value
-            return replace(request, **changes)
-        changes["settings"] = (*request.settings, f"{self.parameter}={value}")
+        else:
+            changes["settings"] = (*request.settings, f"{self.parameter}={value}")
         return replace(request, **changes)
 
 

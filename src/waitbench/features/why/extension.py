@@ -28,7 +28,7 @@ from waitbench.system.processes import tail
 
 _TITLE = "who wakes up while it waits, and from where · one extra run each"
 _COUNTED_S = 3.0
-"""How long wake-ups are counted, if the scenario has no window."""
+"""The time of counting wake-ups, if the scenario has no window."""
 _SETTLES_S = 0.5
 """The time that a worker gets to settle before each part of the counts."""
 _SPARE_S = 15.0
@@ -113,16 +113,16 @@ def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
         marker = ready.folder / "waiting"
 
-        def sample(group: int) -> StackSampler:
+        def sample(root: int) -> StackSampler:
             """Samples the processes of the run as soon as they wait, then ends them."""
-            sampler = StackSampler(lambda: proc.descendants(group), bench.engine.role, ended)
+            sampler = StackSampler(lambda: proc.descendants(root), bench.engine.role, ended)
             end = time.monotonic() + _IDLE_WITHIN_S
             try:
                 while time.monotonic() < end and not marker.exists() and not ended.wait(0.02):
                     pass
                 sampler.alternate(counted_s, _SETTLES_S)
             finally:
-                proc.kill(lambda: proc.tree(group))
+                proc.kill(lambda: proc.tree(root))
             return sampler
 
         marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})

@@ -123,7 +123,7 @@ def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
     for same in waiting.values():
         costs = [Cost.total(place.cost for place in group) for group in same]
         if any(working):
-            # If one revision has samples at work, the CPU of both goes there.
+            # If one revision has samples at work, all CPU is attributed to them.
             costs = [Cost(wakeups_per_s=cost.wakeups_per_s) for cost in costs]
         if any(cost.price for cost in costs):
             *_, last = chain(*same)

@@ -240,7 +240,7 @@ class StackSampler:
             yield call
 
     def _read_stack(self, key: proc.Thread, sleep_count: int | None = None) -> bool:
-        """Reads the stack of a thread if it is at work, or in the sleep of that number."""
+        """Samples a thread at work, or in its sleep of that number; ``False`` if it left that."""
         pid, tid = key
         thread, is_at_work = self.threads[key], sleep_count is None
         with stopped(pid) if self._stops else nullcontext(True) as is_stopped:

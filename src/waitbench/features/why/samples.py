@@ -1,4 +1,4 @@
-"""Counts and sampled stacks of threads, and the file that stores them, a line a revision."""
+"""Counts and sampled stacks of threads, in a file with a line for each revision."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -23,7 +23,7 @@ class UnreadableStacks(Exception):
 
 def read(pid: int) -> dict[int, tuple[Frame, ...]]:
     """The informative frames of each thread, the outermost first. Raises ``UnreadableStacks``."""
-    # A late import, so that nothing is loaded while runs are measured.
+    # Imported late, so that pystack is not loaded while runs are measured.
     from pystack.engine import NativeReportingMode, get_process_threads
     from pystack.errors import PystackError
 
@@ -41,7 +41,7 @@ def read(pid: int) -> dict[int, tuple[Frame, ...]]:
 def _read_program(pid: int) -> dict[int, tuple[Frame, ...]]:
     try:
         threads = _calls_of_program(pid)
-    except (OSError, AttributeError) as error:  # pystack may be linked differently
+    except (OSError, AttributeError) as error:  # this build of pystack does not contain libdwfl
         raise UnreadableStacks(f"its functions cannot be read ({error})") from error
     return {
         tid: _informative(frame for call in calls[::-1] for frame in _compiled(call))
@@ -94,7 +94,7 @@ _STARTERS = {
     "runpy.py": None, "<frozen runpy>": None,
     "threading.py": ("_bootstrap", "_bootstrap_inner", "run"),
 }  # fmt: skip
-"""Functions of the standard library that start others, by file; ``None`` for all functions."""
+"""Functions of the standard library that only call others, by file; ``None`` for all of a file."""
 _RUNTIME_FUNCTIONS = re.compile(
     r"(std|core|alloc|pyo3|tokio::runtime::(context|scheduler|coop|task)|parking_lot(_core)?"
     r"|crossbeam\w*|futures_(util|core)|backtrace|hashbrown|tracing(_core)?)::|(__)?rust_"
@@ -188,7 +188,7 @@ def _calls_of_program(pid: int) -> dict[int, list[_Call]]:
     for name, kinds in _FUNCTIONS.items():
         dw[name] = ctypes.CFUNCTYPE(*kinds)((name, library))
     finders = (library.dwfl_linux_proc_find_elf, library.dwfl_standard_find_debuginfo)
-    # struct Dwfl_Callbacks: these, section_address, debuginfo_path.
+    # The members of struct Dwfl_Callbacks: both finders, section_address, debuginfo_path.
     callbacks = (_POINTER * 4)(*(ctypes.cast(finder, _POINTER).value for finder in finders))
     session = dw["dwfl_begin"](ctypes.cast(callbacks, _POINTER))
     threads: dict[int, list[_Call]] = {}
@@ -200,7 +200,7 @@ def _calls_of_program(pid: int) -> dict[int, list[_Call]]:
             address, is_exact = _ADDRESS(), _BOOL()
             if not dw["dwfl_frame_pc"](state, address, is_exact):
                 return 1
-            # A return address is behind the call, perhaps in the next function.
+            # A return address follows the call, and may belong to the next function.
             call_address = address.value - (not is_exact.value)
             if module := dw["dwfl_addrmodule"](session, call_address):
                 calls.append(_call(dw, module, call_address))

@@ -100,13 +100,9 @@ def workers(
 
 def _request_of(worker: WorkerFile, request: Request, folder: Path) -> Request:
     """The request for all versions of a worker, without its phases."""
-    return replace(
-        request,
-        revisions=worker.revisions,
-        scenarios=(worker.name,) if worker.phases else (),
-        worker=worker,
-        results=folder / worker.name,
-    )
+    scenarios, results = (worker.name,) if worker.phases else (), folder / worker.name
+    idle = replace(request, scenarios=scenarios, results=results)
+    return replace(idle, worker=worker, revisions=worker.revisions)
 
 
 def _read(paths: Sequence[Path]) -> list[WorkerFile]:
