@@ -11,6 +11,7 @@ RELATIVE_ERROR = 1 / 128
 
 _BITS = 6
 _LINEAR = 2 << _BITS
+"""Each smaller integer has a bucket."""
 
 
 class Histogram:

@@ -57,7 +57,7 @@ class Output:
 
     @cached_property
     def answers(self) -> Console:
-        """The console for results: also that of progress, as it has to print above the bar."""
+        """The console for results and the progress bar, above which no other console can print."""
         return make_console()
 
     @cached_property
@@ -97,7 +97,8 @@ class RunProgress(Log):
         """The least time until a certain answer; ``None`` if no forecast has to be printed."""
         self._earliest = 0.0
         """The earliest time of a certain answer, by the clock."""
-        self._started = self._begun = clock()
+        self._started = self._last_event = clock()
+        """The times of the first start, and of the last start or end of a run."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
         # Transient: the bar disappears before tables are printed.
         self._bar = Progress(
@@ -140,11 +141,11 @@ class RunProgress(Log):
         self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
 
     def begin(self, planned: PlannedRun) -> None:
-        self._begun = self._clock()
+        self._last_event = self._clock()
         self._running += 1
-        left_s, spent_s = self._left_s, self._begun - self._started
+        left_s, spent_s = self._left_s, self._last_event - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
-        name, rest = planned.scenario.name, f" · {self._number(planned)} · {planned.label}"
+        name, rest = planned.scenario.name, f" · {self._round_text(planned)} · {planned.label}"
         room = self._console.width - _BAR_WIDTH - len(rest)
         state: dict[str, Any] = {
             "description": f"{shorten(name, max(_LEAST_NAME_WIDTH, room))}{rest}",
@@ -159,25 +160,25 @@ class RunProgress(Log):
             self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
-            self._actual_s, self._begun = self._actual_s + now - self._begun, now
+            self._actual_s, self._last_event = self._actual_s + now - self._last_event, now
         self.skip(planned)
         self._running -= 1
-        place = f"{planned.scenario.name} · {self._number(planned)}"
+        place = f"{planned.scenario.name} · {self._round_text(planned)}"
         if not isinstance(result, Measurement):
             failure = f"{result.reason}: {result.message}"
             self.say(f"{place} · {planned.label} · {failure}")
-        is_over = not self._running and planned.round not in {
+        is_round_over = not self._running and planned.round not in {
             it.round for it in self._planned if it.scenario == planned.scenario
         }
         # On a terminal the bar has the time left.
-        if is_over and planned.round != WARM_UP and not self._console.is_terminal:
+        if is_round_over and planned.round != WARM_UP and not self._console.is_terminal:
             self.say(f"{place} · {self._time_left}")
-        is_round_complete = is_measured and not self._planned and planned.round != WARM_UP
-        if is_round_complete and self._fewest_s is not None:
+        is_batch_over = is_measured and not self._planned and planned.round != WARM_UP
+        if is_batch_over and self._fewest_s is not None:
             self._forecast(planned.scenario.expected_s, self._fewest_s)
             self._fewest_s = None
 
-    def _number(self, planned: PlannedRun) -> str:
+    def _round_text(self, planned: PlannedRun) -> str:
         most = next((it for it in self._stops if it >= planned.round), planned.round)
         return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most}"
 

@@ -91,13 +91,8 @@ def bisect(
             f"Both ends are {ends[0]}, so there is nothing to search between them. Name an older "
             f"revision first, such as: {called('bisect')} v0.16.2 main"
         )
-    bounded = replace(
-        request,
-        revisions=(good, bad),
-        gate=Gate(criteria=(criterion,)),
-        quick=not full,
-    )
-    output = Output(quiet=quiet)
+    output, gate = Output(quiet=quiet), Gate(criteria=(criterion,))
+    bounded = replace(request, revisions=(good, bad), gate=gate, quick=not full)
     valid = validate(bounded, output.log)
     # Raises before a folder is made if there is nothing to search.
     first = _first_range(valid)
@@ -187,12 +182,12 @@ class BisectRun(Bisection):
         publish_markdown(self.folder / f"{KIND}.md", markdown.render_report(report))
         return code
 
-    def _search(self, points: SearchRange) -> Search:
+    def _search(self, span: SearchRange) -> Search:
         """Carries out a search, until it ends or the budget is spent."""
-        search = Search(points=points.points, margin=self.criterion.margin, faster=self.faster)
+        search = Search(points=span.points, margin=self.criterion.margin, faster=self.faster)
         self.searches.append(search)
         self._save()
-        if points.begins_at_fork:
+        if span.begins_at_fork:
             self.remarks.append(
                 f"{self.valid.labels[0]} is on a branch of its own: the search begins where it "
                 f"forked, at {search.points[0].label}."
@@ -202,12 +197,12 @@ class BisectRun(Bisection):
         # All points run on one Python that both ends support.
         ends = self._specs(search, (0, len(search.points) - 1), self.valid.request.python)
         python = ends[0].python.executable
-        while (step := search.next()) is not None:
+        while (next_points := search.next()) is not None:
             before, left_s = search, self.budget_s - (time.monotonic() - self.begun)
             if left_s > 0:
                 rule = StepRule(
                     search=search,
-                    points=step,
+                    points=next_points,
                     criterion=self.criterion,
                     most_rounds=self.most_rounds,
                     budget_s=left_s,
@@ -248,6 +243,7 @@ class BisectRun(Bisection):
         """Measures the points of a step. Returns records, and by label why points are missing."""
         search, points = rule.search, rule.points
         try:
+            # Resolved alone first: if this fails, only the middle is missing.
             self._specs(search, points[1:-1], python)
         except UsageError as error:
             return (), dict.fromkeys(search.labels_of(points[1:-1]), str(error))

@@ -25,8 +25,7 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
     points = {point.after: _text_of(point) for point in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
     first = len(trend.ratios) - newest if newest else 0
-    numbered = enumerate(trend.ratios)
-    shown = [it for number, it in numbered if number >= first or it.name in always]
+    shown = [it for number, it in enumerate(trend.ratios) if number >= first or it.name in always]
     dates = {revision.name: (revision.date or "")[:10] for revision in shown}
     left_out = len(trend.ratios) - len(shown)
     notes = {

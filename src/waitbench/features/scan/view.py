@@ -26,7 +26,7 @@ def title(scan: ScanCurves) -> str:
 
 
 def table(scan: ScanCurves) -> Table:
-    """A row for each value and revision. The notes have C and R of each line."""
+    """A row for each value and revision. The notes have the lines through costs: see ``curves``."""
     curves = scan.curves
     rows = [(value, curve) for value in scan.values for curve in curves]
     costs = [curve.costs.get(value) for value, curve in rows]
@@ -82,6 +82,7 @@ def headlines(scans: Sequence[ScanCurves]) -> Iterator[Note]:
 
 
 def _headline(curve: Curve, scan: ScanCurves) -> tuple[str, str]:
+    """The level and the text of a headline. A baseline with candidates has no text."""
     unit, ratio = _singular(scan.parameter), curve.slope_ratio
     if ratio is not None:
         interval, is_open = format_range(ratio), ratio.verdict is Verdict.INCONCLUSIVE

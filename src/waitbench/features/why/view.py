@@ -24,10 +24,10 @@ def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
     return [_table(title, pair) for pair in pairs]
 
 
-def _table(title: str, shown: Sequence[Samples]) -> Table:
-    shown_lines = [it for it in lines(shown) if any(_text(cost) != NOTHING for cost in it.costs)]
-    rows = [(_named(line), _where(line), line.costs) for line in shown_lines[:_MOST_ROWS]]
-    rest = [line.costs for line in shown_lines[_MOST_ROWS:]]
+def _table(title: str, revisions: Sequence[Samples]) -> Table:
+    shown = [it for it in lines(revisions) if any(_text(cost) != NOTHING for cost in it.costs)]
+    rows = [(_named(line), _where(line), line.costs) for line in shown[:_MOST_ROWS]]
+    rest = [line.costs for line in shown[_MOST_ROWS:]]
     if rest:
         rows.append((f"{len(rest)} others", "", tuple(map(Cost.total, zip(*rest, strict=True)))))
     columns: list[Column] = [
@@ -35,10 +35,10 @@ def _table(title: str, shown: Sequence[Samples]) -> Table:
         (Heading("from where"), [place for _, place, _ in rows]),
     ]
     by_revision = zip(*(costs for *_, costs in rows), strict=True)
-    for samples, costs in zip(shown, by_revision, strict=False):
+    for samples, costs in zip(revisions, by_revision, strict=False):
         cells = [TextCell(text=_text(cost), sort=cost.wakeups_per_s) for cost in costs]
         columns.append((shorten(samples.label, _LABEL_WIDTH), cells))
-    return Table(title, columns, [f"{it.label}: {text}" for it in shown for text in it.remarks])
+    return Table(title, columns, [f"{it.label}: {text}" for it in revisions for text in it.remarks])
 
 
 def _named(line: Line) -> str:
@@ -60,7 +60,7 @@ def _where(line: Line) -> str:
 
 def _frame(frame: Frame) -> str:
     if frame.kind != PYTHON or not frame.file:
-        # A path of modules does not fit a console.
+        # A whole path of modules does not fit a console.
         return "::".join(frame.name.split("::")[-2:])
     return f"{frame.name} ({frame.file}{f':{frame.line}' if frame.line else ''})"
 
