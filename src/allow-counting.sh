@@ -24,7 +24,7 @@ allow() {
     return
   fi
   paranoid=$(sysctl -n kernel.perf_event_paranoid 2>/dev/null || true)
-  # Each setting is saved before it is changed, so that an interruption can be put back, too.
+  # Each setting is saved before it is changed, so that it can be restored even after an interruption.
   if [[ $paranoid =~ ^-?[0-9]+$ ]] && ((paranoid > -1)); then
     save "paranoid=$paranoid"
     sudo -n sysctl -q -w kernel.perf_event_paranoid=-1 || notice "kernel.perf_event_paranoid stays $paranoid$hint"

@@ -168,6 +168,6 @@ class StdoutWriter:
         self._write(text + "\n")
         _, ident, due_ns = text.split(" ")
         if self._held:
-            self._probe.got_held(int(ident))
+            self._probe.receive_held(int(ident))
         else:
-            self._probe.got(int(ident), int(due_ns))
+            self._probe.receive(int(ident), int(due_ns))

@@ -53,13 +53,13 @@ class SinkCounters:
         self.ident_sum = 0
         self.lateness = Histogram()
 
-    def got(self, ident: int, due_ns: int) -> None:
+    def receive(self, ident: int, due_ns: int) -> None:
         """Counts an item, and records its lateness."""
         self.items += 1
         self.ident_sum += ident
         self.lateness.record(time.monotonic_ns() - due_ns)
 
-    def got_held(self, ident: int) -> None:
+    def receive_held(self, ident: int) -> None:
         """Counts an item that has no lateness, because a window held it."""
         self.items += 1
         self.ident_sum += ident
@@ -71,7 +71,7 @@ _directory = os.environ.get(DIRECTORY_VARIABLE)
 _marks: Optional[int] = None
 _has_polled = False
 _ended = itertools.count(1)
-"""The number of sources that have ended. No two threads get the same number."""
+"""Numbers the sources that end, without a race between their threads."""
 
 
 def source() -> SourceCounters:
@@ -98,20 +98,20 @@ def first_poll() -> None:
 
 
 def end_of_input() -> None:
-    """Writes the mark ``END`` if all sources of the process have ended. Each calls this once."""
+    """Each source calls this once, when it ends. The last call writes the mark ``END``."""
     if next(_ended) >= len(_sources):
         _mark(END)
 
 
-def _mark(name: bytes) -> None:
+def _mark(mark: bytes) -> None:
     """Writes to the pipe, so that waitbench reads its counters; does not wait for that."""
     if _marks is not None:
         with suppress(OSError):  # the reader has ended, or the pipe is full
-            os.write(_marks, name)
+            os.write(_marks, mark)
 
 
 def report() -> Dict[str, Any]:
-    """The observations of this process so far."""
+    """The counts of this process so far."""
     return {
         "pid": os.getpid(),
         "polls": sum(c.polls for c in _sources),

@@ -83,7 +83,7 @@ class ClusterExtension(Extension):
             progress.say(
                 f"Shard {shard.index} of {shard.count}: {len(shard.scenarios)} of {len(shard.of)} "
                 f"scenarios. {verdict} of all of them come from {called('merge')} {folder} … with "
-                "the folders of the others."
+                "the folders of the other shards."
             )
 
 

@@ -169,12 +169,12 @@ def _series(valid: ValidRequest) -> list[Series]:
 
 
 def due(
-    candidates: Iterable[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
+    candidates: Iterable[str], complete: Collection[str], anchor: str, trends: Sequence[Trend]
 ) -> dict[tuple[str, ...], str]:
     """The comparisons to make: tuples of revisions, the anchor first, each with its reason.
 
-    Provisional change points come first, for a second session; then candidates that were not
-    measured, the newest first. ``candidates`` are names in order of history.
+    Provisional change points come first, for a second session; then candidates that are not in
+    ``complete``, the newest first. ``candidates`` are names in order of history.
     """
     reasons: dict[tuple[str, ...], str] = {
         tuple(dict.fromkeys((anchor, point.before, point.after))): (
@@ -185,7 +185,7 @@ def due(
         if point.is_provisional
     }
     for name in reversed(list(candidates)):
-        if name not in measured and name != anchor:
+        if name not in complete and name != anchor:
             reasons[anchor, name] = f"{name} is not measured"
     return reasons
 

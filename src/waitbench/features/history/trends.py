@@ -131,7 +131,7 @@ def unannounced(
     """The change points that two sessions confirm and that are not announced yet."""
     orders = {revision.name: revision.order for trend in trends for revision in trend.ratios}
 
-    def is_at(point: ChangePoint, name: str) -> bool:
+    def is_near(point: ChangePoint, name: str) -> bool:
         # Further sessions may move a change point by a few revisions. A new machine has measured
         # few revisions, so its segments are long.
         (first, *_), (*_, last) = point.sides
@@ -145,7 +145,7 @@ def unannounced(
         if not point.is_provisional
         and not any(
             structs.replace(known, after=point.after) == trend.announcement(point)
-            and is_at(point, known.after)
+            and is_near(point, known.after)
             for known in announced
         )
     ]

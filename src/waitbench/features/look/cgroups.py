@@ -35,7 +35,7 @@ def locate(name: str, root: Path = Path("/")) -> Path | int | None:
         folders = [path.parent for path in mount.rglob(pattern)]
         if len(folders) > 1:
             raise UsageError(
-                f"{name} is one of several cgroups: {', '.join(sorted(map(str, folders)))}."
+                f"{name} names several cgroups: {', '.join(sorted(map(str, folders)))}."
             )
         if folders:
             return folders[0]
@@ -68,5 +68,5 @@ def _locate_container(program: str, name: str, root: Path) -> Path | int:
 def _mounts(root: Path) -> list[Path]:
     """The folders where cgroups are mounted: version 2, then controllers of version 1."""
     mounts = [line.split() for line in (root / "proc/mounts").read_text().splitlines()]
-    kinds = [(kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup")]
-    return [root / place.lstrip("/") for _, place in sorted(kinds, reverse=True)]
+    places = [(kind, place) for _, place, kind, *_ in mounts if kind.startswith("cgroup")]
+    return [root / place.lstrip("/") for _, place in sorted(places, reverse=True)]
