@@ -56,7 +56,7 @@ def begin(kind: str) -> None:
 
 
 def hook(sink: type) -> None:
-    """Calls the waiting functions when a subclass of ``sink`` is defined, and before it gets items.
+    """Calls ``_to_start`` when a subclass of ``sink`` is defined, ``_when_items`` before its items.
 
     The package calls this with the base class of sinks.
     """
@@ -327,6 +327,7 @@ WITH_WORKERS: dict[str, Callable[[], None]] = {
     "late": hold_back,
     "rare": spin_rarely,
 }
+"""The regressions of each kind that begin just before the workers start."""
 AT_IMPORT: dict[str, Callable[[], None]] = {
     "memory": grow,
     "thread": wake_a_thread,

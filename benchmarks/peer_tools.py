@@ -239,7 +239,7 @@ def install() -> None:
 
 
 def is_available(tool: str) -> bool:
-    """Whether this machine has a tool, and allows to use it."""
+    """Whether this machine has a tool, and lets this user run it."""
     if tool != "perf stat":
         return True
     command = ("perf", "stat", "-e", "task-clock", "true")

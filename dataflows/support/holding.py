@@ -11,7 +11,7 @@ Key = Callable[[Any], str]
 
 
 class Window(NamedTuple):
-    """Collects the items of each key in windows of ``length_s`` seconds, and emits them at the end.
+    """Collects the items of each key in windows of ``length_s`` seconds, each emitted at its end.
 
     The first window begins with the run. The end of the input closes all windows.
     """
