@@ -42,7 +42,7 @@ ANALYSES = (6, 12, 20, 30)
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """The change of the cost between two points of a step."""
+    """The change of the cost between two points of a step, ``good`` and ``bad`` by number."""
 
     good: int
     bad: int

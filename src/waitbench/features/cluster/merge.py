@@ -143,6 +143,7 @@ def _require_same_comparison(
 
 
 def _in_common(context: ComparisonHeader, known: Sequence[Revision]) -> dict[str, Any]:
+    """The facts that all shards of a comparison share, by their names in messages."""
     return {
         "versions of waitbench": context.waitbench,
         "versions of hyperfine": context.hyperfine_version,

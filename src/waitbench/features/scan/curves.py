@@ -63,11 +63,12 @@ def scans(records: Iterable[ScenarioResults]) -> list[ScanCurves]:
     for record in records:
         if point := record.spec.scan:
             curves.setdefault(point.curve, {})[point.value] = record
-    return [_curves_of(curve, dict(sorted(by_value.items()))) for curve, by_value in curves.items()]
+    return [_curves_of(key, dict(sorted(by_value.items()))) for key, by_value in curves.items()]
 
 
-def _curves_of(curve: tuple[str, str], records: Mapping[float, ScenarioResults]) -> ScanCurves:
-    scenario, parameter = curve
+def _curves_of(key: tuple[str, str], records: Mapping[float, ScenarioResults]) -> ScanCurves:
+    """The curves of a scan, given its scenario and parameter, and its records by value."""
+    scenario, parameter = key
     curves: list[Curve] = []
     baseline: Mapping[int, tuple[float, float]] = {}
     for label in next(iter(records.values())).context.labels:

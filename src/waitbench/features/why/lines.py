@@ -112,6 +112,7 @@ def _gap(*figures: tuple[Sequence[float], float]) -> float:
 
 
 def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
+    """A line for each place in which the thread of any revision sleeps, and one for its work."""
     line = partial(Line, process=threads[-1].process, thread=threads[-1].name)
     by_revision = [_places(thread) for thread in threads]
     working = [[place for place in group if not place.is_asleep] for group in by_revision]
