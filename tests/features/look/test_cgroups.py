@@ -70,7 +70,7 @@ def test_a_name_without_a_cgroup_is_refused(name: str, root: Path) -> None:
 
 def test_a_name_of_two_cgroups_is_refused_with_both(root: Path) -> None:
     folders = [make_group(root, f"{top(root)}{user}/app.service", PID) for user in "ab"]
-    with pytest.raises(UsageError, match="one of several") as caught:
+    with pytest.raises(UsageError, match="names several") as caught:
         cgroups.locate("unit:app.service", root)
     assert all(str(folder) in str(caught.value) for folder in folders)
 
