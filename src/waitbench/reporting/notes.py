@@ -218,13 +218,12 @@ def cautions(comparisons: Sequence[Comparison], *, is_gate: bool = False) -> Ite
     yield from failures((run for record in records for run in incomplete_runs(record)), INCOMPLETE)
     for label in labels:
         yield from _cautions_about(label, comparisons)
-    for context in (record.context for record in records[:1]):
-        if others := context.other_packages:
-            text = f"other packages differ, too: {'; '.join(others)}"
-            yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all again")
-        if context.mixed_origins:
-            text = "different compilers built these, and may explain a difference"
-            yield _note("mixed-origins", f"{text}: leave out --origin mixed")
+    if records and (others := records[0].context.other_packages):
+        text = f"other packages differ, too: {'; '.join(others)}"
+        yield _note("other-packages", f"{text}: a new BENCH_CACHE installs all again")
+    if records and records[0].context.mixed_origins:
+        text = "different compilers built these, and may explain a difference"
+        yield _note("mixed-origins", f"{text}: leave out --origin mixed")
     machines = grouped(records, lambda record: machine_name(record.measured_on))
     if len(machines) > 1:
         where = "; ".join(
@@ -247,6 +246,7 @@ def failures(failed: Iterable[FailedRuns], how: str = "failed") -> Iterator[Note
 
 
 def _cautions_about(label: str, comparisons: Sequence[Comparison]) -> Iterator[Note]:
+    """Reasons to distrust the figures of one revision."""
     runs = [run for it in comparisons for run in it.record.of(label)]
     note = partial(_note, revision=label)
     for mark, remedy in _REMEDIES.items():
