@@ -164,7 +164,7 @@ def verdict_on(
 ) -> GateVerdict:
     """Judges windows in groups of ``size``. A window has figures for each label, in their order."""
     metrics = (_SHARE, _IDLE, _WAKEUPS, _CALLS, MEMORY)
-    known = tuple(it for it in metrics if all(it.key in figures for figures in windows[0]))
+    measured = tuple(it for it in metrics if all(it.key in figures for figures in windows[0]))
     revisions = [
         Revision(label=label, text=label, engine="", origin=Origin.PROGRAM) for label in labels
     ]
@@ -172,17 +172,17 @@ def verdict_on(
         revisions=tuple(revisions), topology=Topology("single"), mixed_origins=False,
         hyperfine_version="", machine={}, started_at="", argv=(),
     )  # fmt: skip
-    spec = Scenario(name="these windows", waits=True, metrics=known)
+    spec = Scenario(name="these windows", waits=True, metrics=measured)
     record = ScenarioResults(spec=spec, context=context)
     for position, label in enumerate(labels):
         values = [figures[position] for figures in windows]
-        for place in range(0, len(values) - size + 1, size):
-            group = values[place : place + size]
+        starts = range(0, len(values) - size + 1, size)
+        for number, group in enumerate((values[it : it + size] for it in starts), 1):
             shared = set(group[0]).intersection(*group[1:])
             metrics_of_group = {key: fmean(it[key] for it in group) for key in sorted(shared)}
             record.add(
                 Measurement(
-                    label=label, round=place // size + 1, position=position, started_at="",
+                    label=label, round=number, position=position, started_at="",
                     metrics=metrics_of_group,
                 )
             )  # fmt: skip
