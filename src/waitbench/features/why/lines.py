@@ -88,7 +88,7 @@ def _missing(process: str, name: str) -> Thread:
 
 
 def _change(threads: Sequence[Thread]) -> float:
-    """The certain change of a thread between two revisions; its cost if it has only one."""
+    """The certain change of a thread's cost between two revisions; in only one, its cost."""
     before, after = threads[0], threads[-1]
     if len(threads) == 1 or _missing(after.process, after.name) in threads:
         return max(thread.cost.price for thread in threads)
@@ -119,24 +119,24 @@ def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
     waiting: dict[_Names, list[list[Place]]] = {}
     for index, group in enumerate(by_revision):
         for place in (place for place in group if place.is_asleep):
-            same = waiting.setdefault(_ends(place.stack), [[] for _ in threads])
-            same[index].append(place)
-    for same in waiting.values():
-        costs = [Cost.total(place.cost for place in group) for group in same]
+            at_place = waiting.setdefault(_ends(place.stack), [[] for _ in threads])
+            at_place[index].append(place)
+    for at_place in waiting.values():
+        costs = [Cost.total(place.cost for place in group) for group in at_place]
         if any(working):
             # If one revision has samples at work, all CPU is attributed to them.
             costs = [Cost(wakeups_per_s=cost.wakeups_per_s) for cost in costs]
         if any(cost.price for cost in costs):
-            *_, last = chain(*same)
+            *_, last = chain(*at_place)
             yield line(is_asleep=True, frames=last.stack, costs=tuple(costs))
     if any(working):
-        most = max(working, key=lambda group: Cost.total(place.cost for place in group).cores)
+        busiest = max(working, key=lambda group: Cost.total(place.cost for place in group).cores)
         costs = [Cost(cores=thread.cost.cores) for thread in threads]
-        yield line(is_asleep=False, frames=_innermost(most), costs=tuple(costs))
+        yield line(is_asleep=False, frames=_innermost(busiest), costs=tuple(costs))
 
 
 def _innermost(working: Sequence[Place]) -> tuple[Frame, ...]:
-    """The functions down to the innermost one that has much of the work."""
+    """The functions down to the innermost one that has ``_LEAST_SHARE`` of the CPU."""
     cores: defaultdict[_Names, float] = defaultdict(float)
     frames: dict[_Names, tuple[Frame, ...]] = {}
     for place in working:
