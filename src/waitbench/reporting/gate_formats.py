@@ -53,8 +53,7 @@ def junit(findings: Findings, verdict: GateVerdict) -> str:
     is_skipped = verdict.inconclusive_passes or verdict.failures
     tags = {"?": "skipped" if is_skipped else "error", FAILURE: "error"}
     suite = ElementTree.Element("testsuite", name="waitbench")
-    step = next_step(findings)
-    advice = f"\nNext: {step}" if step else ""
+    advice = f"\nNext: {step}" if (step := next_step(findings)) else ""
     for place, name, note in _cases(findings):
         case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
         tag = "failure" if note.kind == _FAILS else tags.get(note.level)
@@ -96,6 +95,7 @@ def _cases(findings: Findings) -> Iterator[tuple[str, str, Note]]:
         yield place, name, note
     others = [note for note in findings.notes if note.kind in _ERRORS]
     if not (findings.judgements or others):
+        # Without a question, the outcome is the only test case.
         others = [msgspec.structs.replace(findings.notes[0], level=FAILURE)]
     for note in others:
         yield note.scenario or "waitbench", f"{note.revision} {note.kind}".strip(), note
