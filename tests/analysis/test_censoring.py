@@ -109,7 +109,7 @@ def test_of_two_deaf_sides_it_is_said_after_three_rounds_and_the_gate_ends(
     record = deaf("deaf", base=ALL, new=ALL, rounds=rounds)
     verdict = concluded(record)
     late = of_lateness(verdict)
-    assert late.has_no_answer is is_told
+    assert late.is_always_missed is is_told
     assert (late.verdict is Verdict.NOT_MEASURED) is is_told
     assert bool(gate.unsettled(verdict.judgements)) is not is_told
     if is_told:

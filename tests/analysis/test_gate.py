@@ -282,8 +282,8 @@ def test_rare_bad_runs_fail_though_the_usual_run_is_the_same_unless_both_have_th
     assert failure.by_outliers
     assert failure.outliers is not None
     assert (failure.outliers.candidate, failure.outliers.baseline) == (12, 0)
-    assert failure.means is not None
-    assert failure.means > 3
+    assert failure.mean_ratio is not None
+    assert failure.mean_ratio > 3
     assert defaults(*(sides("idle", spin, spin, name) for name in "ab")).failures == ()
 
 

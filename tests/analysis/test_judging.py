@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
 def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 3, "b": [times(1, 1, 1)] * 3})
     (judgement,) = judge(record, criteria=[WAKEUPS])
-    assert (judgement.verdict, judgement.settled) == (Verdict.NOT_MEASURED, True)
+    assert (judgement.verdict, judgement.is_settled) == (Verdict.NOT_MEASURED, True)
     assert judgement.why_given_up == "the runs do not have wake-ups while waiting"
     assert judgement.rounds == 0
 
@@ -66,7 +66,7 @@ def test_all_pairs_of_several_scenarios_are_one_sample() -> None:
 def test_an_explanation_that_rose_fails_where_its_cost_did_not_fall_by_a_tenth() -> None:
     for cost, wakeups in ((0.95, 1.2), (0.98, 10.0), (1.0, 1.2), (1.02, 1.2), (2.0, 1.2)):
         (judgement,) = judge(counted("s", wakeups=wakeups, idle=cost), criteria=[WAKEUPS])
-        assert (judgement.fails, judgement.settled) == (True, True)
+        assert (judgement.fails, judgement.is_settled) == (True, True)
         assert judgement.cost_ratio is not None
         assert judgement.cost_ratio.value == pytest.approx(cost, rel=0.01)
     fell = counted("s", wakeups=300.0, idle=0.06)

@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import RULE, PairCounts, RuleResult, signed_rank_interval
+from waitbench.analysis.rule import RULE, OneSidedPairs, RuleResult, signed_rank_interval
 from waitbench.model.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -138,7 +138,7 @@ def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9
     results = [judge(pairs[:look]) for look in RULE.analyses]
-    assert {(it.verdict, it.apart) for it in results} == {(Verdict.INCONCLUSIVE, (4,))}
+    assert {(it.verdict, it.costly_scenarios) for it in results} == {(Verdict.INCONCLUSIVE, (4,))}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.6])
@@ -178,7 +178,7 @@ def test_what_is_beyond_its_margin_by_noise_alone_hardly_passes(noise: float) ->
 
 def test_next_to_nothing_counts_as_the_least_value_of_a_metric() -> None:
     pairs = (((0.0, 0.0009), (0.0005, 0.0)),) * 9
-    result = rule.judge_pairs(pairs, margin=0.1, least=1e-3)
+    result = rule.judge_pairs(pairs, margin=0.1, least=1e-3, alpha=RULE.alpha_fail)
     assert result.verdict is Verdict.WITHIN_MARGIN
     assert result.ratio is not None
     assert result.ratio.value == pytest.approx(1.0)
@@ -243,7 +243,7 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
         (ours, theirs, pairs - ours - theirs)
         for ours in range(pairs + 1)
         for theirs in range(pairs + 1 - ours)
-        if PairCounts(candidate=ours, baseline=theirs, pairs=pairs).chance_of_so_few(
+        if OneSidedPairs(candidate=ours, baseline=theirs, pairs=pairs).p_value_below(
             RULE.rise_of_outliers
         )
         <= RULE.alpha_pass
@@ -255,8 +255,8 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
 def test_the_chance_of_heads_is_that_of_scipy(heads: int, tails: int) -> None:
     tosses = heads + tails
     expected = binom.sf(heads - 1, tosses, 0.5)
-    counts = PairCounts(candidate=heads, baseline=tails, pairs=tosses)
-    assert counts.chance_of_so_many == pytest.approx(float(expected), rel=1e-9)
+    counts = OneSidedPairs(candidate=heads, baseline=tails, pairs=tosses)
+    assert counts.p_value_of_rise == pytest.approx(float(expected), rel=1e-9)
 
 
 def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> None:
@@ -287,7 +287,7 @@ def test_twelve_pairs_that_agree_are_enough_for_each_of_twelve_questions(others:
 def test_a_gate_does_not_wait_for_scipy_to_start() -> None:
     code = (
         "import sys\nfrom waitbench.analysis import rule\n"
-        "rule.judge_pairs((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9)\n"
+        "rule.judge_pairs((((1.0, 1.1),),) * 9, margin=0.1, least=1e-9, alpha=0.01)\n"
         "rule.judge_limit((((1.0, 1.1),),) * 9, alpha=0.01)\n"
         "assert not any(name.startswith('scipy') for name in sys.modules)\n"
     )

@@ -22,7 +22,7 @@ from tests.records import (
 )
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.rule import PairCounts
+from waitbench.analysis.rule import OneSidedPairs
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import BY_PROC
@@ -110,7 +110,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
     return verdict_of(sides(name, base, new), criteria=[f"{name}:{allowed}"])
 
 
-OUTLIERS = PairCounts(candidate=11, baseline=1, pairs=60)
+OUTLIERS = OneSidedPairs(candidate=11, baseline=1, pairs=60)
 NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Input]] = {
@@ -151,14 +151,14 @@ CASES: dict[str, Callable[[], Input]] = {
     "a question that disturbed rounds keep open": lambda: answered(
         verdict=Verdict.INCONCLUSIVE, disturbed=15
     ),
-    "outliers": lambda: answered(outliers=OUTLIERS, by_outliers=True, ratio=NEARLY, means=2.4),
+    "outliers": lambda: answered(outliers=OUTLIERS, by_outliers=True, ratio=NEARLY, mean_ratio=2.4),
     "outliers that let nothing pass": lambda: answered(
-        outliers=OUTLIERS, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, means=None
+        outliers=OUTLIERS, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, mean_ratio=None
     ),
     "runs that are too few to let anything pass": lambda: answered(
-        outliers=PairCounts(candidate=0, baseline=0, pairs=8),
+        outliers=OneSidedPairs(candidate=0, baseline=0, pairs=8),
         ratio=NEARLY,
-        means=None,
+        mean_ratio=None,
         verdict=Verdict.INCONCLUSIVE,
     ),
     "means that let nothing pass": lambda: judged("cpu", "10%", [1.0] * 30, RARELY),

@@ -129,7 +129,7 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     A candidate that has certainly failed is measured for one round in the other scenarios, so that
     each has figures. A question without any possible answer ends the gate, as it cannot pass.
     """
-    if any(j.has_no_answer for j in judgements):
+    if any(j.is_always_missed for j in judgements):
         return ()
     certain = [j for j in judgements if j.fails and not j.is_partial]
     failed = {(j.revision, scenario) for j in certain for scenario in j.scenarios}
@@ -137,7 +137,7 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     return tuple(
         j
         for j in judgements
-        if not j.settled
+        if not j.is_settled
         and failed.isdisjoint((j.revision, scenario) for scenario in j.scenarios)
         and not (j.revision in labels and j.rounds)
     )

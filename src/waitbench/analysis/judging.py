@@ -1,8 +1,8 @@
-"""The questions of the gate, and the answer of the rule to each from the rounds so far.
+"""Makes the questions of the gate, and answers each by the rounds so far.
 
 A rise of a component, such as system time, fails unless the whole cost certainly fell by a tenth.
-A candidate fails if it misses a time limit that the baseline keeps. If most rounds were disturbed,
-it does not pass, but may fail, because processes that it leaves behind can be the disturbance.
+A candidate fails if it exceeds a time limit that the baseline keeps. If most rounds were disturbed,
+it cannot pass. It can fail, because processes that it left behind may be the disturbance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,15 +16,15 @@ from waitbench.analysis.results import MetricResult
 from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
 from waitbench.analysis.rule import (
     RULE,
-    Missed,
+    MissedLimits,
     Pairs,
     Rule,
     RuleResult,
-    both_missed,
+    is_always_missed,
     judge_limit,
     judge_pairs,
     not_within,
-    tied,
+    with_ties,
 )
 from waitbench.model.metrics import SHARED, STOP, Metric
 from waitbench.model.record import ScenarioResults
@@ -34,10 +34,10 @@ _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario: smaller rises need too many rounds."""
 _FEW_EVENTS = 100
-_ALLOWANCES_OF_RARE_EVENTS = {"wakeups": 2.0, "syscalls": 5.0}
-"""Allowances for counts, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
+_ALLOWANCES_FOR_FEW_EVENTS = {"wakeups": 2.0, "syscalls": 5.0}
+"""Allowances for counts, by metric, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
 
-One more expiry of a timer, which some windows have, may then be a rise by more than 5 %."""
+Some windows contain one more expiry of a timer, which may then be a rise by more than 5 %."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,36 +46,45 @@ class Judgement(MetricResult):
 
     criterion: Criterion
     records: tuple[ScenarioResults, ...]
+    """The runs of each scenario."""
     rule: Rule = RULE
     is_partial: bool = False
     """Whether other machines measure some of its scenarios, so that the answer is preliminary."""
     verdict: Verdict = Verdict.INCONCLUSIVE
     judged: bool = True
-    """As every row of a gate, it counts for the verdict."""
     cost_ratio: Estimate | None = None
     """The ratio of the whole cost, if the metric is a component of a cost."""
     disturbed: int = 0
+    """The number of disturbed rounds, averaged over scenarios."""
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
     unconfirmed: tuple[str, ...] = ()
-    """Scenarios for which an answer waits, as all of their runs were concurrent."""
-    has_no_answer: bool = False
-    """Whether both sides always miss the time limit, so that there is nothing to compare."""
+    """The scenarios in which all runs were concurrent, so that the answer is not yet certain."""
+    is_always_missed: bool = False
+    """Whether both sides always exceed the time limit, so that more rounds would not help."""
 
     @property
     def is_disturbed(self) -> bool:
         return mostly_disturbed(self.disturbed, self.rounds)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
+        """Whether more rounds cannot change the answer, or are not made."""
         has_ended = self.why_given_up is not None or self.rounds >= self.rule.analyses[-1]
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The revisions whose runs are judged: with a limit, the baseline's are not."""
+        baseline = () if self.criterion.limit else self.records[0].context.labels[:1]
+        return (*baseline, self.revision)
 
     def pairs(self, metric: Metric) -> tuple[list[int], Pairs]:
         """The numbers of the rounds that all scenarios have, and the costs in these rounds.
 
-        They are in order of measuring. So a round that a resumed comparison repeats comes last, and
-        the rounds of earlier analyses stay the same.
+        With a limit, the limit stands in place of the baseline's cost. Rounds are in order of
+        measuring: one that a resumed comparison repeats comes last, and the rounds of earlier
+        analyses stay the same.
         """
         limit = self.criterion.limit
         pairs_of = limit.pairs if limit is not None else paired_by_round
@@ -84,7 +93,7 @@ class Judgement(MetricResult):
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (order[number], number))
         pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
-        return numbers, pairs if limit else tied(
+        return numbers, pairs if limit else with_ties(
             pairs, self.criterion.margin, self.criterion.allowance
         )
 
@@ -92,8 +101,8 @@ class Judgement(MetricResult):
 def _order_of_rounds(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:
     """Maps each round to a key that sorts rounds by the start of their last run.
 
-    The runs of a scenario are recorded in order. Runs of several scenarios are ordered by the
-    latest start so far, as a clock may be set back.
+    A clock may be set back. So the runs of a scenario have the order of their records, and those of
+    several scenarios the order of the latest start up to each run.
     """
     order: dict[int, tuple[str, int]] = {}
     for record in records:
@@ -107,6 +116,7 @@ def _order_of_rounds(records: Iterable[ScenarioResults]) -> dict[int, tuple[str,
 def make_question(
     criterion: Criterion, label: str, records: Sequence[ScenarioResults], rule: Rule = RULE
 ) -> Judgement:
+    """Makes an unanswered question about a revision, in the scenarios of the records."""
     first, *others = scenarios = tuple(record.scenario for record in records)
     group = {Scope.WAITING: "waiting ", Scope.WORKING: "working "}.get(criterion.scope, "")
     return Judgement(
@@ -141,16 +151,19 @@ def make_questions(
 def _groups(
     criterion: Criterion, label: str, records: Sequence[ScenarioResults]
 ) -> Iterator[tuple[Criterion, list[ScenarioResults]]]:
-    """The records of each question about a criterion, which is adjusted to them."""
+    """Yields the records of each question that a criterion asks about a revision.
+
+    Each group comes with the criterion, whose default margin or allowance may be raised for it.
+    """
     records = [record for record in records if _applies(criterion, record, label)]
     if criterion in DEFAULTS and len(records) == 1:
         if criterion.each:
-            return  # The question about all scenarios together is the same.
+            return  # Another default criterion asks the same about all scenarios together.
         if criterion.metric.unit == "second" and not criterion.metric.explains:
             margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
     if criterion in DEFAULTS and _are_few(criterion.metric, records):
-        allowance = _ALLOWANCES_OF_RARE_EVENTS.get(criterion.metric.name, criterion.allowance)
+        allowance = _ALLOWANCES_FOR_FEW_EVENTS.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
     with_metric = [
@@ -174,6 +187,7 @@ def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
 
 
 def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
+    """Whether a criterion asks about a revision in a scenario."""
     baseline, *candidates = record.context.labels
     judged = candidates or ([baseline] if criterion.limit else [])
     keys = {metric.key for metric in record.metrics}
@@ -190,82 +204,45 @@ def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
 
 
 def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
-    """Answers one of a comparison's questions by the rounds of the latest interim analysis.
+    """Answers a question by the rounds of the latest interim analysis.
 
-    The other questions share the allowed error with it.
+    ``questions`` are all questions of the comparison, over which the allowed error is divided.
     """
-    criterion, records, rule = question.criterion, question.records, question.rule
-    cost = criterion.cost
+    criterion, records = question.criterion, question.records
     numbers, pairs = question.pairs(criterion.metric)
-    baseline = () if criterion.limit else records[0].context.labels[:1]
-    labels = (*baseline, question.revision)
-    runs = [run for record in records for label in labels for run in record.of(label)]
-    key = criterion.metric.key
-    lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
+    runs = [run for record in records for label in question.sides for run in record.of(label)]
+    lacks = [
+        (run.label, lack) for run in runs if (lack := run.incomplete.get(criterion.metric.key))
+    ]
     unknown = [f"{label}: {lack.why}" for label, lack in lacks if lack.more_than is None]
-    given_up = (record.why_given_up(label) for record in records for label in labels)
-    why_given_up = next(filter(None, (*given_up, *unknown)), None)
-    has_no_answer = bool(baseline) and both_missed(pairs)
-    if has_no_answer:
-        why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
-    rounds = ([{run.round for run in record.of(label)} for label in labels] for record in records)
-    if not (why_given_up or numbers) and all(set.intersection(*of_each) for of_each in rounds):
-        why_given_up = f"the runs do not have {criterion.metric.title}"
-    verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
-    result, cost_result = RuleResult(verdict=verdict, rounds=len(numbers)), None
-    analysed = rule.latest_analysis(len(numbers))
     time_limit_s = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
-    missed = Missed.count(pairs[: analysed or len(pairs)], time_limit_s)
+    always_missed = criterion.limit is None and is_always_missed(pairs)
+    if always_missed:
+        why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
+    else:
+        why_given_up = _why_given_up(question, unknown, has_rounds=bool(numbers))
+    verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
+    result, cost_ratio = RuleResult(verdict=verdict, rounds=len(numbers)), None
+    analysed = question.rule.latest_analysis(len(numbers))
+    missed = MissedLimits.in_pairs(pairs[: analysed or len(pairs)], time_limit_s)
     if analysed:
-        criteria = [it.criterion for it in questions]
-        costs = [it for it in criteria if it.can_fail_by_outliers]
-        alpha = rule.alpha_fail * _part(criterion, criteria, rule.first_question)
-        # The test of missed limits has half of alpha, if such a small error can prove anything.
-        if missed and baseline and 2.0**-missed.pairs <= alpha / 2:
-            alpha /= 2
-        if criterion.limit is not None:
-            result = judge_limit(pairs[:analysed], rule, alpha=alpha)
-        else:
-            part = _part(criterion, costs, rule.first_of_outliers) if criterion in costs else 0.0
-            result = judge_pairs(
-                pairs[:analysed],
-                rule,
-                margin=criterion.margin,
-                allowance=criterion.allowance,
-                least=criterion.metric.resolution,
-                alpha=alpha,
-                alpha_outliers=rule.alpha_outliers * part,
-            )
-        if cost and len(cost_pairs := question.pairs(cost)[1]) >= analysed:
-            # The cost must fall in each scenario: a fall in one explains no rise in another.
-            cost_result = judge_pairs(
-                cost_pairs[:analysed],
-                rule,
-                margin=-rule.offsetting_fall,
-                least=cost.resolution,
-                most_excess=1.0,
-            )
-            has_fallen = cost_result.verdict in _PASSES
-            if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
-                result = replace(result, verdict=Verdict.EXPLAINED)
-        if missed:
-            if baseline and missed.chance_of_so_many <= alpha:
-                result = replace(result, verdict=Verdict.SLOWER)
-            # Some values are only known to exceed the limit, so a ratio would be meaningless.
-            result = replace(result, ratio=None, means=None)
+        result, cost_ratio = _apply_rule(question, questions, pairs[:analysed], missed)
+    if missed:
+        # Some values are only known to exceed the limit, so a ratio would be meaningless.
+        result = replace(result, ratio=None, mean_ratio=None)
     counted = numbers[: result.rounds]
     disturbed = sum(len(record.disturbed_rounds.intersection(counted)) for record in records)
     judged = replace(
         question,
         **vars(result),
-        cost_ratio=cost_result.ratio if cost_result else None,
+        cost_ratio=cost_ratio,
         disturbed=round(disturbed / len(records)),
         why_given_up=why_given_up,
         missed=missed,
         why_not=not_within(missed.within) if missed else "",
-        has_no_answer=has_no_answer,
+        is_always_missed=always_missed,
     )
-    if (unknown or has_no_answer) and judged.verdict is not Verdict.SLOWER:
+    if (unknown or always_missed) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
     return _without_doubt(judged)
 
@@ -284,20 +261,88 @@ def _without_doubt(answer: Judgement) -> Judgement:
     return answer
 
 
+def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bool) -> str | None:
+    """Why a question gets no more rounds; ``None`` if it does.
+
+    ``unknown`` has a sentence for each run with an unknown value. ``has_rounds`` is whether any
+    round has the metric.
+    """
+    records, labels = question.records, question.sides
+    given_up = (record.why_given_up(label) for record in records for label in labels)
+    if why := next(filter(None, (*given_up, *unknown)), None):
+        return why
+    rounds = ([{run.round for run in record.of(label)} for label in labels] for record in records)
+    was_measured = all(set.intersection(*of_each) for of_each in rounds)
+    lacks_metric = was_measured and not has_rounds
+    return f"the runs do not have {question.metric.title}" if lacks_metric else None
+
+
+def _apply_rule(
+    question: Judgement,
+    questions: Sequence[Judgement],
+    pairs: Pairs,
+    missed: MissedLimits | None,
+) -> tuple[RuleResult, Estimate | None]:
+    """Judges the pairs of an analysis, with those that missed a time limit.
+
+    Returns also the ratio of the cost of which the metric is a component, if it is one.
+    """
+    criterion, rule = question.criterion, question.rule
+    criteria = [it.criterion for it in questions]
+    alpha = rule.alpha_fail * _share_of_error(criterion, criteria, rule.first_question)
+    if criterion.limit is not None:
+        return judge_limit(pairs, rule, alpha=alpha), None
+    # The sign test of missed limits has half of alpha, if it can fail with so small an error.
+    if missed and 2.0**-missed.pairs <= alpha / 2:
+        alpha /= 2
+    costs = [it for it in criteria if it.can_fail_by_outliers]
+    share = _share_of_error(criterion, costs, rule.first_of_outliers) if criterion in costs else 0.0
+    result = judge_pairs(
+        pairs,
+        rule,
+        margin=criterion.margin,
+        allowance=criterion.allowance,
+        least=criterion.metric.resolution,
+        alpha=alpha,
+        alpha_outliers=rule.alpha_outliers * share,
+    )
+    cost_ratio = None
+    cost_pairs = question.pairs(criterion.cost)[1] if criterion.cost else ()
+    if criterion.cost and len(cost_pairs) >= len(pairs):
+        # The cost must fall in each scenario: a fall in one explains no rise in another.
+        cost_result = judge_pairs(
+            cost_pairs[: len(pairs)],
+            structs.replace(rule, most_excess=1.0),
+            margin=-rule.offsetting_fall,
+            least=criterion.cost.resolution,
+            alpha=rule.alpha_fail,
+        )
+        cost_ratio = cost_result.ratio
+        has_fallen = cost_result.verdict in _PASSES
+        if result.verdict not in _PASSES and has_fallen and not _is_unresponsive(question):
+            result = replace(result, verdict=Verdict.EXPLAINED)
+    if missed and missed.p_value_of_rise <= alpha:
+        result = replace(result, verdict=Verdict.SLOWER)
+    return result, cost_ratio
+
+
 def _is_unresponsive(question: Judgement) -> bool:
-    """Whether the candidate leaves most pokes of a scenario unanswered: no fall excuses that."""
+    """Whether the candidate leaves most pokes of a scenario unanswered.
+
+    A worker that does not do its work may well use less CPU, so this fall explains nothing.
+    """
     by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 
 
-def _part(criterion: Criterion, criteria: Sequence[Criterion], first_has: float) -> float:
-    """The part of an error for a question, given the criteria of all questions.
+def _share_of_error(criterion: Criterion, criteria: Sequence[Criterion], first: float) -> float:
+    """The share of an error for a question, given the criteria of all questions.
 
-    The first criterion, by default idle CPU, has the part ``first_has``; the others have equal
-    parts of the rest. Questions with the same criterion divide its part.
+    ``first`` is the share of the first criterion; the others have equal shares of the rest.
+    Questions with the same criterion divide its share.
     """
-    first, *others = dict.fromkeys(criteria)
-    part = first_has if others else 1.0
-    if criterion != first:
-        part = (1 - part) / len(others)
-    return part / criteria.count(criterion)
+    first_criterion, *others = dict.fromkeys(criteria)
+    share = first if others else 1.0
+    if criterion != first_criterion:
+        share = (1 - share) / len(others)
+    return share / criteria.count(criterion)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from waitbench.analysis.criteria import Acceptance, Criterion, Limit
-from waitbench.analysis.rule import Missed, RuleResult
+from waitbench.analysis.rule import MissedLimits, RuleResult
 from waitbench.model.metrics import Metric
 from waitbench.model.verdicts import MARGIN, Estimate, Verdict
 
@@ -53,7 +53,7 @@ class MetricResult(RuleResult):
     criterion: Criterion | None = None
     at_least: bool = False
     """Whether the true ratio is larger: in concurrent rounds, spinning workers lacked CPUs."""
-    missed: Missed | None = None
+    missed: MissedLimits | None = None
     accepted: Acceptance | None = None
 
     @property

@@ -1,33 +1,34 @@
-"""The rule by which candidates are judged: exact tests on pairs, and the bounds of these tests.
+"""The rule that judges candidates: exact tests on pairs of costs, and the bounds of these tests.
 
-A *pair* has the costs of the baseline and of the candidate in one round of one scenario. ``t`` is
-the log ratio of the candidate's cost to the allowed cost, ``baseline * (1 + margin) + allowance``.
-An *outlier* costs more than ``Rule.outlier`` times the median of both sides.
+A *pair* is the baseline's and the candidate's cost in one round of one scenario. The allowed cost
+is ``baseline * (1 + margin) + allowance``. The *log excess* of a pair is the logarithm of the
+candidate's cost divided by the allowed cost: 0 if the candidate costs exactly what is allowed. A
+run is an *outlier* if it costs more than ``Rule.outlier`` times the median of both sides. A pair is
+*one-sided* if only one of its two runs is an outlier.
 
-* *A question fails* if the signed-rank test proves t above 0; or, at the last interim
-  analysis, if the candidate certainly has more outliers: where one side of a pair is an outlier, a
-  fair coin decides which one (I. McNemar, Psychometrika 12, 1947).
-* *It is within its margin* if the signed-rank test, without pairs in which a single side is an
-  outlier, proves t below 0, and nothing keeps the question open: outliers that may be more frequent
-  by ``rise_of_outliers``, or in one scenario by ``rise_of_outliers_anywhere``; outliers that add
-  more than ``added_by_outliers``, if the question is also tested for outliers; plain means, or the
-  centre of one scenario, above ``most_excess``.
-* *Else it is inconclusive.*
+* *Slower*: the signed-rank test shows that the log excess is above 0. Or, at the last interim
+  analysis, more one-sided pairs have the candidate's outlier than chance explains.
+* *Within margin*: the signed-rank test of all pairs that are not one-sided shows that the log
+  excess is below 0, and the candidate passes three guards: against more frequent outliers, against
+  outliers that add much to the mean, and against high means of all scenarios, or a high estimate of
+  one.
+* *Inconclusive*: all else.
 
 The latest interim analysis decides. The rounds of analyses are fixed, and errors are divided over
 analyses and questions (Bonferroni), which needs no assumption about their dependence.
 
-A *limit* is judged by *shares*, the cost of a run divided by its limit:
+A *limit* of a cost has no baseline. A *share* is the cost of a run divided by its limit.
 
-* *It fails* if the signed-rank test proves the logarithms of the shares above 0.
-* *It holds* if that test proves the shares themselves below 1, and nothing keeps it open: a plain
-  mean above 1, or outliers, of more than twice the limit, that may be frequent.
-* *Else it is inconclusive.*
+* *Slower*: the signed-rank test shows that the logarithms of the shares are above 0.
+* *Within margin*: the signed-rank test shows that the shares are below 1, their mean is below 1,
+  and outliers, which are shares above ``Rule.outlier``, are certainly rare.
+* *Inconclusive*: all else.
 
-If shares are skewed, outliers are the cause, and then both tests err on the safe side. A share of
-0 gets a small value in place of its logarithm, for its rank.
+Outliers skew the shares. The first of these tests takes logarithms and the second does not, so that
+both err towards *inconclusive*.
 
-A *censored* cost exceeded a time limit. It ranks above all others; two of them are a tie.
+A cost is *censored* if the run exceeded a time limit, so that the cost is only known to be higher.
+It has the highest rank; a pair of two censored costs is a tie.
 """
 
 from __future__ import annotations
@@ -54,12 +55,10 @@ Pairs = tuple[tuple[tuple[float, float], ...], ...]
 
 ALPHA = 0.05
 NOT_WITHIN = "not within"
-GIVEN_UP_AFTER = 3
-"""Rounds, all missed by both sides, after which a scenario is given up."""
 _DIGITS = 12
 """Digits of logarithms, so that values that differ by rounding are ties."""
-_NOTHING = 1e-9
-"""Replaces a share of 0, which has no logarithm."""
+_LEAST_SHARE = 1e-9
+"""Replaces smaller shares, as 0 has no logarithm."""
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -70,45 +69,47 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     Also the chance, for each question by itself, that a real regression passes."""
     alpha_outliers: float = 0.016
-    """The part of ``alpha`` for the test of outliers, spent at the last analysis."""
+    """The part of ``alpha`` for the test of outliers, which takes place at the last analysis."""
     first_question: float = 0.6
-    """The share of the error that the first question has; all others divide the rest.
+    """The share of the remaining ``alpha`` for the first question; the others divide the rest.
 
-    So eight pairs that agree, from four rounds of two scenarios, can answer that question."""
+    With this share, eight pairs that agree, from four rounds of two scenarios, can fail it."""
     first_of_outliers: float = 0.5
-    """The share of ``alpha_outliers`` that the first question about a cost has."""
+    """The share of ``alpha_outliers`` for the first question that is tested for outliers."""
     analyses: tuple[int, ...] = (4, 9, 12, 18, 30)
     """Numbers of rounds before each interim analysis; docs/statistics.md gives the reasons."""
     outlier: float = 2.0
+    """A run is an outlier above this multiple of the median of both sides."""
     rise_of_outliers: float = 0.3
-    """An increase in the frequency of outliers that must not be missed."""
+    """A candidate passes only if its share of outliers has certainly risen by less than this."""
     rise_of_outliers_anywhere: float = 0.5
-    """The same for one of several scenarios, with the error ``alpha`` at each analysis.
+    """The same within each scenario, with the error ``alpha`` at each analysis.
 
-    From a margin of ``large_rise`` on, it is also the threshold for all scenarios together, so that
-    two scenarios can pass at the first analysis."""
+    If the margin is at least ``large_rise``, also for all scenarios together, so that two scenarios
+    can pass at the first analysis."""
     added_by_outliers: float = 0.2
-    """To pass a question that is tested for outliers, they must add less to the baseline's mean.
+    """A candidate passes only if its outliers add at most this share to the baseline's mean.
 
-    So a single run of ten times the cost in 36 pairs keeps a question open. If one run in eight is
-    so costly, eighteen pairs lack such a run with a chance of at most a tenth."""
+    Applies to questions that are tested for outliers. A single run of ten times the cost in 36
+    pairs keeps such a question open. If one run in eight costs that much, the chance that eighteen
+    pairs have no such run is at most a tenth."""
     added_by_outliers_anywhere: float = 0.5
-    """The same in one of several scenarios."""
+    """The same within each scenario."""
     large_rise: float = 1.0
     """Margins of at least this are for defects that occur in every run, not for rare outliers."""
     most_excess: float = 1.15
-    """To pass, plain means and each scenario must not exceed the allowed cost by this factor."""
+    """A candidate passes only if no mean or estimate exceeds the allowed cost by this factor."""
     offsetting_fall: float = 0.1
     """The certain fall of a cost, as a share, that explains a rise of its components."""
 
     @property
     def alpha_fail(self) -> float:
-        """The chance that any question fails at one analysis by the signed-rank test."""
+        """The error of the signed-rank tests for a rise at one analysis, of all questions."""
         return (self.alpha - self.alpha_outliers) / len(self.analyses)
 
     @property
     def alpha_pass(self) -> float:
-        """The chance of passing at one analysis in spite of a rise."""
+        """The error of each question's tests for a pass at one analysis."""
         return self.alpha / len(self.analyses)
 
     def latest_analysis(self, rounds: int) -> int:
@@ -116,7 +117,10 @@ class Rule(Struct, frozen=True, kw_only=True):
         return max((count for count in self.analyses if count <= rounds), default=0)
 
     def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
-        """The analyses, in rounds, at which this number of scenarios together can pass."""
+        """The analyses, in rounds, at which a question about so many scenarios can pass.
+
+        The least p-value of the signed-rank test is 0.5 to the power of the number of pairs.
+        """
         return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
 
 
@@ -125,54 +129,56 @@ RULE = Rule()
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A location and its one-sided bounds, which are infinite for too few values."""
+    """An estimate and its one-sided bounds, which are infinite for too few values."""
 
     centre: float
     low: float
     high: float
 
     def verdict(self, *, is_open: bool) -> Verdict:
-        """The verdict on a logarithm: certainly above 0, or below 0 if nothing keeps it open."""
+        """Slower if the bounds are above 0; within margin if they are below, unless ``is_open``."""
         if self.low > 0:
             return Verdict.SLOWER
         return Verdict.WITHIN_MARGIN if self.high < 0 and not is_open else Verdict.INCONCLUSIVE
 
     def ratio(self, count: int, shift: float = 0.0) -> Estimate:
-        """The ratio with this logarithm, after a shift."""
+        """Turns an interval of logarithms, plus ``shift``, into a ratio of ``count`` values."""
         low, high = math.exp(self.low + shift), math.exp(self.high + shift)
         bounds = low or None, high if math.isfinite(high) else None
         return Estimate(math.exp(self.centre + shift), *bounds, count)
 
 
 def signed_rank_interval(values: Floats, error_low: float, error_high: float) -> Interval:
-    """The median of all means of two values, with bounds that invert the signed-rank test.
+    """The Hodges-Lehmann estimate of the values' centre, with the bounds of the signed-rank test.
 
-    The test is F. Wilcoxon's ("Individual comparisons by ranking methods", Biometrics Bulletin 1,
-    1945), the inversion J. Hodges' and E. Lehmann's ("Estimates of location based on rank tests",
-    Annals of Mathematical Statistics 34, 1963), so that bounds and test agree.
+    The estimate is the median of the Walsh averages: the means of any two values, or of a value
+    with itself. If values are symmetric about the true centre, this lies below ``low`` with a
+    chance of at most ``error_low``, and above ``high`` with a chance of at most ``error_high``.
+    ``values`` has any shape, and at least one value.
 
-    For values that are symmetric about the truth, it lies below ``low`` with a chance of at most
-    ``error_low``, above ``high`` of ``error_high``. Takes at least one value, in any shape.
+    F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
+    J. Hodges, E. Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
+    Statistics 34, 1963.
     """
     import numpy as np
 
     values = np.ravel(values).astype(float)
     first, second = np.triu_indices(values.size)
-    means = np.sort(np.round((values[first] + values[second]) / 2, _DIGITS))
-    below, above = (_beyond(values.size, error) for error in (error_low, error_high))
+    averages = np.sort(np.round((values[first] + values[second]) / 2, _DIGITS))
+    below, above = (_averages_beyond(values.size, error) for error in (error_low, error_high))
     return Interval(
-        centre=float(np.median(means)),
-        low=float(means[below - 1]) if below else -math.inf,
-        high=float(means[-above]) if above else math.inf,
+        centre=float(np.median(averages)),
+        low=float(averages[below - 1]) if below else -math.inf,
+        high=float(averages[-above]) if above else math.inf,
     )
 
 
 @lru_cache(maxsize=1000)
-def _beyond(count: int, error: float) -> int:
-    """The number of means of two values beyond a bound with this error.
+def _averages_beyond(count: int, error: float) -> int:
+    """The number of Walsh averages of ``count`` values that lie beyond a bound with this error.
 
-    The number of means above a location is the sum of the ranks of the values above it (J. Tukey).
-    At the true location, a fair coin puts each rank above or below; ties change no mean.
+    The number of averages above the true centre is the sum of the ranks of the values above it
+    (J. Tukey). Each rank is part of that sum with a chance of a half.
     """
     import numpy as np
 
@@ -183,30 +189,35 @@ def _beyond(count: int, error: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairCounts:
-    """The number of pairs, and of those in which only one side is an outlier, or missed a limit."""
+class OneSidedPairs:
+    """The numbers of pairs in which only one run is an outlier, or exceeds a time limit."""
 
     candidate: int
     baseline: int
     pairs: int
+    """The number of all pairs."""
 
     @classmethod
-    def of_outliers(cls, sides: NDArray[np.int_]) -> PairCounts:
-        """Counts pairs: 1 where only the candidate's run is an outlier, -1 for the baseline's."""
+    def count(cls, sides: NDArray[np.int_]) -> OneSidedPairs:
+        """Counts pairs: 1 if only the candidate's run is an outlier, -1 if only the baseline's."""
         candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
         return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
 
     @property
-    def chance_of_so_many(self) -> float:
-        """The chance that a fair coin gives the candidate so many. Exact; needs no scipy."""
+    def p_value_of_rise(self) -> float:
+        """The p-value of the exact sign test for more outliers in the candidate's runs.
+
+        If nothing changed, both sides of a one-sided pair are equally likely to be the outlier
+        (I. McNemar, Psychometrika 12, 1947).
+        """
         tosses = self.candidate + self.baseline
         heads = (math.comb(tosses, count) for count in range(self.candidate, tosses + 1))
         return sum(heads) / (1 << tosses)
 
-    def chance_of_so_few(self, rise: float) -> float:
-        """The chance of so few events, if the candidate's were more frequent by ``rise``.
+    def p_value_below(self, rise: float) -> float:
+        """The p-value of a score test for a share of outliers that rose by less than ``rise``.
 
-        T. Tango's score test of a difference of paired rates (Statistics in Medicine 17, 1998).
+        T. Tango, Statistics in Medicine 17, 1998: the test of a difference of paired rates.
         """
         n, candidate, baseline = self.pairs, self.candidate, self.baseline
         # The likeliest rate of the baseline, given the difference.
@@ -227,24 +238,26 @@ class RuleResult:
     """To the baseline; with an allowance, to the allowed cost. ``None`` before the first analysis.
 
     Both bounds hold over all analyses, the lower bound over all questions as well."""
-    means: float | None = None
-    """The ratio of the plain means, if that keeps the question open."""
-    outliers: PairCounts | None = None
+    mean_ratio: float | None = None
+    """The ratio of the means, if it is so high that the question stays open."""
+    outliers: OneSidedPairs | None = None
     by_outliers: bool = False
-    apart: tuple[int, ...] = ()
+    """Whether a failure is due to outliers alone."""
+    costly_scenarios: tuple[int, ...] = ()
     """Indices of the scenarios whose estimate or outliers keep the question open."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Missed(PairCounts):
-    """The numbers of pairs with one or both sides over a time limit of ``within`` seconds."""
+class MissedLimits(OneSidedPairs):
+    """The numbers of pairs in which one run, or both, exceeded a time limit."""
 
     within: float
+    """The time limit in seconds."""
     both: int
 
     @classmethod
-    def count(cls, pairs: Pairs, within: float) -> Missed | None:
-        """Counts the pairs; ``None`` where no side missed the limit."""
+    def in_pairs(cls, pairs: Pairs, within: float) -> MissedLimits | None:
+        """Counts the pairs; ``None`` if no run exceeded the limit."""
         sides = [
             tuple(cost >= BEYOND for cost in pair) for scenarios in pairs for pair in scenarios
         ]
@@ -257,19 +270,19 @@ class Missed(PairCounts):
 
 
 def not_within(seconds: float) -> str:
-    """Stands in place of a figure that exceeds a time limit."""
+    """The text that tables show in place of a value that exceeds a time limit."""
     return f"{NOT_WITHIN} {seconds:g} s"
 
 
-def both_missed(pairs: Pairs) -> bool:
-    """Whether both sides missed the limit in all rounds of a scenario, at least three."""
-    return len(pairs) >= GIVEN_UP_AFTER and any(
+def is_always_missed(pairs: Pairs) -> bool:
+    """Whether both sides exceeded a time limit in each of at least three rounds of a scenario."""
+    return len(pairs) >= 3 and any(
         all(min(pair) >= BEYOND for pair in scenario) for scenario in zip(*pairs, strict=True)
     )
 
 
-def tied(pairs: Pairs, margin: float, allowance: float) -> Pairs:
-    """Sets the candidate's cost to the allowed cost in pairs of which both sides missed a limit."""
+def with_ties(pairs: Pairs, margin: float, allowance: float) -> Pairs:
+    """Replaces the candidate's cost by the allowed cost in pairs of two censored costs."""
     return tuple(
         tuple(
             (before, before * (1 + margin) + allowance if min(before, after) >= BEYOND else after)
@@ -287,91 +300,108 @@ def judge_pairs(
     margin: float,
     allowance: float = 0.0,
     least: float,
-    alpha: float | None = None,
+    alpha: float,
     alpha_outliers: float = 0.0,
-    most_excess: float | None = None,
 ) -> RuleResult:
-    """Judges the rounds of one analysis; cached, as it is called after each run.
+    """Judges the rounds of one analysis. Cached, because it is called after each run.
 
-    ``alpha`` and ``alpha_outliers`` are the chances of failing without a rise, by the signed-rank
-    test and by outliers. Costs below ``least`` count as ``least``.
+    ``alpha`` and ``alpha_outliers`` are the errors of failing by the signed-rank test and by
+    outliers; without ``alpha_outliers``, outliers cannot fail. Costs below ``least`` count as
+    ``least``.
     """
     import numpy as np
 
-    alpha = rule.alpha_fail if alpha is None else alpha
-    most_excess = rule.most_excess if most_excess is None else most_excess
+    # The arrays have the shape (rounds, scenarios).
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + allowance
-    logs = np.log(candidate / allowed)
-    # The median of both sides is the same if the sides of a pair are swapped. The median of one
-    # side rises with its outliers, and would hide them. A candidate moves the median of both sides
-    # by no more than the baseline's own runs differ.
-    limit = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
-    sides = (candidate > limit).astype(int) - (allowed > limit)
-    outliers = PairCounts.of_outliers(sides)
+    log_excess = np.log(candidate / allowed)
+    # Swapping the sides of a pair does not change the median of both sides, so the sign test of
+    # outliers is exact. The median of one side would rise with its outliers, and hide them.
+    threshold = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
+    sides = (candidate > threshold).astype(int) - (allowed > threshold)
+    outliers = OneSidedPairs.count(sides)
     is_last = len(pairs) == rule.analyses[-1]
-    has_more_outliers = is_last and outliers.chance_of_so_many <= alpha_outliers
-    interval = signed_rank_interval(logs, alpha, rule.alpha_pass)
-    # Outliers have tests of their own. Whether a single side is an outlier does not depend on which
-    # side is the candidate, so that the test of the other pairs is exact, too.
-    others = logs[sides == 0]
-    if 0 < others.size < logs.size:
-        bound = signed_rank_interval(others, alpha, rule.alpha_pass).high
-        if interval.low <= bound < 0:
-            interval = replace(interval, centre=min(interval.centre, bound), high=bound)
-    means = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
-    # Relative to the baseline's own cost, as an allowance would hide rare late runs. If only the
-    # baseline's side is an outlier, the pair adds nothing, even if the candidate costs more, as it
-    # may below a large margin.
-    rises = np.minimum(candidate - baseline, np.where(sides < 0, 0.0, np.inf))
-    added = np.where(sides, rises, 0.0).sum(axis=0) / baseline.sum(axis=0)
-    added *= alpha_outliers > 0
-    is_rare = margin < rule.large_rise
-    rise = rule.rise_of_outliers if is_rare else rule.rise_of_outliers_anywhere
-    apart = tuple(
+    has_more_outliers = is_last and outliers.p_value_of_rise <= alpha_outliers
+    interval = _interval(log_excess, sides, alpha, rule.alpha_pass)
+    mean_ratio = float((candidate.mean(axis=0) / allowed.mean(axis=0)).mean())
+    added = _added_by_outliers(baseline, candidate, sides) * (alpha_outliers > 0)
+    costly_scenarios = tuple(
         index
-        for index, scenario in enumerate(logs.T)
-        if signed_rank_interval(scenario, 0.0, 0.0).centre > math.log(most_excess)
-        or PairCounts.of_outliers(sides[:, index]).chance_of_so_few(rule.rise_of_outliers_anywhere)
+        for index in range(len(added))
+        if signed_rank_interval(log_excess[:, index], 0.0, 0.0).centre > math.log(rule.most_excess)
+        or OneSidedPairs.count(sides[:, index]).p_value_below(rule.rise_of_outliers_anywhere)
         > rule.alpha
         or added[index] > rule.added_by_outliers_anywhere
     )
+    is_large = margin >= rule.large_rise
+    rise = rule.rise_of_outliers_anywhere if is_large else rule.rise_of_outliers
     is_open = (
-        means > most_excess
-        or bool(apart)
-        or outliers.chance_of_so_few(rise) > rule.alpha_pass
+        mean_ratio > rule.most_excess
+        or bool(costly_scenarios)
+        or outliers.p_value_below(rise) > rule.alpha_pass
         or bool(added.mean() > rule.added_by_outliers)
     )
     verdict = Verdict.SLOWER if has_more_outliers else interval.verdict(is_open=is_open)
-    # A smaller fall than the margin is not reported, as of many questions some have bounds below 1
-    # by chance.
+    # Among many questions, some have bounds below 1 by chance. So only a fall by more than the
+    # margin is reported.
     has_fallen = not allowance and interval.high < -2 * math.log1p(margin)
     if verdict is Verdict.WITHIN_MARGIN and has_fallen:
         verdict = Verdict.FASTER
-    # Without an allowance, figures are relative to the baseline.
+    # Without an allowance, ratios are to the baseline rather than to the allowed cost.
     shift = 0.0 if allowance else math.log1p(margin)
     return RuleResult(
         verdict=verdict,
         rounds=len(pairs),
         ratio=interval.ratio(len(pairs), shift),
-        means=means * math.exp(shift) if means > most_excess else None,
+        mean_ratio=mean_ratio * math.exp(shift) if mean_ratio > rule.most_excess else None,
         outliers=outliers,
         by_outliers=has_more_outliers and interval.low <= 0,
-        apart=apart,
+        costly_scenarios=costly_scenarios,
     )
+
+
+def _interval(
+    log_excess: Floats, sides: NDArray[np.int_], alpha_fail: float, alpha_pass: float
+) -> Interval:
+    """The interval of the log excess; its upper bound excludes one-sided pairs if that lowers it.
+
+    Outliers have tests of their own. Whether a pair is one-sided does not depend on which of its
+    runs is the candidate's, so the test of the other pairs is exact, too.
+    """
+    interval = signed_rank_interval(log_excess, alpha_fail, alpha_pass)
+    others = log_excess[sides == 0]
+    if 0 < others.size < log_excess.size:
+        bound = signed_rank_interval(others, alpha_fail, alpha_pass).high
+        if interval.low <= bound < 0:
+            return replace(interval, centre=min(interval.centre, bound), high=bound)
+    return interval
+
+
+def _added_by_outliers(baseline: Floats, candidate: Floats, sides: NDArray[np.int_]) -> Floats:
+    """What the candidate's outliers add to the baseline's mean, as a share, by scenario.
+
+    The shares are of the baseline's cost, not of the allowed cost, as an allowance would hide rare
+    late runs. A pair in which only the baseline's run is an outlier can lower a share, but not
+    raise it: with a large margin, the candidate may cost more even there.
+    """
+    import numpy as np
+
+    rises = np.minimum(candidate - baseline, np.where(sides < 0, 0.0, np.inf))
+    added: Floats = np.where(sides, rises, 0.0).sum(axis=0) / baseline.sum(axis=0)
+    return added
 
 
 @lru_cache(maxsize=1000)
 def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
-    """Judges ``(limit, value)`` at one analysis; ``alpha`` is the chance of a false failure."""
+    """Judges pairs of a limit and a cost at one analysis; ``alpha`` is the error of failing."""
     import numpy as np
 
-    limits, values = np.moveaxis(np.array(pairs), -1, 0)
-    shares = np.ravel(values / limits)
-    logs = signed_rank_interval(np.log(np.maximum(shares, _NOTHING)), alpha, rule.alpha_pass)
-    interval, means = signed_rank_interval(shares, alpha, rule.alpha_pass), float(shares.mean())
-    outliers = PairCounts.of_outliers((shares > rule.outlier).astype(int))
-    is_open = means > 1 or outliers.chance_of_so_few(rule.rise_of_outliers) > rule.alpha_pass
+    limits, costs = np.moveaxis(np.array(pairs), -1, 0)
+    shares = np.ravel(costs / limits)
+    logs = signed_rank_interval(np.log(np.maximum(shares, _LEAST_SHARE)), alpha, rule.alpha_pass)
+    interval, mean = signed_rank_interval(shares, alpha, rule.alpha_pass), float(shares.mean())
+    outliers = OneSidedPairs.count((shares > rule.outlier).astype(int))
+    is_open = mean > 1 or outliers.p_value_below(rule.rise_of_outliers) > rule.alpha_pass
     low, high = math.exp(logs.low), interval.high
     return RuleResult(
         verdict=replace(logs, high=high - 1).verdict(is_open=is_open),
@@ -379,6 +409,6 @@ def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
         ratio=Estimate(
             interval.centre, low or None, high if math.isfinite(high) else None, len(pairs)
         ),
-        means=means if means > 1 else None,
+        mean_ratio=mean if mean > 1 else None,
         outliers=outliers,
     )

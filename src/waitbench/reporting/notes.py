@@ -384,12 +384,12 @@ def _why_open(answer: Judgement) -> str:
         reasons.append(f"all runs of {names} were concurrent, and may have collided")
     ratio, outliers = answer.ratio, answer.outliers
     is_within = ratio is not None and ratio.value < most
-    if is_within and answer.means is not None:
-        means = answer.means
+    if is_within and answer.mean_ratio is not None:
+        means = answer.mean_ratio
         change = f"{format_share(means)} of allowed" if is_share else format_change(means)
         reasons.append(f"{change} between the means, as some runs cost much more")
-    elif is_within and answer.apart and len(answer.scenarios) > 1:
-        place = answer.scenarios[answer.apart[0]]
+    elif is_within and answer.costly_scenarios and len(answer.scenarios) > 1:
+        place = answer.scenarios[answer.costly_scenarios[0]]
         reasons.append(f"{place} by itself seems to cost much more")
     elif ratio and ratio.high is not None and ratio.high < most and outliers is not None:
         count, pairs = outliers.candidate, outliers.pairs
