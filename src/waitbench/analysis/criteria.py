@@ -1,4 +1,4 @@
-"""Criteria of the gate: its defaults, or those that users write, such as ``system:10%``."""
+"""Criteria of the gate: the defaults, and those that users write, such as ``system:10%``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from waitbench.model.scenario import Scenario
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
 """The unit of allowances, and its size, by the metric's unit; those of counts have none."""
 _DIGITS = Context(prec=15)
-"""The digits that a float keeps."""
+"""Rounds to the digits that a float can represent."""
 
 
 class Scope(str, Enum):
@@ -46,16 +46,16 @@ class Limit:
 
     text: str
     most: float
-    """In the metric's unit; with ``by_second`` in that per second."""
+    """In the metric's unit; with ``by_second``, in that unit per second."""
     unit: str
-    """The unit in which it was written, and in which figures are shown."""
+    """The unit that the user wrote, in which figures are shown."""
     size: float
-    """One such unit in the unit of ``most``: 0.01 for per cent of a core."""
+    """The factor from ``unit`` to the unit of ``most``: 0.01 for per cent of a core."""
     by_second: bool = False
 
     @property
     def is_of_counts(self) -> bool:
-        """Whether it is of events per second, such as ``wakeups:5/s``."""
+        """Whether it limits counts per second, such as ``wakeups:5/s``."""
         return self.by_second and self.unit == "/s"
 
     def pairs(
@@ -65,7 +65,7 @@ class Limit:
         pairs = {}
         for run in record.of(label):
             value = run.cost(metric)
-            # A value of 0 needs no window.
+            # 0 stays 0 per second, even if the length of the window is unknown.
             if value and self.by_second:
                 window_s = record.window_s(run)
                 value = value / window_s if window_s else None
@@ -82,37 +82,37 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Allowed rise, as a share: 0.1 for 10 %."""
     allowance: float = 0.0
     alone: bool = False
-    """Whether a rise fails even if the cost that the metric explains has fallen."""
+    """Whether a rise fails even if the cost of which the metric is a component has fallen."""
     each: bool = False
     """Whether it judges every scenario by itself, rather than all together."""
     scope: Scope = Scope.EVERY
     by_launcher: bool | None = None
-    """If set, whether it applies to runs by the engine's own launcher, or to all others."""
+    """``True``: only for runs by the engine's own launcher; ``False``: only for all others."""
     limit: Limit | None = None
 
     @property
     def cost(self) -> Metric | None:
-        """The cost whose certain fall explains a rise of the metric, so that it does not fail."""
+        """The cost whose certain fall explains a rise of the metric, which then does not fail."""
         return None if self.alone else BY_NAME.get(self.metric.explains or "")
 
     @property
     def can_only_fail(self) -> bool:
-        """Whether it can fail a gate, but not keep it from passing.
+        """Whether it can fail a gate, which passes even if this criterion is inconclusive.
 
-        So it is with default questions about each scenario: the rounds that suffice for all
-        scenarios together are too few for one. If one stands out, these do not pass either.
+        Default criteria about each scenario are: the rounds that suffice for all scenarios together
+        are too few for a single one. A high cost of one keeps the question about all of them open.
         """
         return self.each and self in DEFAULTS
 
     @property
     def can_fail_by_outliers(self) -> bool:
-        """Whether it is about a cost or median lateness; other outliers only prevent a pass."""
+        """Whether outliers fail it, as for a cost or median lateness, or only keep it open."""
         if self.limit or self.can_only_fail:
             return False
         return self.metric.name == "latency-p50" or not (self.metric.explains or self.allowance)
 
     def __str__(self) -> str:
-        """As users write it, without the scope and ``by_launcher``."""
+        """The text that users write, which has neither the scope nor ``by_launcher``."""
         if self.limit is not None:
             return f"limit {self.limit.text}"
         unit, size = ALLOWANCE_UNITS.get(self.metric.unit, ("", Decimal(1)))
@@ -127,7 +127,7 @@ class Acceptance:
     """A regression that a project accepts for a time: an entry of ``accepted.toml``."""
 
     criterion: str
-    """As on the command line; or the name of a metric, for every criterion about it."""
+    """A criterion as on the command line, or the name of a metric for all criteria about it."""
     scenario: str
     """A glob, which all scenarios of a question must match."""
     reason: str
@@ -148,7 +148,7 @@ def _format_exactly(value: float, unit: Decimal) -> str:
 _MIB = 2.0**20
 
 
-def _rises(
+def _rise(
     scope: Scope,
     name: str,
     margin: float,
@@ -164,35 +164,35 @@ def _rises(
 
 
 DEFAULTS = (
-    _rises(Scope.WAITING, "idle", 0.10),
-    _rises(Scope.WAITING, "idle", 0.25, each=True),
-    _rises(Scope.WAITING, "cpu", 0.10),
+    _rise(Scope.WAITING, "idle", 0.10),
+    _rise(Scope.WAITING, "idle", 0.25, each=True),
+    _rise(Scope.WAITING, "cpu", 0.10),
     # With ticks of 4 ms, system time over half a second of waiting is accurate to some 20 ms.
-    _rises(Scope.WAITING, "idle-system", 0.25, 0.025),
+    _rise(Scope.WAITING, "idle-system", 0.25, 0.025),
     # The launcher's polling is system time outside the workers.
-    _rises(Scope.WAITING, "system", 0.25, 0.025, by_launcher=True),
-    _rises(Scope.WAITING, "wakeups", 0.05),
-    _rises(Scope.WAITING, "syscalls", 0.05),
-    _rises(Scope.WAITING, "latency-p50", 0.25, 0.005),
-    _rises(Scope.WAITING, "latency", 0.25, 0.05),
-    _rises(Scope.WAITING, "rss", 0.10, 8 * _MIB),
-    _rises(Scope.WAITING, "memory", 0.10, 8 * _MIB),
-    # Heaps grow until they are collected.
-    _rises(Scope.WAITING, "memory-growth", 0.25, _MIB),
-    # With the launcher, a peer that does not listen yet costs some runs a second.
-    _rises(Scope.WAITING, "startup", 0.25, 0.1, by_launcher=False),
-    _rises(Scope.WAITING, "shutdown", 0.25, 0.1),
-    _rises(Scope.WAITING, "stop", 0.25, 0.1),
-    _rises(Scope.WAITING, "service-cpu", 0.25, 0.01),
-    _rises(Scope.WAITING, "service-requests", 0.10, 5.0),
-    _rises(Scope.WAITING, "foreign-cpu", 0.25, OTHER_ALLOWED_S),
-    _rises(Scope.LARGE_CHANGES, "cpu", 1.0),
-    _rises(Scope.LARGE_CHANGES, "cpu", 1.0, each=True),
-    _rises(Scope.LARGE_CHANGES, "system", 1.0),
-    _rises(Scope.LARGE_CHANGES, "system", 1.0, each=True),
-    _rises(Scope.WORKING, "cpu", 0.10),
-    _rises(Scope.WORKING, "cpu", 0.25, each=True),
-    _rises(Scope.WORKING, "system", 0.25, 0.025, by_launcher=True),
-    _rises(Scope.BUSY, "real", 0.10, 0.05, by_launcher=False),
+    _rise(Scope.WAITING, "system", 0.25, 0.025, by_launcher=True),
+    _rise(Scope.WAITING, "wakeups", 0.05),
+    _rise(Scope.WAITING, "syscalls", 0.05),
+    _rise(Scope.WAITING, "latency-p50", 0.25, 0.005),
+    _rise(Scope.WAITING, "latency", 0.25, 0.05),
+    _rise(Scope.WAITING, "rss", 0.10, 8 * _MIB),
+    _rise(Scope.WAITING, "memory", 0.10, 8 * _MIB),
+    # The allowance is for heaps, which grow until garbage is collected.
+    _rise(Scope.WAITING, "memory-growth", 0.25, _MIB),
+    # With the launcher, some runs take a second longer, as a peer does not listen yet.
+    _rise(Scope.WAITING, "startup", 0.25, 0.1, by_launcher=False),
+    _rise(Scope.WAITING, "shutdown", 0.25, 0.1),
+    _rise(Scope.WAITING, "stop", 0.25, 0.1),
+    _rise(Scope.WAITING, "service-cpu", 0.25, 0.01),
+    _rise(Scope.WAITING, "service-requests", 0.10, 5.0),
+    _rise(Scope.WAITING, "foreign-cpu", 0.25, OTHER_ALLOWED_S),
+    _rise(Scope.LARGE_CHANGES, "cpu", 1.0),
+    _rise(Scope.LARGE_CHANGES, "cpu", 1.0, each=True),
+    _rise(Scope.LARGE_CHANGES, "system", 1.0),
+    _rise(Scope.LARGE_CHANGES, "system", 1.0, each=True),
+    _rise(Scope.WORKING, "cpu", 0.10),
+    _rise(Scope.WORKING, "cpu", 0.25, each=True),
+    _rise(Scope.WORKING, "system", 0.25, 0.025, by_launcher=True),
+    _rise(Scope.BUSY, "real", 0.10, 0.05, by_launcher=False),
 )
 """The gate's default questions, in order of importance: the first has most of the error."""

@@ -1,4 +1,4 @@
-"""The verdict of the gate: answers to all questions, the outcome, the exit code."""
+"""Makes the verdict of the gate: the answers to all questions, the outcome, the exit code."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from waitbench.model.verdicts import GateStatus, Verdict
 LOST, UNSUPPORTED = "lost", "unsupported"
 """Why a scenario is not judged: only the candidate lacks support for it, or both revisions do."""
 _ENOUGH_DISTURBED = RULE.analyses[1]
-"""The disturbed rounds after which a gate may end: even a single scenario can fail in so many."""
+"""The disturbed rounds after which a gate may end: with so many, even one scenario can fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +35,12 @@ class GateVerdict:
     """The answers to all questions, and everything else that decides the outcome."""
 
     judgements: tuple[Judgement, ...]
-    """Questions about several scenarios first."""
+    """Questions about single scenarios come last."""
     rule: Rule = RULE
     inconclusive_passes: bool = False
     failed_runs: tuple[FailedRuns, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
-    """Revisions that could not run, as ``label in scenario``, each with the reason."""
+    """Each revision that could not run, as ``label in scenario``, and the reason."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine cannot measure."""
 
@@ -80,10 +80,10 @@ def judge_all(
     acceptances: Sequence[Acceptance] = (),
     rule: Rule = RULE,
 ) -> tuple[Judgement, ...]:
-    """Answers every question of a comparison, except those that a revision does not support.
+    """Answers every question of a comparison about scenarios that both revisions support.
 
-    Leaves out questions that can only fail, unless they do. Scenarios that other machines measure,
-    ``elsewhere``, have their part of the allowed error.
+    Leaves out questions that can only fail, unless they do. The allowed error is also divided over
+    questions about the scenarios ``elsewhere``, which other machines measure.
     """
     here = tuple(records)
     names = {record.scenario for record in here}
@@ -96,11 +96,12 @@ def judge_all(
             is_partial = len(measured) < len(question.records)
             answer = judge(replace(part, is_partial=is_partial), questions)
             if answer.fails or not answer.criterion.can_only_fail:
-                answers.append(_accepted(answer, acceptances))
+                answers.append(_with_acceptance(answer, acceptances))
     return tuple(answers)
 
 
-def _accepted(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
+def _with_acceptance(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
+    """Adds the first acceptance of a failure to the answer, if there is one. Limits have none."""
     if not answer.fails or answer.limit is not None:
         return answer
     about = str(answer.criterion), answer.metric.name, answer.scenarios
@@ -108,7 +109,7 @@ def _accepted(answer: Judgement, acceptances: Sequence[Acceptance]) -> Judgement
 
 
 def _with_figures(answer: Judgement) -> Judgement:
-    """Adds the means of both sides to an answer about a single scenario."""
+    """Adds the means of both sides, if there is a single scenario, and if the ratio is a bound."""
     metric, ratio = answer.metric, answer.ratio
     before, after = None, None
     if len(answer.records) == 1:
@@ -126,8 +127,8 @@ def _with_figures(answer: Judgement) -> Judgement:
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """The questions that need more rounds.
 
-    A candidate that has certainly failed is measured for one round in the other scenarios, so that
-    each has figures. A question without any possible answer ends the gate, as it cannot pass.
+    A candidate that has failed gets one round in each scenario that is left, for its figures. Once
+    both sides of a question always exceed a time limit, the gate cannot pass, and ends.
     """
     if any(j.is_always_missed for j in judgements):
         return ()
@@ -146,8 +147,8 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
 def is_too_disturbed(records: Iterable[ScenarioResults]) -> bool:
     """Whether other programs use the machine too much for more rounds to help.
 
-    They must disturb most rounds in each order of the revisions: processes that a candidate leaves
-    behind disturb the baseline only if the candidate ran first.
+    They must disturb most rounds at each position of the baseline: processes that a candidate left
+    behind disturb the baseline only if the candidate ran before it.
     """
     records = tuple(records)
     disturbed = sum(len(record.disturbed_rounds) for record in records)
@@ -171,6 +172,7 @@ def conclude(
     acceptances: Sequence[Acceptance] = (),
     rule: Rule = RULE,
 ) -> GateVerdict:
+    """Judges a comparison by its runs so far."""
     records = tuple(records)
     not_asked = []
     for record in records:
@@ -193,8 +195,8 @@ def conclude(
 def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The failed runs of a scenario.
 
-    A run that failed, but succeeded when it was repeated, counts if its revision is unreliable:
-    otherwise any comparison would pass if it is resumed often enough.
+    A run that failed, but succeeded when it was repeated, counts if its revision is unreliable.
+    Otherwise any comparison would pass if it is resumed often enough.
     """
     unreliable, failures = record.unreliable, record.failures
     failed = [
@@ -211,6 +213,7 @@ def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
 
 def incomplete_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The runs of a scenario that count although they lack a metric."""
+    # Metrics that lack values in the same runs, for the same reasons, make one entry.
     reasons = {
         (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))
         for label in record.context.labels

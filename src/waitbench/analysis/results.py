@@ -1,5 +1,6 @@
-"""Results and notes, which every view formats without computing anything."""
+"""Results and notes, which views only format."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,18 +39,20 @@ class MetricResult(RuleResult):
     revision: str
     metric: Metric
     before: Estimate | None = None
+    """The baseline's mean."""
     after: Estimate | None = None
+    """The revision's mean."""
     why_not: str = ""
     """The reason for having no ratio."""
     judged: bool = False
-    """Whether the verdict on the revision rests on it."""
+    """Whether the verdict on the revision depends on it."""
     headline: bool = False
     """Whether the first screen has it."""
     is_alone: bool = False
     """Whether there is nothing to compare its revision with."""
     waits: bool = True
     is_point: bool = False
-    """Whether its scenario is one value of a scan, which is judged as a whole."""
+    """Whether its scenario is one point of a scan, which is judged as a whole."""
     criterion: Criterion | None = None
     at_least: bool = False
     """Whether the true ratio is larger: in concurrent rounds, spinning workers lacked CPUs."""
@@ -74,7 +77,7 @@ class MetricResult(RuleResult):
         return self.criterion is not None and is_rise and self.accepted is None
 
     @property
-    def is_main(self) -> bool:
+    def is_charted(self) -> bool:
         """Whether charts of ratios show it."""
         is_lateness = self.metric.name == "latency" and self.waits
         return not self.is_point and (self.judged or self.metric.name == "real" or is_lateness)
@@ -89,14 +92,14 @@ class MetricResult(RuleResult):
 
     @property
     def headroom(self) -> float:
-        """The factor between the upper bound and its limit."""
-        return self.most / self.ratio.high if self.ratio and self.ratio.high else 1e9
+        """The factor by which the upper bound may rise, up to the largest allowed ratio."""
+        return self.most / self.ratio.high if self.ratio and self.ratio.high else math.inf
 
 
 def with_answers(
     results: Sequence[MetricResult], answers: Iterable[MetricResult]
 ) -> list[MetricResult]:
-    """Replaces ratios by the gate's estimates of them, so that all views show the same value."""
+    """Replaces ratios by the estimates in the gate's answers, so that all views agree."""
     estimates = {
         (it.scenario, it.revision, it.metric.name): it.ratio.value
         for it in answers
@@ -121,18 +124,19 @@ def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
 
 
 def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
-    """Splits results into those that the outcome of a gate rests on, and the others.
+    """Splits the results of a gate into those that a summary shows, and the others.
 
-    A pass rests on falls, budgets, and the result nearest to its limit. The first part always has
-    the costs of services, as no other table has them.
+    If questions failed or are open, it shows these; if all passed, it shows falls, limits, and the
+    result nearest to its margin. It always shows the costs of services, as no other table does.
     """
     ordered = by_urgency(results)
     has_failed = any(it.fails for it in ordered)
-    deciding = _URGENCY[:2] if has_failed else (*_URGENCY[:2], *_OPEN)
-    decides = [it for it in ordered if it.verdict in deciding]
-    if not has_failed and not any(it.verdict in _OPEN for it in ordered):
+    has_passed = not has_failed and not any(it.verdict in _OPEN for it in ordered)
+    shown = {Verdict.SLOWER, Verdict.EXPLAINED, *(() if has_failed else _OPEN)}
+    shown |= {Verdict.FASTER} if has_passed else set()
+    decides = [it for it in ordered if it.verdict in shown]
+    if has_passed:
         passing = [it for it in ordered if it.verdict is Verdict.WITHIN_MARGIN]
-        decides += [it for it in ordered if it.verdict is Verdict.FASTER]
         passing.sort(key=lambda it: it.headroom)
         decides += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
     decides += [it for it in ordered if it.metric.is_of_services and it not in decides]

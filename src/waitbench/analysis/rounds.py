@@ -1,11 +1,10 @@
 """The costs of rounds, and whether interleaved and concurrent rounds agree about them.
 
-A ratio, and the means beside it, use the rounds that both revisions have. ``execution.session``
-repeats a disturbed round; if every attempt is disturbed, the last one counts.
+A ratio, and the means beside it, use the rounds that both revisions have.
 
-In concurrent rounds, copies of a worker share pages, caches and CPUs. They may also wait for each
-other's locks, or answer each other's messages. Caches change the costs of both revisions, so it is
-their ratios that are compared between the two kinds of rounds.
+In concurrent rounds, workers share pages, caches and CPUs, and may wait for each other's locks, or
+answer each other's messages. Shared caches change the costs of both revisions alike. So the ratios
+of interleaved and of concurrent rounds are compared, rather than the costs.
 """
 
 import math
@@ -17,16 +16,16 @@ from waitbench.model.metrics import BEYOND, Metric
 from waitbench.model.record import ScenarioResults
 
 _FEWEST_CONCURRENT = 2
-"""The concurrent rounds that a comparison with interleaved ones needs."""
+"""The least number of concurrent rounds that can be compared with interleaved rounds."""
 _LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
-"""Changes of log ratios: a smaller one never matters, a larger one does however rounds vary."""
+"""Limits of shifts of log ratios: none below the first matters; each above the second does."""
 
 CostPairs = Sequence[tuple[float, float]]
 """Costs of the baseline and of a candidate."""
 
 
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
-    """Whether too many rounds were disturbed to conclude anything but a failure."""
+    """Whether so many rounds were disturbed that only a failure counts."""
     return disturbed > rounds / 2
 
 
@@ -59,9 +58,10 @@ def paired_by_round(
 
 
 def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
-    """The title of the first metric whose ratios certainly differ between the two kinds of rounds.
+    """The title of the first metric whose ratios certainly depend on the kind of rounds.
 
-    Empty if there is none. If all rounds exceed the allowed cost, a difference is harmless.
+    Empty if there is none. A metric is skipped if every round exceeds the allowed cost: it fails
+    with either kind.
     """
     for criterion in criteria:
         metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
@@ -81,7 +81,7 @@ def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> 
 
 
 def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Metric) -> bool:
-    """Whether concurrent rounds, for lack of CPUs, show less of a cost that has multiplied."""
+    """Whether a cost that more than doubled rose less in concurrent rounds, for lack of CPUs."""
     interleaved, concurrent = _by_kind(record, label, metric)
     ratios = (after / before for before, after in interleaved)
     is_multiple = min(ratios, default=0.0) > math.exp(_CLEAR_SHIFT)
@@ -91,18 +91,20 @@ def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Me
 def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
     """The uncensored pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
-    numbers = record.interleaved_rounds
+    interleaved_numbers = record.interleaved_rounds
     for number, costs in paired_by_round(record, label, metric).items():
         if max(costs) < BEYOND:
             before, after = (max(cost, metric.resolution) for cost in costs)
-            (interleaved if number in numbers else concurrent).append((before, after))
+            pairs = interleaved if number in interleaved_numbers else concurrent
+            pairs.append((before, after))
     return interleaved, concurrent
 
 
 def _shift(interleaved: CostPairs, concurrent: CostPairs, allowance: float) -> float:
-    """How much greater log ratios are in interleaved rounds; 0 if that is not certain.
+    """The rise of log ratios from concurrent to interleaved rounds; 0 if it is not certain.
 
-    It is certain if all of them are greater, or all less, by more than concurrent rounds vary.
+    A shift is certain if all interleaved rounds differ in the same direction from the median of
+    concurrent rounds, by more than twice the greatest deviation of these.
     """
     if not interleaved or len(concurrent) < _FEWEST_CONCURRENT:
         return 0.0

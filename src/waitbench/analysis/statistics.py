@@ -4,10 +4,10 @@ The estimate of a revision is the mean of its runs. The ratio of a candidate to 
 Hodges-Lehmann estimate of the ratios within rounds, as in the gate: pairing removes drift of the
 machine. Intervals are Student's t, for ratios on their logarithms.
 
-Verdicts follow from the intervals of ratios, which share an error of 5 % (Bonferroni) over all
-scenarios, candidates and metrics that sentences mention: with eight unchanged scenarios, 95 %
-intervals of their own would exclude 1 somewhere in a third of comparisons. Each other metric has
-an error of its own.
+Verdicts follow from the intervals of ratios. An error of 5 % is divided (Bonferroni) over all
+scenarios, candidates and metrics that sentences mention: with eight unchanged scenarios, one of
+eight 95 % intervals would exclude 1 in a third of comparisons. Intervals of each other metric
+divide another 5 %.
 """
 
 import math
@@ -26,11 +26,11 @@ from waitbench.model.verdicts import Estimate
 CONFIDENCE = 0.95
 ERROR = 0.05
 WIDEST = 1000.0
-"""The largest factor by which an interval extends to either side of its ratio."""
+"""The largest factor between a ratio and a bound; a wider interval has no bounds."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
-"""Reasons for having no ratio, by the outcome of the runs."""
+"""Reasons why there is no ratio, by the outcome of the runs."""
 BELOW_RESOLUTION = "below the resolution"
-"""The reason for having no ratio where both sides cost next to nothing."""
+"""The reason why there is no ratio if both means are below the resolution of the metric."""
 # The metrics of the first screen: of all runs, and beside them of what waits, or ends by itself.
 OF_RUNS = ("real", "user", "system", "cpu")
 OF_WAITING = ("idle", "wakeups", "latency", "memory")
@@ -50,7 +50,7 @@ class IdleCost:
     cores: Estimate
     window_s: float
     figures: Mapping[str, float]
-    """By the metric's name; counts are per second."""
+    """Means by the metric's name; those of ``BY_SECOND`` are per second of the window."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +59,11 @@ class Comparison:
 
     record: ScenarioResults
     figures: Mapping[str, tuple[MetricResult, ...]]
-    """By revision: the baseline's means, and the comparison of each candidate with it."""
+    """By revision: the baseline's means, and each candidate's means and ratios."""
 
     @property
     def results(self) -> list[MetricResult]:
-        """All figures of the candidates, or those of the baseline if there are none."""
+        """All figures of the candidates; without candidates, those of the baseline."""
         labels = self.record.context.labels[1:] or tuple(self.figures)
         return [result for label in labels for result in self.figures[label]]
 
@@ -71,7 +71,10 @@ class Comparison:
         return {it.metric.name: it.after for it in self.figures[label] if it.after}
 
     def cost(self, label: str, name: str) -> Estimate | None:
-        """The mean of a metric. The baseline's is over its rounds with one of the candidates."""
+        """The mean of a metric.
+
+        The baseline's is over the rounds that it shares with a candidate: with most such rounds.
+        """
         baseline, *candidates = self.figures
         if label == baseline and candidates:
             results = [it for candidate in candidates for it in self.figures[candidate]]
@@ -106,7 +109,7 @@ def compare(record: ScenarioResults, *, scenarios: int = 1) -> Comparison:
 
 
 def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDENCE) -> Estimate:
-    """The mean with its t interval, which ends at ``least``, the least possible value."""
+    """The mean with its t interval, whose lower bound is at least ``least``."""
     count = len(values)
     centre = math.fsum(values) / count
     if count < 2:
@@ -116,12 +119,12 @@ def mean(values: Sequence[float], least: float = 0.0, error: float = 1 - CONFIDE
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]], resolution: float) -> list[float]:
-    """The logarithms of candidate to baseline; lower values count as the resolution."""
+    """The logarithms of the ratios of pairs (baseline, candidate), each at least the resolution."""
     return [math.log(max(after, resolution) / max(before, resolution)) for before, after in pairs]
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
-    """The geometric mean of ratios from their logarithms; no interval is wider than ``WIDEST``."""
+    """The geometric mean of ratios, from their logarithms; see ``WIDEST`` on its interval."""
     log = mean(logs, -math.inf, error)
     if log.low is None or log.high is None or log.high - log.low > 2 * math.log(WIDEST):
         return Estimate(math.exp(log.value), None, None, log.count)
@@ -129,6 +132,7 @@ def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Esti
 
 
 def t_quantile(share: float, freedom: float) -> float:
+    """The quantile of Student's t distribution with so many degrees of freedom."""
     # scipy.stats takes most of a second to import.
     from scipy import special
 
@@ -136,7 +140,7 @@ def t_quantile(share: float, freedom: float) -> float:
 
 
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
-    """The ratio of a candidate to the baseline, given pairs of baseline and candidate."""
+    """The ratio of a candidate to the baseline, from pairs (baseline, candidate)."""
     import numpy as np
 
     is_below = [
@@ -151,7 +155,7 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
 
 
 def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[MetricResult]:
-    """The results of a revision, a metric each, in ``METRIC_ORDER``."""
+    """Yields a result for each metric of a revision, in ``METRIC_ORDER``."""
     baseline, *candidates = record.context.labels
     is_alone = label == baseline
     metrics = {metric.name: metric for metric in record.metrics}
@@ -226,10 +230,10 @@ def _lacking(record: ScenarioResults, label: str, metric: Metric) -> str:
 def both_sides(
     record: ScenarioResults, label: str, metric: Metric
 ) -> tuple[list[float], list[float]]:
-    """The costs of the baseline and of a revision, in the rounds of both if there are any.
+    """The costs of the baseline and of a revision, by rounds that both have, if there are any.
 
-    Means of other rounds could contradict the ratio. A side with an incomplete run has no costs:
-    the missing ones may have been the slow ones.
+    Means over other rounds could contradict the ratio. A side of which any run lacks the metric has
+    no costs, because the missing costs may be the highest.
     """
     baseline, candidate = (
         {}

@@ -57,7 +57,7 @@ class Findings:
     def main(self) -> Sequence[MetricResult]:
         """The ratios that charts draw; with many candidates, only the judged ones."""
         has_few = len(self.labels) <= _MOST_NAMED + 1
-        return [it for it in self.results if it.is_main and (has_few or it.judged)]
+        return [it for it in self.results if it.is_charted and (has_few or it.judged)]
 
 
 def findings(
