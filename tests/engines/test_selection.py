@@ -86,4 +86,4 @@ def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() ->
     assert len(selection.select(["dynamic"], [], for_gate=True)) == 1
     # A silence is long enough for what begins late.
     assert float(silence.parameters["idle"]) >= 6
-    assert silence.started_as(Topology("single")) == Topology("cluster", 2)
+    assert silence.topology_in(Topology("single")) == Topology("cluster", 2)

@@ -49,10 +49,10 @@ class Endless(MadeUpCommand, frozen=True, kw_only=True):
     def has_window(self) -> bool:
         return "window" in self.parameters
 
-    def lasting(self, seconds: float) -> Scenario:
-        return self.watched_for(max(10.0, seconds))
+    def with_least_window(self, seconds: float) -> Scenario:
+        return self.with_window(max(10.0, seconds))
 
-    def watched_for(self, seconds: float) -> Scenario:
+    def with_window(self, seconds: float) -> Scenario:
         return self.with_parameters({"window": seconds})
 
 

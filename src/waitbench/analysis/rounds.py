@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from waitbench.analysis.criteria import Criterion
-from waitbench.model.metrics import BEYOND, Metric
+from waitbench.model.metrics import CENSORED, Metric
 from waitbench.model.record import ScenarioResults
 
 _FEWEST_CONCURRENT = 2
@@ -48,7 +48,7 @@ def by_round(
 def paired_by_round(
     record: ScenarioResults, label: str, metric: Metric
 ) -> dict[int, tuple[float, float]]:
-    """The costs of the baseline and a candidate in the rounds of both; ``BEYOND`` if censored."""
+    """The costs of the baseline and a candidate in the rounds of both; ``CENSORED`` if censored."""
     baseline, candidate = (
         {run.round: cost for run in record.of(side) if (cost := run.cost(metric)) is not None}
         for side in (record.context.labels[0], label)
@@ -93,7 +93,7 @@ def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostP
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
     interleaved_numbers = record.interleaved_rounds
     for number, costs in paired_by_round(record, label, metric).items():
-        if max(costs) < BEYOND:
+        if max(costs) < CENSORED:
             before, after = (max(cost, metric.resolution) for cost in costs)
             pairs = interleaved if number in interleaved_numbers else concurrent
             pairs.append((before, after))

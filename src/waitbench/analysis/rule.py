@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from waitbench.model.metrics import BEYOND
+from waitbench.model.metrics import CENSORED
 from waitbench.model.verdicts import Estimate, Verdict
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class MissedLimits(OneSidedPairs):
     def in_pairs(cls, pairs: Pairs, within: float) -> MissedLimits | None:
         """Counts the pairs; ``None`` if no run exceeded the limit."""
         sides = [
-            tuple(cost >= BEYOND for cost in pair) for scenarios in pairs for pair in scenarios
+            tuple(cost >= CENSORED for cost in pair) for scenarios in pairs for pair in scenarios
         ]
         candidate, baseline, both = map(sides.count, ((False, True), (True, False), (True, True)))
         if not candidate + baseline + both:
@@ -277,7 +277,7 @@ def not_within(seconds: float) -> str:
 def is_always_missed(pairs: Pairs) -> bool:
     """Whether both sides exceeded a time limit in each of at least three rounds of a scenario."""
     return len(pairs) >= 3 and any(
-        all(min(pair) >= BEYOND for pair in scenario) for scenario in zip(*pairs, strict=True)
+        all(min(pair) >= CENSORED for pair in scenario) for scenario in zip(*pairs, strict=True)
     )
 
 
@@ -285,7 +285,7 @@ def with_ties(pairs: Pairs, margin: float, allowance: float) -> Pairs:
     """Replaces the candidate's cost by the allowed cost in pairs of two censored costs."""
     return tuple(
         tuple(
-            (before, before * (1 + margin) + allowance if min(before, after) >= BEYOND else after)
+            (before, before * (1 + margin) + allowance if min(before, after) >= CENSORED else after)
             for before, after in scenarios
         )
         for scenarios in pairs

@@ -64,7 +64,7 @@ class Bench:
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Says why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
-        kind = scenario.started_as(self.topology).kind
+        kind = scenario.topology_in(self.topology).kind
         if kind not in self.engine.topologies:
             return f"it cannot be started as a {kind}"
         environment = self.environments[label]
@@ -88,7 +88,7 @@ class Bench:
             environment = self.environments[label]
             services_needed = self.engine.services(environment, scenario)
             with running(services_needed, folder, self.cache) as services:
-                topology = scenario.started_as(self.topology)
+                topology = scenario.topology_in(self.topology)
                 program = self.engine.program(environment, scenario, topology)
                 is_identified = identifies and isinstance(program, WorkerConfig)
                 config = LaunchConfig(
@@ -115,7 +115,7 @@ class Bench:
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
         # A dataflow imports our support code. A worker file's command must not: a module of its own
         # might have the same name.
-        python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
+        python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.has_probe else {}
         return {
             **variables.of_workload(),
             PROBES: str(folder / REPORTS),

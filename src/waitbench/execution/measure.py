@@ -152,7 +152,7 @@ class Measurer:
         try:
             launched = msgspec.json.decode(files.read(ready.folder / REPORT), type=LaunchReport)
             # Without a probe, the files are the worker's own and do not count.
-            probes = (ready.folder / REPORTS).glob("*.json") if scenario.is_observed else ()
+            probes = (ready.folder / REPORTS).glob("*.json") if scenario.has_probe else ()
             reports = [
                 msgspec.json.decode(files.read(path), type=ProbeReport) for path in sorted(probes)
             ]
@@ -169,7 +169,7 @@ class Measurer:
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(f"a process's report cannot be read ({what})") from error
         run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
-        copies = scenario.started_as(self.bench.topology).processes
+        copies = scenario.topology_in(self.bench.topology).processes
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         if STOP.key in incomplete:
             lack = Lack(why="it was killed, perhaps before it had written all")

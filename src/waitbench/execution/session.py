@@ -269,7 +269,7 @@ class Session:
         if name not in self._windows:
             self._find_window([scenario], end)
         window_s = self._windows.get(name)
-        return scenario.watched_for(window_s) if window_s else scenario.lasting(0.0)
+        return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
     def _discard_differing(self, record: ScenarioResults, fewest: int) -> frozenset[int]:
         """Discards concurrent rounds if at least ``fewest`` rounds in turns differ from them.

@@ -12,8 +12,8 @@ class Words(tuple[str, ...]):
     """A command line, split into words."""
 
 
-class Watched(Protocol):
-    """The target of conditions: all copies of a worker, or a service. See ``ConditionLaunch``."""
+class Target(Protocol):
+    """A launch that conditions are tested on: all copies of a worker, or a service."""
 
     @property
     def has_output(self) -> bool: ...
@@ -31,13 +31,13 @@ class Condition:
     accepts: ClassVar[Any] = str
     """The type of its value."""
     has_placeholders: ClassVar[bool] = True
-    """Whether placeholders in its value are filled in before it is tested."""
+    """Whether placeholders in its value are filled in; in a regular expression, they are not."""
     interval_s: ClassVar[float] = 0.02
     """The time between two tests."""
     is_momentary: ClassVar[bool] = False
-    """Whether it may hold for a moment only; ``settled`` needs it several times in a row."""
+    """Whether it may hold for a moment only, so that ``settled`` tests it several times."""
     is_event: ClassVar[bool] = False
-    """Whether it stays true once it was true, so that ``settled`` cannot wait for it again."""
+    """Whether it holds forever once it holds, so that ``settled`` cannot wait for it again."""
     seconds: float | None = None
     """The time before the first test."""
 
@@ -48,12 +48,12 @@ class Condition:
     def _asdict(self) -> dict[str, Any]:
         return {"value": self.value, "within": self.within}
 
-    def holds(self, watched: Watched, copies: int) -> bool:
-        """Tests whether it holds for this number of copies."""
+    def holds(self, target: Target, copies: int) -> bool:
+        """Whether so many copies of the worker meet the condition."""
         return True
 
-    def hint(self, watched: Watched) -> str:
-        """Ends a sentence on a missed time limit with a possible reason."""
+    def hint(self, target: Target) -> str:
+        """The end of a message that the time limit was exceeded, with a possible reason."""
         return ""
 
 
@@ -77,11 +77,11 @@ class LogLine(Readiness, Answer):
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"log is not a regular expression: {error}") from error
 
-    def holds(self, watched: Watched, copies: int) -> bool:
-        return watched.count_matches(self.value) >= copies
+    def holds(self, target: Target, copies: int) -> bool:
+        return target.count_matches(self.value) >= copies
 
-    def hint(self, watched: Watched) -> str:
-        buffers = "" if watched.has_output else ". Does it buffer its output?"
+    def hint(self, target: Target) -> str:
+        buffers = "" if target.has_output else ". Does it buffer its output?"
         return f": no line of its output matches {self.value!r}{buffers}"
 
 
@@ -90,8 +90,8 @@ class Port(Readiness, Answer):
 
     key, accepts = "port", Literal[True]
 
-    def holds(self, watched: Watched, copies: int) -> bool:
-        return watched.are_listening(copies)
+    def holds(self, target: Target, copies: int) -> bool:
+        return target.are_listening(copies)
 
 
 class Success(Readiness, Answer):
@@ -100,8 +100,8 @@ class Success(Readiness, Answer):
     key, accepts = "command", Words
     interval_s, is_momentary = 0.3, True
 
-    def holds(self, watched: Watched, copies: int) -> bool:
-        return watched.succeeds(self.value, self.within)
+    def holds(self, target: Target, copies: int) -> bool:
+        return target.succeeds(self.value, self.within)
 
 
 class Elapsed(Readiness):
@@ -121,5 +121,5 @@ class PokeEnded(Answer):
 
     key, accepts = "exit", Literal[True]
 
-    def holds(self, watched: Watched, copies: int) -> bool:
-        return watched.has_poke_ended
+    def holds(self, target: Target, copies: int) -> bool:
+        return target.has_poke_ended

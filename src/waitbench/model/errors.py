@@ -1,4 +1,4 @@
-"""Errors as sentences: raised where they occur, printed once, by the command line."""
+"""Errors, which have a sentence for the user, and the exit codes of commands."""
 
 import re
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ _SECRET = re.compile(
     r"(?<=://)[^/\s]+(?=@)|(?<=[?&])([\w-]*(?:token|key|secret|password|signature|sig)=)[^&#\s'\"]+",
     re.I,
 )
-"""Credentials in a URL: user and password before the host, and secret values in the query."""
+"""The credentials in a URL: user and password before the host, and secrets in the query."""
 
 
 class ExitCode(IntEnum):
-    """The exit code of a command. If several apply, 3 beats 1."""
+    """The exit code of a command. 3 takes precedence over 1."""
 
     OK = 0
     REGRESSION = 1
@@ -35,7 +35,10 @@ def sanitize(text: str) -> str:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The end of a message on an unknown name: a similar name, ``otherwise``, or all names."""
+    """The end of a message about an unknown name.
+
+    Suggests a similar name. If there is none, it is ``otherwise`` or a list of all known names.
+    """
     names = list(dict.fromkeys(known))
     if near := get_close_matches(name, names, 1):
         return f" (did you mean {near[0]!r}?)"
@@ -43,7 +46,10 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 class HarnessError(Exception):
-    """An error with a sentence for the user, without credentials. The command exits with 3."""
+    """An error with a message for the user. The command prints it and exits with 3.
+
+    Credentials in the message are masked.
+    """
 
     exit_code = ExitCode.FAILED
 
@@ -52,7 +58,7 @@ class HarnessError(Exception):
 
     @property
     def reason(self) -> str:
-        """The first line of the message: a whole sentence."""
+        """The first line of the message, which is a whole sentence."""
         return str(self).splitlines()[0]
 
 

@@ -1,7 +1,7 @@
-"""The configuration that the harness writes for launchers, as JSON.
+"""The configuration of a launcher, which starts, counts and ends the processes of a run.
 
-Launchers import this module. Its classes are named tuples, since importing dataclasses would
-lengthen every run. In the JSON, each of them is an object tagged with its class.
+A launcher gets it as JSON, in which each named tuple is an object with the name of its class.
+These classes are not dataclasses, because importing those would lengthen every run.
 """
 
 import json
@@ -14,10 +14,10 @@ from waitbench.model.conditions import Answer, Condition, Readiness
 from waitbench.model.placeholders import PLACEHOLDER, Site
 
 INDEX, ADDRESSES = "{index}", "{addresses}"
-"""Placeholders: the number of a process in its cluster, and the addresses of all processes."""
+"""Placeholders of the number of a process in its cluster, and of the addresses of all processes."""
 
 _CLASS = "="
-"""The key of the tag. No environment variable and no placeholder can have this name."""
+"""The key of the name of the class. No environment variable and no placeholder has this name."""
 
 
 class Action(NamedTuple):
@@ -31,15 +31,15 @@ class Action(NamedTuple):
     command: Sequence[str]
     """The command to run."""
     message: str
-    """The text that is sent before a reset."""
+    """The text that a client sends before it resets its connection."""
     settled: Readiness
-    """The condition on which the next action, or the window, begins."""
+    """The condition after which the next action, or the window, begins."""
     may_end: bool
     must_end: bool
 
 
 class DataflowConfig(NamedTuple):
-    """A dataflow: a command line that all of its processes share."""
+    """A dataflow, of which all processes have the same command line."""
 
     arguments: Sequence[str]
     processes: int
@@ -56,21 +56,21 @@ class WorkerConfig(NamedTuple):
     stop_within_s: float
     poke: Sequence[str]
     done: Answer | None
-    """The condition on which a poke counts as handled."""
+    """The condition that a poke was handled."""
     rate: float
     """Messages a second in the window; 0: a single message after it."""
     values: Mapping[str, str]
-    """Values of parameters."""
+    """Values of parameters, by name."""
     site: Site
-    """Without folder, port and metrics, which differ for each copy."""
+    """The values that are the same for all copies: no folder, port or metrics."""
     files: Sequence[str]
     actions: Sequence[Action]
     goes_to_background: bool
-    """Whether the command ends at once, and the processes that it started are the worker."""
+    """Whether the command ends early, and the processes that it started are the worker."""
     has_stdin: bool
     """Whether its standard input is a pipe that stays open."""
     window_s: float | None
-    """0: the run measures a suitable length; ``None``: until the worker ends."""
+    """0: the run measures a suitable length; ``None``: the window lasts until the worker ends."""
     copies: int
 
 
@@ -87,7 +87,7 @@ class ServiceConfig(NamedTuple):
 
 
 class RunningService(NamedTuple):
-    """A running service, as its launcher reports it."""
+    """A running service, as its launcher describes it to runs."""
 
     config: ServiceConfig
     pid: int
@@ -96,27 +96,28 @@ class RunningService(NamedTuple):
 
 
 class BatchSlot(NamedTuple):
-    """The place of a run in a batch of concurrent runs; an empty folder means no batch."""
+    """The place of a run in a batch of concurrent runs."""
 
     folder: str = ""
+    """The folder through which the runs of a batch wait for each other; empty: no batch."""
     number: int = 0
     size: int = 1
     shutdown_turn_s: float = math.inf
-    """The longest time for which the other runs wait while this one ends."""
+    """The longest time for which the other runs wait while this run ends."""
 
 
 ALONE = BatchSlot()
 
 
 class LaunchConfig(NamedTuple):
-    """One launch."""
+    """The configuration of a launcher."""
 
     program: DataflowConfig | WorkerConfig | ServiceConfig
     tracepoint: int | None = None
     services: Mapping[str, RunningService] = {}
     slot: BatchSlot = ALONE
     modules: Sequence[str] | None = None
-    """Files to look for among those that the run loads: see ``execution.identity``."""
+    """Files of which the run reports whether it loads them: see ``execution.identity``."""
     pokes: bool = True
     """Whether a worker is poked after its window."""
 
@@ -126,7 +127,7 @@ def encode(config: object) -> str:
 
 
 def decode(text: str) -> Any:
-    """Returns the argument of ``encode``, with its tuples as lists."""
+    """Restores the argument of ``encode``, but with lists for its plain tuples."""
     return json.loads(text, object_hook=_untagged)
 
 
@@ -146,7 +147,10 @@ def _untagged(values: dict[str, Any]) -> Any:
 
 
 def filled(part: Any, values: Mapping[str, str]) -> Any:
-    """Fills in placeholders that have values, in all texts of a part. Tuples become lists."""
+    """Fills in the placeholders that have values, in all texts of a configuration.
+
+    Plain tuples become lists.
+    """
     if isinstance(part, str):
         return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part)
     if isinstance(part, Mapping):

@@ -1,4 +1,4 @@
-"""Metrics: the names, keys and units of all quantities."""
+"""Metrics: the names, keys and units of the quantities that runs are measured by."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-_MOST = 10**15
+MOST = 10**15
 """More than any quantity, and small enough for sums, squares and ratios to stay finite."""
-Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
-Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
+Count = Annotated[int, Meta(ge=-MOST, le=MOST)]
+Finite = Annotated[float, Meta(ge=-MOST, le=MOST)]
 Quantity = Count | Finite
 """A finite number read from a file; integers stay integers."""
-BEYOND = float(_MOST)
-"""The value of a run that reached its time limit: the greatest of all, as only ranks count."""
+CENSORED = float(MOST)
+"""Stands for a value that exceeds a time limit: it ranks above all values, and only ranks count."""
 
 FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
-"""A part of a file's name: no separators, no control characters."""
+"""A name without separators and control characters, which can be part of a file's name."""
 
 OWN = "own_"
-"""Begins the keys of metrics that worker files declare."""
+"""The prefix of the keys of metrics that worker files declare."""
 
 
 class Metric(Struct, frozen=True, omit_defaults=True):
@@ -31,10 +31,11 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     unit: str
     title: str
     explains: str | None = None
-    """The cost of which it is a component. If that cost fell, its rise is not a regression."""
+    """The name of the cost of which it is a component: see ``Verdict.EXPLAINED``."""
 
     @property
     def is_of_window(self) -> bool:
+        """Whether only the window is measured, in which the worker waits."""
         return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
@@ -47,7 +48,7 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_of_command(self) -> bool:
-        """Whether it measures the command's work: the command wrote it, or ends by itself."""
+        """Whether a command wrote it, or it is only of commands that end by themselves."""
         return self.is_declared or self.name in ("window", "cpu-window")
 
     @property
@@ -55,8 +56,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         """The smallest value that ratios are taken of; lower values count as this one.
 
         CPU time below 1 ms is noise. Most kernels sample its split into user and system time at
-        ticks of 4 ms. Components of a cost, such as wake-ups, count from 5 a run, other counts from
-        1, and memory growth from some pages a minute.
+        ticks of 4 ms. The resolution of memory growth is some pages a minute, of components of a
+        cost, such as wake-ups, 5 a run, and of other counts 1.
         """
         if self.key == MEMORY_GROWTH:
             return 2.0**16
@@ -84,13 +85,13 @@ SHARED = frozenset({"memory", "latency-p50"})
 """Names of the metrics by which one round in turns shows whether concurrent runs collide: these may
 share pages, or answer each other's messages. CPU and counts vary too much for that."""
 OTHER_ALLOWED_S = 0.25
-"""CPU of other programs in a run that the gate always allows, whatever the baseline's was."""
+"""The allowance for CPU of other programs in a run."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
-"""Keys of the metrics that take optional counters: see ``Instruments``."""
+"""Keys of the metrics that need optional counters: see ``Instruments``."""
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
-"""Names of the metrics that are shown per second of the window. Idle CPU has ``share``."""
+"""Names of the metrics that are shown per second of the window; ``share`` is idle CPU's."""
 GROWING = frozenset(
     {
         "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",
@@ -123,11 +124,11 @@ METRICS = (
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),
-    # Lateness of items: from the time they are due to their arrival in the sink.
+    # The lateness of an item is the time from when it is due to its arrival in the sink.
     Metric("latency", "item_latency_p99", "second", "lateness p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
-    # Load of the machine by others.
+    # The load of the machine by other programs and machines.
     Metric("foreign-cpu", OTHER_CPU, "second", "CPU of other programs"),
     Metric("steal", STEAL, "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
@@ -143,11 +144,11 @@ SERVICES = (
     Metric("service-bytes", SERVICE_BYTES, "byte", "bytes to and from the services"),
 )
 
-# Metrics of worker files only: of workers that wait, and of commands that end by themselves.
+# Metrics of worker files alone: of workers that wait, and of commands that end by themselves.
 WAITING = (
     STOP,
     MEMORY,
-    # Of memory without pages of files.
+    # Pages of files are not counted.
     Metric("memory-growth", MEMORY_GROWTH, "byte", "memory growth a minute"),
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     *SERVICES,
@@ -167,7 +168,7 @@ METRIC_ORDER = (
 """The metrics that a reader can act on, in their order in outputs; all others follow."""
 
 WAKEUP_COST_S = 5e-5
-"""An estimate of the CPU time of a wake-up."""
+"""An estimate of the CPU time that a wake-up costs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +180,7 @@ class Cost:
 
     @property
     def price(self) -> float:
-        """CPU seconds per second; orders costs of which only CPU or only wake-ups are known."""
+        """The cost in cores, by which costs are sorted, even if only CPU or wake-ups are known."""
         return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
 
     @staticmethod
@@ -200,6 +201,7 @@ class Instruments:
     reason: str = ""
     """Why it is not available."""
     remedy: str = ""
+    """A command or setting that would make it available."""
 
     @property
     def keys(self) -> frozenset[str]:

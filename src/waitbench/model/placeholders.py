@@ -15,13 +15,14 @@ PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
 
 
 class Site(NamedTuple):
-    """The place of a copy of a worker, or of a service: values of placeholders."""
+    """The values of placeholders for one copy of a worker, or for a service."""
 
     here: str = ""
     """The folder of the worker file."""
     python: str = ""
+    """The path of the interpreter."""
     prefix: str = ""
-    """The folder of a build."""
+    """The folder into which the revision was built."""
     revision: str = ""
     """A release, commit, variant or program."""
     folder: str = ""
@@ -43,7 +44,7 @@ PLACEHOLDERS: dict[str, Callable[["WorkerTable"], object]] = {
     "revision": lambda table: table.package is None,
     "metrics": lambda table: table.metrics,
 }
-"""The placeholders by name, each with a test of whether a worker file may use it."""
+"""The placeholders by name, each with a test of whether a worker file can use it."""
 NOT_IN_SERVICES = {"revision", "metrics"}
 IN_BUILD = {"here", "python", "prefix", "revision", "source"}
 """The placeholders of ``build.command``."""

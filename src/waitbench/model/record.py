@@ -1,4 +1,4 @@
-"""Comparisons: the header, and all runs of each scenario."""
+"""Comparisons: a header, and all runs of each scenario."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ from waitbench.model.scenario import LAUNCHER, Scenario, Topology
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
-    """The identity of a scenario across comparisons: its name, topology and parameters."""
+    """The identity of a scenario across comparisons: its name, topology, and parameters in JSON."""
 
     scenario: str
     topology: str
@@ -44,10 +44,10 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
 GIVE_UP_AFTER = 2
 """The number of failed runs after which a revision without measurements gets no more runs."""
 GIVE_UP_LATER_AFTER = 5
-"""The same, in a row, for a revision with measurements: its failures may be random."""
+"""The same for a revision with measurements, in a row: its failures may be random."""
 
 FAILS_ALONE = 3
-"""The number of rounds in which a revision alone fails before it counts as unreliable."""
+"""A revision is unreliable if it was the only one to fail in so many rounds."""
 
 _FINAL = {
     NOT_BUILT: "was not built",
@@ -55,17 +55,17 @@ _FINAL = {
     TIMED_OUT: "hung",
     ENDED: "ended",
 }
-"""Reasons of failed runs after which a revision gets no more runs, as parts of a sentence."""
+"""Reasons of failed runs after which a revision gets no more runs, each as the end of a message."""
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True, rename={"count": "number"}):
-    """The scenarios of a comparison that one machine measures: whole ones, so no round is split."""
+    """The scenarios of a comparison that a machine measures, so that no round is split."""
 
     scenarios: tuple[str, ...]
     of: tuple[str, ...]
     """All scenarios of the comparison, in its order."""
     index: int = 1
-    """From 1."""
+    """The number of this shard, from 1."""
     count: int = 1
     """The number of shards."""
 
@@ -74,7 +74,7 @@ class ComparisonHeader(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison",
     rename={"shard": "share"},
 ):  # fmt: skip
-    """The content of ``comparison.json``. ``ScenarioResults`` have one without scenarios."""
+    """The content of ``comparison.json``: all that holds for each run of a comparison."""
 
     revisions: tuple[Revision, ...]
     """In the order given: the baseline first."""
@@ -87,14 +87,14 @@ class ComparisonHeader(
     waitbench: str | None = None
     settings: Mapping[str, object] = {}
     scenarios: tuple[Scenario, ...] = ()
-    """All scenarios, including those measured elsewhere."""
+    """All scenarios, including those that other machines measure."""
     shard: Shard | None = None
-    """``None`` if all scenarios are measured here."""
+    """The scenarios that this machine measures; ``None`` for all."""
     finished: bool = False
 
     @property
-    def of_records(self) -> "ComparisonHeader":
-        """The header of each record, which lists no scenarios."""
+    def for_records(self) -> "ComparisonHeader":
+        """The header that each ``ScenarioResults`` has, without scenarios and settings."""
         return structs.replace(self, settings={}, scenarios=(), shard=None, finished=False)
 
     @property
@@ -122,9 +122,9 @@ class ComparisonHeader(
         )
 
     def in_common(self, others: Sequence[Revision]) -> dict[str, object]:
-        """The facts in which all shards must agree, by their names in messages.
+        """The facts that must be the same in all shards, by the names that messages use.
 
-        A revision that was not built here has the build of ``others``.
+        The build of a revision that was not built here is taken from ``others``.
         """
         builds = {
             revision.label: revision.build
@@ -187,7 +187,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def mostly_waits(self) -> bool:
-        """Whether the CPU of the window is mostly the cost of waiting."""
+        """Whether the worker only waits in its window, so that its CPU is the cost of waiting."""
         return self.spec.waits and not self.spec.works
 
     def add(self, result: Result) -> None:
@@ -204,10 +204,10 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return next((run.loaded for run in self.measurements if run.label == label), {})
 
     def identical_to(self, label: str) -> str | None:
-        """The first revision before ``label`` with the same code, as far as known.
+        """The first revision before ``label`` that is known to have the same code.
 
-        Packages are compared by all of their files. Programs are compared by all files that they
-        load and by their own name, as some programs act by the name they are called by.
+        Packages are the same if all of their files are; programs if all files that they load are,
+        and their name, because some programs act by the name they are called by.
         """
         known: dict[object, str] = {}
         for revision in self.context.revisions:
@@ -269,7 +269,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def unable(self) -> frozenset[str]:
-        """The revisions that are not measured because they cannot run this scenario."""
+        """The revisions without measurements that cannot run this scenario."""
         measured = {run.label for run in self.measurements}
         return frozenset(o.label for o in self.outcomes if o.reason in UNABLE) - measured
 
@@ -285,7 +285,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def unreliable(self) -> frozenset[str]:
-        """The revisions that failed alone in many rounds, whether or not repeats succeeded."""
+        """The revisions that failed by themselves in several rounds, even if repeats succeeded."""
         failed: dict[int, set[str]] = {}
         for outcome in self.outcomes:
             if outcome.reason not in HARMLESS:
@@ -295,7 +295,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def awaits_repeats(self) -> frozenset[int]:
-        """The rounds with a failure of an earlier session that this session has yet to repeat."""
+        """The rounds with a failure of an earlier session that this session is yet to repeat."""
         tried = {(o.label, o.round) for o in self.outcomes[self.outcomes_before :]}
         given_up = {label for label in self.context.labels if self.why_given_up(label) is not None}
         before = self.outcomes[: self.outcomes_before]
@@ -307,5 +307,5 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def disturbed_rounds(self) -> frozenset[int]:
-        """The rounds that count although other programs disturbed each of their attempts."""
+        """The rounds that count although other programs disturbed all of their attempts."""
         return frozenset(run.round for run in self.measurements if DISTURBED in run.marks)

@@ -10,7 +10,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 SHOWN_DIGITS = 10
-"""The digits of a commit, or of another hash, that outputs show."""
+"""The number of digits that outputs show of a commit or another hash."""
 OriginChoice = Literal["auto", "wheel", "source", "mixed"]
 
 
@@ -19,16 +19,16 @@ class Origin(str, Enum):
 
     WHEEL = "wheel"
     SOURCE = "source"
-    """A commit of the repository, or a release's, built here."""
+    """A commit, which may be that of a release, built here."""
     CHECKOUT = "checkout"
-    """A folder, built here as it is now: with uncommitted changes, without ignored files."""
+    """A folder, built here as it is now, with uncommitted changes and without ignored files."""
     BUILD = "build"
     """A release, built by the command of a worker file."""
     FILE = "file"
     PROGRAM = "program"
     """A program on this machine, as it is now."""
     VARIANT = "variant"
-    """A word of a worker file; nothing is installed."""
+    """A name from ``variants`` of a worker file, for which nothing is installed."""
 
     @property
     def is_release(self) -> bool:
@@ -40,7 +40,7 @@ class Source:
     """The code of a revision."""
 
     origin: Origin
-    """The origin of what the user named. A comparison may build a release here instead."""
+    """The origin that the user named: a comparison may build a release instead of using its wheel."""
     identity: str
     """A version, a commit's full id, git's id of a checkout's files, a SHA-256, or a variant."""
     path: Path | None = None
@@ -51,20 +51,20 @@ class BuildInfo(Struct, frozen=True, kw_only=True):
 
     python: str
     package_version: str = ""
-    """The package's own statement: commits after a release often still have its version."""
+    """The version that the package states: commits after a release often have its version."""
     extensions: Mapping[str, str] = {}
     """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
     package_sha256: str = ""
     requirements: tuple[str, ...] = ()
     compiler: str | None = None
     capabilities: frozenset[str] = frozenset()
-    """Keys of ``model.scenario.CAPABILITIES``, and others for the engine's own use."""
+    """Keys of ``model.scenario.CAPABILITIES``, and others that only the engine uses."""
     program: str = ""
     """The value of ``{revision}``."""
 
 
 class Revision(Struct, frozen=True, kw_only=True, rename={"build": "environment"}):
-    """A state of an engine's code that the user named, as result files have it."""
+    """A revision that the user named, as result files have it."""
 
     label: str
     text: str
@@ -74,12 +74,12 @@ class Revision(Struct, frozen=True, kw_only=True, rename={"build": "environment"
     commit: str | None = None
     commit_date: str | None = None
     build: BuildInfo | None = None
-    """``None`` if it is not built yet, or the build failed."""
+    """``None`` if it has not been built, or the build failed."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A CPython."""
+    """A CPython interpreter: its path and its version."""
 
     executable: str
     version: str
@@ -110,11 +110,11 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class SourceTree:
-    """The files of a commit, or of a checkout that was stored, in a git repository."""
+    """The files of a commit, or of a checkout whose files were stored, in a git repository."""
 
     repository: Path
     tree: str
-    """The id of the commit, or git's id of the files."""
+    """The id of the commit, or git's id of the checkout's files."""
 
 
 class EnvironmentSpec(Revision, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class EnvironmentSpec(Revision, frozen=True, kw_only=True):
 
     source: Source
     python: Interpreter = Interpreter("", "")
-    """Without an executable until it is chosen and, if necessary, downloaded."""
+    """Has no executable until it is chosen and, if necessary, downloaded."""
     wheel: Path | None = None
     """A wheel file of the user, or the wheel built from ``source_tree``."""
     source_tree: SourceTree | None = None
@@ -133,7 +133,7 @@ class EnvironmentSpec(Revision, frozen=True, kw_only=True):
     """Whether the package and all its requirements are installed from wheels alone."""
 
     def recorded(self, build: BuildInfo | None) -> Revision:
-        """Returns the part of it that result files have."""
+        """Returns the revision as result files have it, with the build of its environment."""
         return convert(replace(self, build=build), Revision, from_attributes=True)
 
 
@@ -162,7 +162,7 @@ class LoggedCommit:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A state of the package in a search."""
+    """A commit or release of the package that a search can measure."""
 
     label: str
     source: Source
@@ -174,6 +174,6 @@ class SearchRange:
     """The points of a search, from the good end to the bad one."""
 
     points: tuple[Point, ...]
-    """A single one if no commit between the ends changes the package."""
+    """A single point if no commit between the ends changes the package."""
     begins_at_fork: bool = False
     """Whether the good end is on another branch, so that the search begins at their fork."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from waitbench.model.metrics import BEYOND, STOP, Count, Metric, Quantity
+from waitbench.model.metrics import CENSORED, STOP, Count, Metric, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
-
+"""The number of the round of warm-ups, which are not measured."""
 MEASURED = "ok"
 """The outcome of a measurement in result files. Other outcomes are reasons of failed runs."""
 
@@ -21,11 +21,11 @@ NOT_BUILT = "not-built"
 NOT_SUPPORTED = "not-supported"
 """The revision lacks a capability that the scenario needs."""
 ENDED = "ended"
-"""The worker ended in a phase in which it may."""
+"""The worker ended in a phase with ``may_end``."""
 UNABLE = frozenset({NOT_SUPPORTED, ENDED})
-"""Reasons why a revision cannot be measured in a scenario, without being at fault."""
+"""Reasons why a revision cannot be measured in a scenario, although nothing failed."""
 DISTURBED = "disturbed"
-"""Other programs used the machine. Also a mark of measurements that count nevertheless."""
+"""Other programs used CPU. Also a mark of measurements, if the repeated run was disturbed, too."""
 SUPERSEDED = "repeated"
 """A resumed session repeats the whole round of the run."""
 INTERFERED = "crowded"
@@ -37,7 +37,7 @@ HARMLESS = UNABLE | {DISTURBED, SUPERSEDED, INTERFERED}
 RESTARTED = "restarted"
 """Processes of the worker began in the window, in which it waits."""
 BY_PROC = "by-proc"
-"""The figures were read from /proc in the window, instead of being counted by the kernel."""
+"""Figures of the window were read from /proc, because no counters were available."""
 CONCURRENT = "side-by-side"
 INCOMPLETE = "incomplete"
 """The poke went unanswered, or the shutdown failed: ``Measurement.incomplete`` has details."""
@@ -54,6 +54,7 @@ class PlannedRun:
     round: int
     """``WARM_UP``, or from 1."""
     position: int
+    """The place of the run in its round, from 0."""
 
 
 class Lack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,7 +62,7 @@ class Lack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     why: str
     more_than: Quantity | None = None
-    """A time limit that the value exceeds; ``None``: the value is unknown."""
+    """A time limit in seconds that the value exceeds; ``None``: the value is unknown."""
 
 
 class Measurement(
@@ -77,23 +78,24 @@ class Measurement(
     metrics: Mapping[str, Quantity]
     marks: tuple[str, ...] = ()
     incomplete: Mapping[str, Lack] = {}
-    """The metrics that it lacks, by key: the poke went unanswered, or the shutdown failed."""
+    """The metrics that it lacks, by key, if the poke went unanswered or the shutdown failed."""
     loaded: Mapping[str, str] = {}
     """SHA-256 of each file that a program had loaded, by path; in its first run only."""
     left: str = ""
-    """Command lines of processes that its poke or other commands left running; they were killed."""
+    """Command lines of killed processes, which its poke or another command had left running."""
 
     @property
     def is_unanswered(self) -> bool:
+        """Whether the worker did not handle the poke within its time limit."""
         return any(
             lack.more_than is not None for key, lack in self.incomplete.items() if key != STOP.key
         )
 
     def cost(self, metric: Metric) -> float | None:
-        """The value of a metric, if known; ``BEYOND`` if it exceeds a time limit."""
+        """The value of a metric; ``CENSORED`` if it exceeds a time limit, ``None`` if unknown."""
         lack = self.incomplete.get(metric.key)
-        is_beyond = lack is not None and lack.more_than is not None
-        return BEYOND if is_beyond else self.metrics.get(metric.key)
+        is_censored = lack is not None and lack.more_than is not None
+        return CENSORED if is_censored else self.metrics.get(metric.key)
 
 
 class FailedRun(
@@ -114,7 +116,7 @@ Result = Measurement | FailedRun
 
 
 def discard_as(result: Result, reason: str, message: str) -> FailedRun:
-    """Turns a result into a failed run with another reason, as the run is repeated."""
+    """Turns a result that does not count into a failed run, as the run is repeated."""
     return FailedRun(
         label=result.label,
         round=result.round,

@@ -1,4 +1,4 @@
-"""Scenarios: workers with fixed parameters, and expectations of their runs."""
+"""Scenarios: workers with fixed parameters, and the expected length and results of runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -73,32 +73,33 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     waits: bool = False
     """Whether it waits within its window."""
     works: bool = False
-    """Whether its work takes far more CPU than any waiting."""
+    """Whether its work takes far more CPU than waiting could."""
     large_changes_only: bool = False
-    """Whether it gets few rounds, which show large changes only, because runs are long or noisy."""
+    """Whether it gets few rounds, which show large changes only, as runs are long or noisy."""
     topology: Topology | None = None
+    """``None``: that of the comparison."""
     scan: CurvePoint | None = None
     machine: Mapping[str, object] | None = None
-    """The machine that measured it, if not that of the comparison."""
+    """The machine that measured it; ``None``: that of the comparison."""
     metrics: tuple[Metric, ...] = METRICS
 
     is_staggered: ClassVar[bool] = False
     """Whether concurrent runs start and end one by one, with a common window between.
 
-    Only these may be runs of several scenarios.
+    Only such runs can be concurrent with runs of other scenarios.
     """
     fewest_concurrent_rounds: ClassVar[int] = 1
-    """The least number of rounds at a time. Two show whether runs collide, as on a fixed port."""
+    """Fewer rounds are not made concurrently. Two show if runs collide, as on a fixed port."""
     most_concurrent_rounds: ClassVar[int] = 4
-    """The greatest number of rounds at a time."""
 
     @property
     def by_default(self) -> bool:
+        """Whether it is measured if no scenario is named."""
         return True
 
     @property
-    def is_observed(self) -> bool:
-        """Whether its runs may report metrics by the probe in dataflows/support."""
+    def has_probe(self) -> bool:
+        """Whether the probe in dataflows/support can report metrics of its runs."""
         return True
 
     @property
@@ -116,7 +117,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The capabilities that a revision needs."""
+        """The ``CAPABILITIES`` that a revision must have to run it."""
         return frozenset()
 
     @property
@@ -126,20 +127,21 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def expected_s(self) -> float:
-        """A rough estimate of the length of a run."""
+        """A rough estimate of the length of a run, in seconds."""
         return 60.0
 
     @property
     def staggered_s(self) -> float:
-        """The part of the expected time that concurrent runs spend one after the other."""
+        """The part of the expected time that concurrent runs spend one after another."""
         return 0.0
 
     @property
     def time_limit_s(self) -> float:
         return 30 + 5 * self.expected_s
 
-    def started_as(self, default: Topology) -> Topology:
-        return self.topology or default
+    def topology_in(self, comparison: Topology) -> Topology:
+        """The topology of its runs, given that of the comparison."""
+        return self.topology or comparison
 
     @property
     def window_s(self) -> float:
@@ -156,21 +158,24 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return self
 
     def warmed_up(self) -> "Scenario":
-        """The variant for a warm-up: no longer than the gate's."""
+        """The variant for a warm-up, which is not longer than the gate's."""
         return min(self, self.shortened(), key=lambda scenario: scenario.expected_s)
 
-    def lasting(self, seconds: float) -> "Scenario":
+    def with_least_window(self, seconds: float) -> "Scenario":
         """The variant with a window of at least this length; unchanged if it cannot be set."""
         return self
 
-    def watched_for(self, seconds: float) -> "Scenario":
+    def with_window(self, seconds: float) -> "Scenario":
         """The variant with a window of exactly this length; unchanged if it cannot be set."""
         return self
 
     def expected_items(self, topology: Topology) -> int | None:
-        """The number of items that each run must give out; ``None`` if unknown."""
+        """The number of items that must come out in each run; ``None`` if unknown."""
         return None
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
-        """The metrics that the copies of a worker wrote, by key. Raises ``ValueError``."""
+        """Reads the metrics that copies of a worker wrote into files, by key.
+
+        Raises ``ValueError`` if a file has anything else.
+        """
         return {}

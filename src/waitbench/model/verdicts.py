@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 MARGIN = 0.05
-"""Smaller changes of a ratio do not count. The gate has margins of its own."""
+"""A ratio within this of 1 is within margin. The criteria of a gate have other margins."""
 NEGLIGIBLE = 0.10
-"""The same for a ratio whose confidence interval contains 1."""
+"""The same if the confidence interval of the ratio contains 1."""
 
 
 class Verdict(str, Enum):
@@ -16,7 +16,7 @@ class Verdict(str, Enum):
     SLOWER = "slower"
     """A significant rise beyond the margin and the allowance, or significantly more outliers."""
     WITHIN_MARGIN = "within margin"
-    """No rise, or one that is significantly less than the margin and the allowance."""
+    """Any rise is significantly less than the margin and the allowance."""
     EXPLAINED = "explained"
     """A rise of a component of a cost, such as wake-ups, while the cost itself fell by a tenth."""
     INCONCLUSIVE = "inconclusive"
@@ -25,7 +25,7 @@ class Verdict(str, Enum):
 
 
 class GateStatus(str, Enum):
-    """The result of the gate: of several, the first in this order."""
+    """The result of the gate. If several apply, the first in this order is the result."""
 
     FAIL = "fail"
     NOT_MEASURED = "not measured"

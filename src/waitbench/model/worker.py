@@ -1,7 +1,7 @@
-"""Worker files: TOML that describes a worker as a command.
+"""The tables of worker files, which describe a worker as a command, in TOML.
 
-docs/worker-files.md is the reference, workers/ has examples. engines/worker/file.py checks the
-rules that types cannot express.
+docs/worker-files.md is the reference; workers/ has examples. engines/worker/file.py checks rules
+that types cannot express.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ Values = dict[ParameterName, Quantity | Text]
 ACTIONS = ("poke", "stop", "start", "run", "close", "reset")
 """The keys of a phase that name its action."""
 UNTIL_EXIT = "until-exit"
-"""The value of ``window`` for a command that ends by itself: from its readiness to its exit."""
+"""The value of ``window`` for a command that ends by itself: from being ready to its exit."""
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class Poke(_Table, frozen=True, kw_only=True):
 
 
 class Phase(_Table, frozen=True, kw_only=True):
-    """A scenario of the same name: its window begins after exactly one action."""
+    """A phase, which is also a scenario: its window begins after an action."""
 
     name: Name
     poke: Literal[True] | None = None
@@ -65,7 +65,7 @@ class Phase(_Table, frozen=True, kw_only=True):
     reset: Text | None = None
     """A text that a client sends to ``{port}`` before it resets its connection."""
     may_end: bool = False
-    """Whether the worker may end in this phase: its runs are then neither compared nor failed."""
+    """Whether the worker may end in this phase; a run that ends is not compared, nor a failure."""
     must_end: bool = False
     """Whether the worker must end within the window, which then begins with the action."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
@@ -105,7 +105,7 @@ class MetricTable(_Table, frozen=True, kw_only=True):
     unit: Unit = "count"
     """``s`` and ``B`` are shown as times and sizes, other units unchanged."""
     show: tuple[Show, ...] = ()
-    """Each makes a metric ``NAME-SHOW``. Empty: a run writes a single number, the metric NAME."""
+    """Statistics, each the metric ``NAME-SHOW``. If empty, a run writes a single number."""
 
 
 class WorkerTable(_Table, frozen=True, kw_only=True, rename={
@@ -146,7 +146,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     services: dict[Name, ServiceTable] = {}
     poke: Poke | None = None
     phases: tuple[Phase, ...] = ()
-    """In order: a run for the window of a phase goes through all phases before it, too."""
+    """In order: before the window of a phase, a run goes through all phases before it."""
 
 
 class WorkerFile(WorkerTable, frozen=True, kw_only=True):
@@ -155,12 +155,12 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     name: str
     ready: Readiness
     settled: Readiness
-    """The condition, tested once it is ready, on which the window may begin."""
+    """The condition, tested once the worker is ready, after which the window begins."""
     extras: tuple[str, ...] = ()
     """Extras of ``package``, such as ``standard`` in ``uvicorn[standard]``."""
     path: Path
     sha256: str
-    """The digest of the file and of its ``files``."""
+    """The digest of the worker file and of its ``files``."""
     texts: dict[str, str] = {}
     """The file and its small ``files`` by name, for results and for other machines."""
 

@@ -169,7 +169,7 @@ def concurrent_scenarios(
         for scenario in scenarios
         if scenario.idles
         and not (is_shard and scenario.is_staggered)
-        and not (scenario.is_staggered and scenario.started_as(topology).processes > 1)
+        and not (scenario.is_staggered and scenario.topology_in(topology).processes > 1)
         and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )
 

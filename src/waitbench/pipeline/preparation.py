@@ -70,7 +70,7 @@ def new_records(
     header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
 ) -> dict[str, ScenarioResults]:
     """Records by scenario, with a failed run for each environment that could not be made."""
-    context, records = header.of_records, {}
+    context, records = header.for_records, {}
     for scenario in scenarios:
         records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
         for label, error in built.items():

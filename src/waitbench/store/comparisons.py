@@ -94,7 +94,7 @@ def resume(folder: Path) -> StoredComparison | None:
             )
         return None
     records = {
-        scenario.name: ScenarioResults(spec=scenario, context=comparison.of_records)
+        scenario.name: ScenarioResults(spec=scenario, context=comparison.for_records)
         for scenario in comparison.scenarios
         if comparison.shard is None or scenario.name in comparison.shard.scenarios
     }

@@ -104,7 +104,7 @@ def test_a_worker_that_must_end_has_no_figures_of_the_living_and_a_fixed_window(
     ends, idle = scenarios(tmp_path, text)["mine-closed"], scenarios(tmp_path, text)["mine"]
     gone = {it.name for it in idle.metrics} - {it.name for it in ends.metrics}
     assert gone == {"latency", "latency-p50", "latency-max", "memory", "memory-growth", "restarts"}
-    assert ends.shortened() == ends.watched_for(1.0) == ends
+    assert ends.shortened() == ends.with_window(1.0) == ends
     assert ends.has_window
 
 

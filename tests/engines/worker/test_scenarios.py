@@ -134,7 +134,7 @@ def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_non
     assert scenario.warmed_up().parameters["window"] == 2.0
     config = worker_config(worker, scenario.parameters, PYTHON)
     assert config.window_s == (window_s or 0.0)
-    assert scenario.watched_for(7.0).parameters["window"] == 7.0
+    assert scenario.with_window(7.0).parameters["window"] == 7.0
 
 
 def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class OneRun:
 def record(folder: Path, program: str) -> Samples:
     folder.mkdir(exist_ok=True)
     scenario = SimpleNamespace(window_s=1.0, expected_s=60.0)
-    scenario.lasting = lambda _seconds: scenario
+    scenario.with_least_window = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
     return record_run(cast(Scenario, scenario), "a", cast(Bench, bench))
 

@@ -73,7 +73,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
         return 0.5 + max(waiting_s, working_s)
 
     def expected_items(self, topology: Topology) -> int:
-        started = self.started_as(topology)
+        started = self.topology_in(topology)
         sources = min(started.processes * started.workers, _MOST_READING_WORKERS)
         if "partitions" in self.parameters:
             silent = int(self.parameters.get("silent", 0))
@@ -87,7 +87,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
         quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
         return self.with_parameters(quick)
 
-    def lasting(self, seconds: float) -> Scenario:
+    def with_least_window(self, seconds: float) -> Scenario:
         longer: Mapping[str, Value] = {}
         if self.parameters["idle"]:
             longer = {"idle": max(self._number("idle"), seconds)}

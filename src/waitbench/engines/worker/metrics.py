@@ -88,8 +88,8 @@ def read_written(paths: Sequence[Path], files: Mapping[str, MetricTable]) -> Map
             raise ValueError(f"it wrote no {name} to {{metrics}}")
         for metric, shown in zip(declared_metrics(name, file), file.show or ("",), strict=True):
             values_by_key[metric.key] = value = _statistic(name, numbers[name], shown)
-            if not abs(value) <= metrics.BEYOND:
-                raise ValueError(f"its {metric.name} in {{metrics}} is beyond {metrics.BEYOND:g}")
+            if not abs(value) <= metrics.MOST:
+                raise ValueError(f"its {metric.name} in {{metrics}} is beyond {metrics.MOST:g}")
     return values_by_key
 
 

@@ -33,7 +33,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     is_staggered: ClassVar[bool] = True
     fewest_concurrent_rounds: ClassVar[int] = 2
     most_concurrent_rounds: ClassVar[int] = 24
-    is_observed: bool = False
+    has_probe: bool = False
 
     @property
     def settable(self) -> tuple[str, ...]:
@@ -115,12 +115,12 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return replace(self, parameters=parameters)
 
     def warmed_up(self) -> Scenario:
-        return self.watched_for(min(self._window_s(), _WARM_UP_S))
+        return self.with_window(min(self._window_s(), _WARM_UP_S))
 
-    def lasting(self, seconds: float) -> Scenario:
-        return self.watched_for(max(self._window_s(), seconds))
+    def with_least_window(self, seconds: float) -> Scenario:
+        return self.with_window(max(self._window_s(), seconds))
 
-    def watched_for(self, seconds: float) -> Scenario:
+    def with_window(self, seconds: float) -> Scenario:
         is_fixed = self.works or self.must_end
         return self if is_fixed else self.with_parameters({WINDOW: seconds})
 

@@ -107,7 +107,7 @@ def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
     """Samples one run of a scenario. Raises ``HarnessError`` if the run ended before any count."""
     # The window of a worker file is as long as its periodic work needs.
     counted_s = scenario.window_s or _COUNTED_S
-    longer = scenario.lasting(counted_s + SAMPLED_S + _SPARE_S)
+    longer = scenario.with_least_window(counted_s + SAMPLED_S + _SPARE_S)
     ended = threading.Event()
     sampling: list[Future[StackSampler]] = []
     with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
