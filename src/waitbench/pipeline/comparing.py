@@ -1,4 +1,4 @@
-"""Measures a request into a folder of results, run by run."""
+"""Measures a request, and saves each run in a folder of results."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,17 +18,17 @@ from waitbench.execution.session import Session
 from waitbench.model.metrics import SHARED
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario, Topology
-from waitbench.pipeline.concluding import say_so_far
+from waitbench.pipeline.concluding import print_so_far
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import (
     begin,
     build,
-    describe,
     interruption_message,
+    make_header,
     measurer,
     new_records,
     require_unchanged,
-    usable,
+    usable_environments,
 )
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output, RunProgress
@@ -42,7 +42,7 @@ class StoppingRule(Protocol):
 
     @property
     def criteria(self) -> Sequence[Criterion]:
-        """The questions. Runs measure the metrics that these need."""
+        """The criteria of all questions: runs measure only the metrics that these need."""
 
     @property
     def most_rounds(self) -> int: ...
@@ -51,32 +51,32 @@ class StoppingRule(Protocol):
     def budget_s(self) -> float: ...
 
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
-        """Groups scenarios. Those of a group take turns; groups are measured one after another."""
+        """Groups scenarios: a group is measured before the next; its scenarios take turns."""
 
     def stops(self, scenarios: int) -> Sequence[int]:
-        """The numbers of rounds after which a group of so many scenarios may be settled."""
+        """The numbers of rounds after which a group of so many scenarios can have its answers."""
 
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> Collection[str]:
         """Names the scenarios for which more rounds could change an answer.
 
-        Other machines measure those of ``elsewhere``, whose records have no runs.
+        The records of ``elsewhere`` have no runs, as other machines measure these scenarios.
         """
 
 
 def measure(
     valid: ValidRequest, folder: Path, output: Output, rule: StoppingRule | None = None
 ) -> StoredComparison:
-    """Makes environments, then the runs that a folder lacks; saves each before the next begins.
+    """Makes environments, then the runs that a folder lacks; saves each run before the next begins.
 
-    The rule is by default the gate of the request; without either, each scenario has the requested
-    number of rounds. Raises ``HarnessError``.
+    The rule is by default the gate of the request. Without a rule or a gate, each scenario gets the
+    requested number of rounds. Raises ``HarnessError``.
     """
     request = valid.request
     hyperfine = locate(valid.cache, output.log.about)
     built = build(valid, output)
-    environments = usable(built)
+    environments = usable_environments(built)
     if rule is None and valid.gate.is_on:
         rule = valid.gate
     settings = {
@@ -86,7 +86,7 @@ def measure(
         "rounds": None if rule else request.rounds,
         "gate": rule if isinstance(rule, Gate) else None,
     }
-    header = describe(valid, built, hyperfine, settings)
+    header = make_header(valid, built, hyperfine, settings)
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
@@ -108,11 +108,11 @@ def measure(
         with progress:
             elsewhere = new_records(header, valid.scenarios_elsewhere, built)
             if environments:
-                _carry_out(session, valid, tuple(environments), rule, progress, elsewhere.values())
+                _make_runs(session, valid, tuple(environments), rule, progress, elsewhere.values())
             for extension in request.extensions:
                 extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:
-        say_so_far(contents, output)
+        print_so_far(contents, output)
         comparisons.export(folder, contents.records)
         raise
     require_unchanged(valid, environments)
@@ -128,7 +128,7 @@ def run(
     measure: Callable[[ValidRequest, Path, Output], StoredComparison] = measure,
     resumable: Callable[[Path], object] = comparisons.resume,
 ) -> Iterator[StoredComparison]:
-    """Measures a request into a folder that is locked for the block; ``conclude`` reports on it.
+    """Measures a request into a folder of results, which stays locked within the block.
 
     Raises ``HarnessError``.
     """
@@ -151,12 +151,12 @@ def concurrent_scenarios(
     *,
     is_shard: bool = False,
 ) -> frozenset[str]:
-    """Names the scenarios whose runs may be concurrent if the baseline idles.
+    """Names the scenarios whose runs may be concurrent if the baseline is mostly idle.
 
-    Two kinds of criteria exclude a scenario. CPU of other programs, if the user typed it, cannot be
-    attributed to one of several concurrent runs. Limits of anything but counts in the window would
-    be kept more easily, as concurrent runs share memory and caches. Staggered runs of a shard, or
-    of several processes, are not concurrent either.
+    Two kinds of criteria exclude a scenario: those of the user about CPU of other programs, which
+    may be due to any of several concurrent runs; and limits of anything but counts in the window,
+    because concurrent runs share memory and caches, and cost less. Staggered runs of a shard, or of
+    several processes, are not concurrent either.
     """
     excluding = [
         criterion
@@ -174,7 +174,7 @@ def concurrent_scenarios(
     )
 
 
-def _carry_out(
+def _make_runs(
     session: Session,
     valid: ValidRequest,
     labels: Sequence[str],
@@ -206,21 +206,21 @@ def _carry_out(
 def _fewest_s(
     session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], gate: Gate
 ) -> float:
-    """The expected time from the end of the first round to the first analysis that can decide."""
+    """The expected time, in s, from the first round to the first analysis that can decide."""
     rounds = gate.stops(max(map(len, groups), default=1))[0] - 1
     total_s = 0.0
     for scenario in chain(*groups):
-        left = max(0, rounds - len(session.records[scenario.name].rounds))
+        rounds_left = max(0, rounds - len(session.records[scenario.name].rounds))
         is_concurrent = scenario.name in session.concurrency.scenarios
-        # Concurrent rounds together take as long as one run.
-        batches = math.ceil(left / scenario.most_concurrent_rounds)
-        runs = batches if is_concurrent else left * len(labels)
+        # All concurrent rounds of a batch take as long as one run.
+        batches = math.ceil(rounds_left / scenario.most_concurrent_rounds)
+        runs = batches if is_concurrent else rounds_left * len(labels)
         total_s += scenario.expected_s * runs
     return total_s
 
 
 class OpenQuestions:
-    """The questions of a stopping rule that growing records do not answer yet."""
+    """Decides, from the runs so far, which scenarios need more rounds by a stopping rule."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class OpenQuestions:
         self._unsettled: Collection[str] = ()
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds could change an answer, or repeat one that failed before."""
+        """Whether more rounds could change an answer, or repeat an earlier session's failed run."""
         records = tuple(self._records.values())
         if is_too_disturbed(records):
             return False

@@ -1,4 +1,4 @@
-"""The end of a comparison, wherever its runs were made: tables, charts, verdict, exit code."""
+"""Reports on the results of a comparison: tables, charts, verdict, exit code."""
 
 import json
 import os
@@ -39,7 +39,7 @@ from waitbench.system.installation import called
 def findings_of(contents: StoredComparison) -> Findings:
     """Analyses a folder of results. A shard has no verdict.
 
-    Raises ``UsageError`` where the settings of its gate cannot be read.
+    Raises ``UsageError`` if the settings of its gate cannot be read.
     """
     comparison, records = contents.comparison, contents.records
     gate = gate_of(comparison)
@@ -53,9 +53,9 @@ def findings_of(contents: StoredComparison) -> Findings:
 
 
 def tables(findings: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
-    """Tables of idle costs in plain units, of metrics of commands, and of features.
+    """Tables of idle costs, of the metrics of commands, and of features.
 
-    ``brief`` leaves out idle costs unless there is a price.
+    With ``brief``, idle costs are left out, unless there is a price.
     """
     in_units = idle.tables(findings.comparisons, price) if price or not brief else []
     contributed = (table for it in findings.contributions for table in it.tables)
@@ -65,7 +65,7 @@ def tables(findings: Findings, price: Price | None, *, brief: bool = False) -> l
 def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:
     """Reports on a comparison, or on a shard. Returns the exit code.
 
-    The files of the verdict come first, as printing may fail; charts come last, as drawing may.
+    Writes the files of the verdict first, as printing may fail, and draws last, as that may fail.
     """
     findings = findings_of(contents)
     try:
@@ -73,7 +73,7 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
             publish(findings, findings.verdict, tables(findings, output.price))
     finally:
         try:
-            say(findings, output, has_charts=plot)
+            print_findings(findings, output, has_charts=plot)
         finally:
             if plot:
                 _try_to_draw(findings)
@@ -86,8 +86,8 @@ def page_of(contents: StoredComparison, price: Price | None = None) -> Report:
     return page.compose(contents, findings_of(contents), price)
 
 
-def say_so_far(contents: StoredComparison, output: Output) -> None:
-    """Prints the result of an interrupted comparison. Nothing is written."""
+def print_so_far(contents: StoredComparison, output: Output) -> None:
+    """Prints the result of an interrupted comparison, and writes no files."""
     if not any(record.measurements for record in contents.records):
         return
     output.progress.print("\nInterrupted. The result so far:")
@@ -108,10 +108,10 @@ def as_json(findings: Findings) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
-def say(findings: Findings, output: Output, *, has_charts: bool = False) -> None:
-    """Prints tables, then the answer. Prints only the answer if quiet, or only JSON if asked to."""
+def print_findings(findings: Findings, output: Output, *, has_charts: bool = False) -> None:
+    """Prints tables, then the answer; with ``quiet``, only the answer; with ``as_json``, JSON."""
     if output.as_json:
-        # Never coloured, whatever the terminal claims.
+        # Not by the console, which may colour its output.
         print(json.dumps(as_json(findings), indent=2))
         return
     console = output.answers
@@ -135,7 +135,7 @@ def say(findings: Findings, output: Output, *, has_charts: bool = False) -> None
 
 
 def _links(findings: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
-    """The next step, the command for a page, and the folder."""
+    """Pairs of a title and a text: the next step, the command for a page, and the folder."""
     path = _short_path(findings.folder)
     charts = ", charts (*.png)" if has_charts or any(findings.folder.glob("*.png")) else ""
     step = next_step(findings)
@@ -147,14 +147,14 @@ def _links(findings: Findings, has_charts: bool) -> tuple[tuple[str, str], ...]:
 
 
 def _short_path(folder: Path) -> str:
-    """The path of a folder, relative to the current folder if that contains it."""
+    """The path of a folder, relative to the current folder if it is inside that."""
     with suppress(ValueError, OSError):  # The current folder may be gone.
         return str(folder.relative_to(Path.cwd()))
     return str(folder)
 
 
 def publish(findings: Findings, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
-    """Writes a verdict in each format. Raises ``HarnessError``."""
+    """Writes a verdict in each format, with tables in Markdown. Raises ``HarnessError``."""
     texts = {suffix: write(findings, verdict, more) for suffix, write in FORMATS.items()}
     for suffix, text in texts.items():
         publish_text = publish_markdown if suffix == "md" else files.write_text
@@ -162,10 +162,13 @@ def publish(findings: Findings, verdict: GateVerdict, more: Sequence[Table] = ()
 
 
 def publish_markdown(path: Path, rendered: str) -> None:
-    """Writes Markdown into a file, and then into the job's summary. Raises ``HarnessError``."""
+    """Writes Markdown into a file, and on GitHub into the job's summary.
+
+    Raises ``HarnessError``.
+    """
     files.write_text(path, rendered)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # Appended, as the runner expects of every step.
+        # GitHub expects each step to append to this file.
         files.append_line(Path(os.path.realpath(summary)), rendered)
 
 

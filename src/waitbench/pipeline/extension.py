@@ -1,4 +1,4 @@
-"""Extensions of comparisons by features: the classes that ``features.EXTENSIONS`` names."""
+"""The base class of extensions, by which features take part in comparisons."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -24,44 +24,47 @@ Select = Callable[["Request"], tuple["Scenario", ...]]
 
 
 class Extension:
-    """A feature's part in comparisons; by default it has none.
+    """A feature's part in comparisons. Methods that a subclass does not override do nothing.
 
-    The parameters of a subclass's constructor are its options of ``compare``, as typer reads them.
-    Their defaults leave it off, but every report has its contribution.
+    The parameters of a subclass's constructor are options of ``compare``, with annotations for
+    typer. Their defaults turn the feature off, but each report has its ``contribution``.
     """
 
     EXAMPLE: ClassVar[str] = ""
-    """A line for the end of the help of ``compare``."""
+    """An example for the help of ``compare``."""
 
     @property
     def survey_option(self) -> str | None:
-        """The option, if typed, that asks for figures only: of short scenarios, without limits."""
+        """The option, if typed, that asks for figures of short scenarios, but for no verdict."""
         return None
 
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
-        """Selects scenarios by calling ``select`` for a request, or for changed requests."""
+        """Selects scenarios, by calling ``select`` with the request or with changed requests."""
         return select(request)
 
     def shard_of(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
-        """Selects the scenarios to measure here; ``None`` for all. Raises ``UsageError``."""
+        """Selects the scenarios that are measured here; ``None``: all. Raises ``UsageError``."""
         return None
 
     def run(
         self, request: "Request", output: "Output", context: "typer.Context"
     ) -> "AbstractContextManager[StoredComparison] | None":
-        """Measures a request elsewhere, like ``comparing.run`` here; ``None`` if it does not."""
+        """Measures a request on other machines, as ``comparing.run`` does on this machine.
+
+        ``None``: the request is measured on this machine.
+        """
 
     def after_runs(
         self, valid: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"
     ) -> None:
-        """Makes extra runs after all others, and saves their results."""
+        """Makes extra runs after all runs of a comparison, and saves their results."""
 
     def contribution(self, folder: Path, records: Sequence["ScenarioResults"]) -> Contribution:
         """Analyses a folder of results. Raises ``UsageError`` if its files cannot be read."""
         return Contribution()
 
     def explain_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
-        """Explains the cost of running processes, for about ``seconds``."""
+        """Explains the cost of running processes, by observing them for about ``seconds``."""
         return Contribution()
 
 

@@ -1,4 +1,4 @@
-"""Folders that contain folders of results -> their comparisons, or one table of them."""
+"""Finds and reads all comparisons below some folders, and tabulates those of workers."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from waitbench.system import files
 
 
 def table_of_workers(folder: Path, price: Price | None = None) -> list[Table]:
-    """The idle costs of workers that have a comparison each; empty for any other folder."""
+    """The idle costs of several workers, if a folder has one comparison for each; else empty."""
     if files.is_there(folder / COMPARISON_NAME):
         return []
     several = list(read_each(folders_in([folder]), []))
@@ -31,7 +31,7 @@ def table_of_workers(folder: Path, price: Price | None = None) -> list[Table]:
 
 
 def folders_in(roots: Sequence[Path]) -> list[Path]:
-    """The folders of comparisons, in some folders and below, by absolute paths without links.
+    """The absolute paths of all folders of comparisons among ``roots`` and below.
 
     Raises ``UsageError`` for a missing folder.
     """
@@ -47,7 +47,7 @@ def folders_in(roots: Sequence[Path]) -> list[Path]:
 
 
 def read_each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[StoredComparison]:
-    """Reads comparisons; prints the errors of unreadable ones, and adds them to a list."""
+    """Reads comparisons. Prints the errors of unreadable folders, and adds them to a list."""
     errors = make_console(stderr=True)
     for folder in folders:
         try:

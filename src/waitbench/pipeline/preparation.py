@@ -1,4 +1,4 @@
-"""A valid request -> environments, and records to add runs to, perhaps of an earlier session."""
+"""Makes the environments of a valid request, and the records to which its runs are added."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -29,7 +29,7 @@ from waitbench.system import files, installation, machine
 
 
 def build(valid: ValidRequest, output: Output) -> Built:
-    """Makes missing environments. Prints an error as soon as one cannot be made."""
+    """Makes missing environments. Prints an error for each that cannot be made."""
     builder = EnvironmentBuilder(engine=valid.engine, cache=valid.cache, say=output.log)
     built = builder.build_all(valid.specs)
     for label, result in built.items():
@@ -38,10 +38,10 @@ def build(valid: ValidRequest, output: Output) -> Built:
     return built
 
 
-def describe(
+def make_header(
     valid: ValidRequest, built: Built, hyperfine: Hyperfine, settings: Mapping[str, object]
 ) -> ComparisonHeader:
-    environments = usable(built)
+    environments = usable_environments(built)
     return ComparisonHeader(
         revisions=tuple(
             spec.recorded(environments[spec.label].build if spec.label in environments else None)
@@ -55,13 +55,13 @@ def describe(
         argv=valid.request.argv,
         waitbench=installation.version(),
         settings=settings,
-        # Without the fields that engines add.
+        # Converted, as subclasses of engines have more fields.
         scenarios=tuple(convert(it, Scenario, from_attributes=True) for it in valid.scenarios),
         shard=valid.shard,
     )
 
 
-def usable(built: Built) -> dict[str, Environment]:
+def usable_environments(built: Built) -> dict[str, Environment]:
     """The environments that could be made, by label."""
     return {label: it for label, it in built.items() if isinstance(it, Environment)}
 
@@ -69,7 +69,7 @@ def usable(built: Built) -> dict[str, Environment]:
 def new_records(
     header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
 ) -> dict[str, ScenarioResults]:
-    """Records by scenario, with a failed run for each environment that could not be made."""
+    """Makes empty records by scenario; environments that could not be made are failed runs."""
     context, records = header.for_records, {}
     for scenario in scenarios:
         records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
@@ -94,10 +94,10 @@ def measurer(
     hyperfine: Hyperfine,
     criteria: Sequence[Criterion],
 ) -> Measurer:
-    """A measurer of the metrics that the criteria name; without criteria, of all metrics.
+    """Makes a measurer of the metrics of all criteria; without criteria, of all metrics.
 
-    Counting system calls costs workers CPU. Poking a worker after its window may take as long as
-    the time limit of the poke.
+    Unless these metrics need it, system calls are not counted, as that costs workers CPU; and
+    workers are not poked after the window, as that may take as long as the poke's time limit.
     """
     metrics = [criterion.metric for criterion in criteria]
     counts_calls = not metrics or any(metric.key == SYSTEM_CALLS for metric in metrics)
@@ -119,7 +119,7 @@ def _is_known_by_end_of_window(metric: Metric) -> bool:
 
 
 def require_unchanged(valid: ValidRequest, environments: Mapping[str, Environment]) -> None:
-    """Raises ``HarnessError`` if code was edited while it was measured."""
+    """Raises ``HarnessError`` if a checkout or worker file was edited while it was measured."""
     worker, package = valid.request.worker, valid.engine.package
     changed = [
         spec.label
@@ -142,9 +142,9 @@ def begin(
     records: Mapping[str, ScenarioResults],
     say: Callable[[str], None],
 ) -> StoredComparison:
-    """Writes a comparison into a folder, with the runs that the folder has already.
+    """Writes a comparison into a folder, and adds the runs that the folder has to its records.
 
-    Raises ``UsageError`` if the folder holds another comparison, or another shard.
+    Raises ``UsageError`` if the folder has another comparison, or another shard.
     """
     before = comparisons.resume(folder)
     if before is not None and before.cut_off:
@@ -153,8 +153,8 @@ def begin(
         require_same(before.folder, before.comparison, header)
         for earlier in before.records:
             resume_record(records[earlier.scenario], earlier)
-    # Discarded runs are stored as such: else an interruption of the repeated round would leave
-    # halves of both rounds, which look like one.
+    # Discarded runs are marked in the folder. Otherwise, if the repeated round were interrupted,
+    # runs of the old and of the new round would look like one round.
     comparisons.begin(folder, header, records.values())
     return StoredComparison(folder=folder, comparison=header, records=list(records.values()))
 
@@ -165,7 +165,7 @@ def interruption_message(folder: Path, *, has_resume: bool = True) -> str:
 
 
 def require_same(folder: Path, before: ComparisonHeader, now: ComparisonHeader) -> None:
-    """Raises ``UsageError`` if a comparison was begun with other questions.
+    """Raises ``UsageError`` if a comparison was begun with other revisions, scenarios or criteria.
 
     The budget, and the exit code of an inconclusive result, may differ.
     """
@@ -178,6 +178,7 @@ def require_same(folder: Path, before: ComparisonHeader, now: ComparisonHeader) 
 
 
 def first_difference(facts: Mapping[str, object], others: Mapping[str, object]) -> str | None:
+    """Returns the first name whose facts differ, or ``None``."""
     names = dict.fromkeys((*facts, *others))
     return next((name for name in names if facts.get(name) != others.get(name)), None)
 
@@ -194,11 +195,11 @@ def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[st
     }
 
 
-def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[FailedRun]:
+def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
     """Adds complete rounds and failures of an interrupted session to a new record.
 
-    Returns the discarded runs of incomplete rounds, which are made again. Raises ``UsageError`` on
-    another machine, or if a program has changed.
+    Runs of incomplete rounds are discarded, and made again. Raises ``UsageError`` on another
+    machine, or if a program has changed.
     """
     there, here = (it.measured_on.get("fingerprint") for it in (earlier, record))
     if earlier.measurements and None not in (there, here) and there != here:
@@ -215,21 +216,19 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> list[Fai
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # A failure stays until the run succeeds. A failed build is tried again.
-    before = [it for it in earlier.outcomes if it.reason != NOT_BUILT and not _is_warm_up(it)]
-    repeated = [
-        discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
+    before = [
+        discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}") if _is_failed_warm_up(it) else it
         for it in earlier.outcomes
-        if _is_warm_up(it)
-    ] + [
+        if it.reason != NOT_BUILT
+    ]
+    before += [
         discard_as(run, SUPERSEDED, "another revision was not measured in this round")
         for run in earlier.measurements
         if not earlier.is_whole(run.round)
     ]
-    before += repeated
     record.outcomes, record.outcomes_before = [*before, *record.outcomes], len(before)
-    return repeated
 
 
-def _is_warm_up(outcome: FailedRun) -> bool:
-    """Whether a warm-up failed. A resumed session makes a new one."""
+def _is_failed_warm_up(outcome: FailedRun) -> bool:
+    """Whether a warm-up failed, which a resumed session repeats."""
     return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}
