@@ -1,8 +1,10 @@
 """Regressions that a project accepts for a time."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
+from msgspec import structs
 
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis import gate
@@ -14,7 +16,7 @@ from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)
 ENTRY = Acceptance(
-    criterion="system:10%", scenario="wait*", reason="It does more.", until="2027-03-31"
+    criterion="system:10%", scenario="wait*", reason="It does more.", until=date(2027, 3, 31)
 )
 BASE = rounds(1, 0.5)
 
@@ -38,7 +40,7 @@ def verdict(*acceptances: Acceptance) -> GateVerdict:
 def test_what_an_entry_is_about_does_not_fail_and_all_else_does(
     changes: dict[str, object], is_accepted: bool
 ) -> None:
-    result = verdict(replace(ENTRY, **changes))  # type: ignore[arg-type]
+    result = verdict(structs.replace(ENTRY, **changes))  # type: ignore[arg-type]
     assert result.outcome is (GateStatus.PASS if is_accepted else GateStatus.FAIL)
     assert bool(result.accepted) is is_accepted
     assert {it.verdict for it in result.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
@@ -61,5 +63,5 @@ def test_a_question_about_several_scenarios_is_covered_if_all_match() -> None:
     together = parse(["system:10%"], METRICS)
     records = [record_of(BASE, scaled(BASE, system=1.5), scenario=name) for name in ("a1", "a2")]
     for pattern, outcome in (("a*", GateStatus.PASS), ("a1", GateStatus.FAIL)):
-        entry = replace(ENTRY, criterion="system:10%", scenario=pattern)
+        entry = structs.replace(ENTRY, criterion="system:10%", scenario=pattern)
         assert gate.conclude(records, together, acceptances=[entry]).outcome is outcome

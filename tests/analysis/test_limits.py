@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import cast
 
 import numpy as np
@@ -145,7 +146,7 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 
 
 def test_a_limit_is_not_accepted_for_a_time() -> None:
-    acceptance = Acceptance(criterion="share", scenario="*", reason="known", until="2999-01-01")
+    acceptance = Acceptance(criterion="share", scenario="*", reason="known", until=date(2999, 1, 1))
     criteria = parse([HALF_PERCENT], METRICS)
     (answer,) = gate.judge_all([of_shares(a=0.009)], criteria, acceptances=[acceptance])
     assert answer.fails

@@ -24,7 +24,7 @@ reason = "It does more."
 until = 2027-03-31
 """
 READ = Acceptance(
-    criterion="system:10%", scenario="wait*", reason="It does more.", until="2027-03-31"
+    criterion="system:10%", scenario="wait*", reason="It does more.", until=date(2027, 3, 31)
 )
 
 

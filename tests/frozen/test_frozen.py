@@ -6,9 +6,11 @@ A change of words shows up in review as a change of these files. ``UPDATE_FROZEN
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests import gate_runs
 from tests.frozen.checking import STYLES, check, page_text, said_by
@@ -72,8 +74,10 @@ def test_what_a_console_shows(name: str) -> None:
 
 def accepted() -> GateVerdict:
     """A regression that is accepted, by one of two entries."""
-    entry = Acceptance(criterion="system:10%", scenario="wait*", reason="It does more.", until="2")
-    entries = (entry, replace(entry, scenario="other", reason="It was needed."))
+    entry = Acceptance(
+        criterion="system:10%", scenario="wait*", reason="It does more.", until=date(2999, 1, 2)
+    )
+    entries = (entry, structs.replace(entry, scenario="other", reason="It was needed."))
     record = record_of(BASE, scaled(BASE, system=1.5))
     return gate.conclude([record], parse(["system:10%"], METRICS), acceptances=entries)
 

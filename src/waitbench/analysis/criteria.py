@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Context, Decimal
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from waitbench.model.metrics import BY_NAME, OTHER_ALLOWED_S, Metric
 from waitbench.model.record import ScenarioResults
@@ -16,6 +18,7 @@ from waitbench.model.scenario import Scenario
 
 ALLOWANCE_UNITS = {"second": ("ms", Decimal("0.001")), "byte": ("MiB", Decimal(2**20))}
 """The unit of allowances, and its size, by the metric's unit; those of counts have none."""
+_Text = Annotated[str, Meta(pattern=r"\S")]
 _DIGITS = Context(prec=15)
 """Rounds to the digits that a float can represent."""
 
@@ -122,17 +125,16 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.metric.name}:{percent}%{allowance}{flags}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A regression that a project accepts for a time: an entry of ``accepted.toml``."""
 
-    criterion: str
+    criterion: _Text
     """A criterion as on the command line, or the name of a metric for all criteria about it."""
-    scenario: str
+    scenario: _Text
     """A glob, which all scenarios of a question must match."""
-    reason: str
-    until: str
-    """The last day, in ISO 8601."""
+    reason: _Text
+    until: date
+    """The last day."""
 
     def accepts(self, criterion: str, metric: str, scenarios: Sequence[str]) -> bool:
         return self.criterion in (criterion, metric) and all(

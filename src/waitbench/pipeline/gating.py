@@ -1,4 +1,4 @@
-"""The gate of a comparison, and how its criteria, limits and acceptances are read."""
+"""The gate of a comparison, and the parsers of its criteria, limits and acceptances."""
 
 import math
 import re
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 from msgspec import Struct, structs
@@ -38,7 +37,7 @@ _CRITERION = re.compile(
 )
 
 LIMIT = "limit "
-"""The beginning of a criterion that is a limit, as reports print it."""
+"""The prefix by which reports mark a criterion that is a limit."""
 _LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})", re.ASCII)
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
@@ -48,13 +47,13 @@ _SIZES: Mapping[str, Mapping[str, float]] = {
     "core": {"%": 0.01},
     "count": {"": 1.0},
 }  # fmt: skip
-"""The units of limits by the unit of the metric."""
+"""The units of limits, with their sizes, by the unit of the metric."""
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
     """Reads ``METRIC:PERCENT%[,ALLOWANCE][,alone][,each]``, and ``limit METRIC:VALUE``.
 
-    Raises ``UsageError`` with the right form.
+    Raises ``UsageError``, with a message that gives the right form.
     """
     return tuple(
         parse_limit(text.removeprefix(LIMIT), metrics)
@@ -131,7 +130,7 @@ def parse_limit(text: str, metrics: Sequence[Metric]) -> Criterion:
 
 
 def metric_named(name: str, metrics: Iterable[Metric], option: str) -> Metric:
-    """Finds a metric by name. Raises ``UsageError`` that begins with the option."""
+    """Finds a metric by name. Raises ``UsageError``, whose message begins with ``option``."""
     by_name = {metric.name: metric for metric in metrics}
     if name not in by_name:
         raise UsageError(f"{option}: there is no metric {name!r}{hint(name, by_name)}.")
@@ -139,14 +138,14 @@ def metric_named(name: str, metrics: Iterable[Metric], option: str) -> Metric:
 
 
 class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The questions of the gate and its limits, as stored in the settings of a comparison."""
+    """The criteria of the gate and its options, as stored in the settings of a comparison."""
 
     criteria: tuple[Criterion, ...] = ()
-    """Empty without a gate."""
+    """Empty if there is no gate."""
     rule: Rule = msgspec.field(default_factory=Rule)
-    """Stored even if it is the default, which another version may change."""
+    """Stored even if it is the default rule, as another version may have another default."""
     most_rounds: int = RULE.analyses[0]
-    """The rounds of the last interim analysis: see ``last_analysis``."""
+    """The number of rounds at the last interim analysis: see ``last_analysis``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
     """Whether an inconclusive comparison has the exit code of a pass."""
@@ -160,16 +159,16 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def asks_defaults(self) -> bool:
-        """Whether there are default questions, some of which need other scenarios."""
+        """Whether there are default criteria, for some of which scenarios are added."""
         return any(criterion in DEFAULTS for criterion in self.criteria)
 
     @property
     def needs(self) -> frozenset[str]:
-        """The keys of the metrics that the user asks about: runs must have them."""
+        """The keys of the metrics of the user's criteria: runs must have them."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
 
     def require_possible(self, revisions: int) -> None:
-        """Raises ``UsageError`` for rises without two revisions, or options without questions."""
+        """Raises ``UsageError`` for rises without a candidate, or for options without criteria."""
         if revisions < 2 and any(criterion.limit is None for criterion in self.criteria):
             raise UsageError(
                 "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
@@ -203,8 +202,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """Groups scenarios that are judged together, in the order in which they are measured.
 
-        Scenarios that wait come first, because most regressions show there soonest, and a failed
-        candidate gets few more rounds.
+        Scenarios that wait come first: most regressions fail there, and a candidate that has failed
+        gets a single round in each later scenario.
         """
         if any(c.scope is Scope.EVERY and not c.each for c in self.criteria):
             return [scenarios]
@@ -249,7 +248,7 @@ def gate_of(comparison: ComparisonHeader) -> Gate:
 
 
 def all_metrics(worker: WorkerFile | None) -> tuple[Metric, ...]:
-    """All metrics that criteria may name, with those of a worker file."""
+    """All metrics that criteria may name, including those of a worker file."""
     return tuple(dict.fromkeys((*BY_NAME.values(), *(metrics_of(worker) if worker else ()))))
 
 
@@ -261,10 +260,10 @@ def read_criteria(
     with_defaults: bool = False,
     with_limits_of_file: bool = False,
 ) -> tuple[Criterion, ...]:
-    """Reads ``--fail-on``, ``--limit`` and a worker file's limits, after the defaults.
+    """Reads the values of ``--fail-on`` and ``--limit``, and the limits of a worker file.
 
-    A limit that is typed replaces that of the file. Raises ``UsageError``, before any download,
-    about the file's limits even if they do not apply.
+    Default criteria come first. A limit on the command line replaces the file's limit of the same
+    metric. Raises ``UsageError``, also for limits of the file that do not apply.
     """
     metrics = all_metrics(worker)
     criteria = [*DEFAULTS] if with_defaults else []
@@ -287,7 +286,10 @@ def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Crite
 
 
 def last_analysis(most_rounds: int) -> int:
-    """The number of rounds at the last interim analysis. Raises ``UsageError`` for too few."""
+    """The number of rounds at the last analysis within ``most_rounds``.
+
+    Raises ``UsageError`` if so few rounds cannot decide about a single scenario.
+    """
     fewest = RULE.analyses[1]
     if most_rounds < fewest:
         raise UsageError(
@@ -297,39 +299,28 @@ def last_analysis(most_rounds: int) -> int:
     return RULE.latest_analysis(most_rounds)
 
 
-_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
-
-
-class _AcceptedEntry(Struct, forbid_unknown_fields=True):
-    criterion: _Text
-    scenario: _Text
-    reason: _Text
-    until: date
-
-
 class _AcceptedFile(Struct, forbid_unknown_fields=True):
-    accepted: list[_AcceptedEntry] = []
+    accepted: list[Acceptance] = []
 
 
 def read_accepted(
     path: Path, worker: WorkerFile | None = None, today: date | None = None
 ) -> tuple[Acceptance, ...]:
-    """Reads the acceptances of a file that are still valid.
+    """Reads the acceptances of a file, without those that have expired.
 
-    Raises ``UsageError`` that names the wrong entry and key.
+    Raises ``UsageError``, whose message names the wrong entry and key.
     """
     metrics, option = all_metrics(worker), f"--accepted {str(path)!r}"
     names = {metric.name for metric in metrics}
     try:
         entries = files.parse_toml(files.read(path, named=True), _AcceptedFile).accepted
         return tuple(
-            Acceptance(
+            structs.replace(
+                entry,
                 criterion=entry.criterion
                 if entry.criterion in names
                 else str(*parse([entry.criterion], metrics)),
-                scenario=entry.scenario,
                 reason=" ".join(entry.reason.split()),
-                until=entry.until.isoformat(),
             )
             for entry in entries
             if entry.until >= (today or date.today())

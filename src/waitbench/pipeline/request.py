@@ -1,4 +1,4 @@
-"""Arguments -> a Request -> a ValidRequest. Nothing is built yet."""
+"""Validates the arguments of a command that measures. Nothing is built yet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,15 +43,15 @@ class Request:
     time_limit_s: float | None = None
     gate: Gate = NO_GATE
     rounds: int = 5
-    """How many are made without a gate, which stops by itself."""
+    """The number of rounds without a gate, which decides by itself when to stop."""
     quick: bool = False
-    """Whether scenarios are shortened, as for a gate."""
+    """Whether scenarios are replaced by their shorter variants, as for a gate."""
     extensions: tuple[Extension, ...] = ()
     results: Path | None = None
     store: Path = RESULTS
     """The folder in which a new folder of results is made."""
     resume: bool | None = False
-    """``None`` if the command has no such option."""
+    """Whether an interrupted comparison continues; ``None`` if the command has no such option."""
     argv: tuple[str, ...]
     """The arguments as typed, with secrets masked."""
 
@@ -61,7 +61,7 @@ class Request:
 
     @property
     def survey_option(self) -> str | None:
-        """The option, if any, that asks for figures only: see ``Extension.survey_option``."""
+        """The option, if any, that asks for no verdict: see ``Extension.survey_option``."""
         return next(filter(None, (extension.survey_option for extension in self.extensions)), None)
 
 
@@ -72,10 +72,10 @@ class ValidRequest:
     request: Request
     scenarios: tuple[Scenario, ...]
     shard: Shard | None
-    """The scenarios that are measured here; ``None`` for all."""
+    """The scenarios that this machine measures; ``None``: all."""
     topology: Topology
     gate: Gate
-    """Without the questions that cannot be answered here."""
+    """The gate, without the default criteria that cannot be measured here."""
     repository: Repository | None
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
@@ -133,6 +133,7 @@ def validate(request: Request, say: Log) -> ValidRequest:
 
 
 def topology_of(request: Request) -> Topology:
+    """Makes the topology of a request. Raises ``UsageError`` if the engine does not have it."""
     engine = request.engine
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
     if kind not in engine.topologies:
@@ -175,7 +176,7 @@ def _require_metrics(
 
 
 def _scenarios(request: Request) -> tuple[Scenario, ...]:
-    """Selects scenarios; an extension may replace the selection. Raises ``UsageError``."""
+    """Selects scenarios, by the extensions of the request. Raises ``UsageError``."""
     select: Select = _select
     for extension in request.extensions:
         select = partial(extension.scenarios, select=select)
@@ -191,7 +192,7 @@ def _select(request: Request) -> tuple[Scenario, ...]:
         for_gate=request.gate.asks_defaults,
     )
     if not request.scenarios:
-        # By default, leave out scenarios that the engine cannot start.
+        # A scenario may have a topology that the engine does not have.
         kinds = (None, *request.engine.topologies)
         chosen = tuple(it for it in chosen if (it.topology and it.topology.kind) in kinds)
     return chosen
