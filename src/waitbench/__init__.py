@@ -1,12 +1,13 @@
 """Measures the CPU that stream-processing workers use while they wait.
 
-``read`` and the functions of features are for notebooks and programs; all else is the command
-line's own.
+Notebooks and programs can use ``read``, and the functions of features. All else is for the command
+line.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # that of typing, whose import may fail before the command line begins
+# typing has this, too, but importing it may fail before the command line can report that.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
@@ -17,12 +18,12 @@ __all__ = ["read"]
 
 
 def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
-    """The runs in a folder of results, one row a run, with a column for each metric.
+    """The runs in a folder of results, with a row for each run and a column for each metric.
 
-    Without a folder, those of the latest comparison. Raises ``ValueError`` where there are no
-    results, or a file is not one of ours.
+    Without a folder, reads the latest comparison. Raises ``ValueError`` if there are no results, or
+    a file was not written by waitbench.
     """
-    # Here, not above: pandas takes a second to import, and the command line starts without it.
+    # Imported here, because pandas takes a second, and the command line does not need it.
     from pathlib import Path
 
     import pandas as pd

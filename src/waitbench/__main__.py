@@ -1,4 +1,4 @@
-"""Starts the command line: the installed program, ``python -m waitbench``, a clone's runner.py."""
+"""Starts the command line, for the installed program, ``python -m waitbench``, and runner.py."""
 
 import _signal  # type: ignore[import-not-found]
 import posix
@@ -6,20 +6,20 @@ import sys
 
 
 def start() -> int:
-    """Runs the command line in a process of its own. Returns its exit code.
+    """Runs the command line in a child process. Returns its exit code.
 
-    Signals, closed streams and crashes are taken care of before anything else is imported, by
-    modules that need no file to be imported.
+    First it handles signals, closed streams and crashes, so that no import below can end with a
+    traceback. For this it uses only modules that are built into the interpreter.
     """
     sys.excepthook = _end_early
     try:
         if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-            # Python's own handler would print where the imports below are.
+            # Python's handler would print a traceback of the imports below.
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         for number in (_signal.SIGTERM, _signal.SIGHUP):
             if _signal.getsignal(number) is _signal.SIG_DFL:
                 _signal.signal(number, lambda *_: posix._exit(130))
-        if sys.flags.no_site:  # as ./waitbench starts it
+        if sys.flags.no_site:  # ./waitbench starts Python with -S.
             import site
 
             site.main()
@@ -32,13 +32,13 @@ def start() -> int:
         supervisor.start()
         shutdown.handle_signals()
         from waitbench import commands
-    except BaseException as error:  # SystemExit of a strange module, too
+    except BaseException as error:  # An imported module may even raise SystemExit.
         sys.excepthook(type(error), error, error.__traceback__)
     return commands.main()
 
 
 def _end_early(kind: type[BaseException], error: BaseException, _where: object) -> None:
-    """Ends this process where even the module that explains it cannot be imported."""
+    """Ends this process with a message, even if no other module can be imported."""
     posix.write(2, f"waitbench: {kind.__name__}: {error}\n".encode("utf-8", "replace"))
     posix._exit(3)
 

@@ -22,14 +22,14 @@ COMMANDS: Mapping[str, str] = {
     **{name: f"waitbench.commands.{name}" for name in _NAMES.split()},
     **features.COMMANDS,
 }
-"""The module of each command, with a function of its name, and ``EXAMPLES`` for the end of help.
+"""The module of each command, which has a function of the same name, and ``EXAMPLES`` for its help.
 
-A command starts without the modules of the others, which are imported by name.
+Modules are named rather than imported, as a command starts sooner without those of the others.
 """
 
 
 def make_app(*names: str) -> typer.Typer:
-    """Makes the command line of these commands, or of all if none is named, or an unknown one."""
+    """Makes the command line of these commands; of all if none is named, or a name is unknown."""
     app = typer.Typer(
         cls=help.CommandGroup,
         help="Measure the CPU that workers use while they wait, and compare revisions of them.",
@@ -84,7 +84,7 @@ def main() -> int:
             try:
                 print(message, file=sys.stderr, flush=True)
             except OSError:
-                # Else the interpreter would flush stderr again, and exit with 120.
+                # Otherwise the interpreter would flush stderr again, and exit with 120.
                 with suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         if shutdown.was_interrupted():
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def _run() -> tuple[int, str]:
-    """Returns the exit code, and the message for stderr."""
+    """Parses the arguments and runs the command. Returns the exit code and a message for stderr."""
     message = ""
     try:
         with shutdown.interruptible():
@@ -112,7 +112,7 @@ def _run() -> tuple[int, str]:
     except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
         code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
     except (BrokenPipeError, SystemExit):  # typer turns the first into the second.
-        # The reader, such as head, has closed the pipe, which matters only to unfinished work.
+        # A reader such as head has closed the pipe. Only unfinished work needs a message.
         code, message = ExitCode.FAILED, ""
         if shutdown.has_note():
             message = f"the reader of the output went away. {shutdown.note()}"
@@ -125,7 +125,7 @@ def _run() -> tuple[int, str]:
 
 
 def _flush(code: int) -> int:
-    """Flushes stdout. Returns the exit code, which is 3 on an error, not the interpreter's 120."""
+    """Flushes stdout. Returns the exit code: 3 if that fails, rather than the interpreter's 120."""
     stream = sys.__stdout__ or sys.stdout
     try:
         stream.flush()

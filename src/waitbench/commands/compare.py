@@ -1,4 +1,4 @@
-"""``compare``: measures revisions, and reports or judges their differences."""
+"""``compare``: measures revisions, and reports their differences or judges them."""
 
 from dataclasses import replace
 from functools import partial
@@ -54,8 +54,8 @@ def compare(
             min=1,
             help="Rounds after a warm-up; with a gate, the most."
             "\n\nA round is a run of each revision in each scenario, in balanced order. The gate "
-            f"looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of them, and leaves open what is "
-            "open at the end.",
+            f"looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of them. Questions that are still "
+            "open after the last round are inconclusive.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,

@@ -25,10 +25,10 @@ class Requirement:
     name: str
     status: str
     consequence: str = ""
-    """The consequence of lacking it; empty if it is met."""
+    """The consequence if it is not met; empty if it is met."""
     remedy: str = ""
     is_needed: bool = False
-    """Whether nothing can be compared without it."""
+    """Whether nothing can be measured without it."""
 
 
 def doctor() -> None:
@@ -57,7 +57,7 @@ def _requirements(cache: Cache) -> Iterator[Requirement]:
 def _check(
     name: str, status: str | None, status_if_missing: str, consequence: str, remedy: str = ""
 ) -> Requirement:
-    """A requirement that is met if there is a status."""
+    """Makes a requirement that is met if ``status`` is not empty."""
     if status:
         return Requirement(name, status)
     return Requirement(name, status_if_missing, consequence, remedy)

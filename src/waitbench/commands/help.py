@@ -1,4 +1,4 @@
-"""Help of commands: a line for each option, or with ``--help-all`` the whole text."""
+"""The help of commands: a line for each option, or its whole text with ``--help-all``."""
 
 from itertools import chain
 from typing import Any
@@ -15,7 +15,7 @@ _GROUPS = {
     "Gate": "gate fail_on limit inconclusive accepted budget",
     "Output": "results resume plot quiet verbose as_json",
 }
-"""Headings of a long help, each with its parameters. All others are listed last."""
+"""The headings of a long help, each with its parameters. Other parameters are listed last."""
 _MOST_UNGROUPED = 20
 """If a command has more options, they are grouped."""
 _EXAMPLES = 3
@@ -23,7 +23,7 @@ _EXAMPLES = 3
 
 
 class CommandGroup(TyperGroup):
-    """All commands, which are listed if none is named."""
+    """The program, which lists its commands if the user names none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args:
@@ -33,7 +33,7 @@ class CommandGroup(TyperGroup):
 
 
 class Subcommand(TyperCommand):
-    """A command whose usage names the program as the user called it, and its arguments."""
+    """A command, whose usage line has the name by which the user called the program."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)
@@ -92,6 +92,6 @@ def _is_brief(ctx: Any) -> bool:
 
 
 def _brief(text: str, room: int) -> str:
-    """The first paragraph, and the default if it fits."""
+    """The first paragraph of a help text, without the default value if that would not fit."""
     first = text.partition("\n\n")[0]
     return first if len(first) <= room else first.partition("  [default")[0]

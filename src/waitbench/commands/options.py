@@ -1,4 +1,4 @@
-"""Options that several commands have, and the options of a request."""
+"""Options of several commands, and the options from which a ``Request`` is made."""
 
 import errno
 import inspect
@@ -23,7 +23,7 @@ from waitbench.system.paths import RESULTS, Cache, shown
 _LONGEST_S = 1e6
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     number = float(text)
     if not 0 < number <= _LONGEST_S:
         raise typer.BadParameter(f"{text} must be above zero, and at most {_LONGEST_S:g} seconds.")
@@ -72,7 +72,7 @@ Rounds = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(metavar="SECONDS", parser=seconds, help="Start no round after this long."),
+    typer.Option(metavar="SECONDS", parser=parse_seconds, help="Start no round after this long."),
 ]
 Origin = Annotated[
     OriginChoice,
@@ -126,7 +126,7 @@ TimeLimit = Annotated[
     Optional[float],
     typer.Option(
         metavar="SECONDS",
-        parser=seconds,
+        parser=parse_seconds,
         help="Kill a run after this.",
         show_default="by scenario",
     ),
@@ -200,9 +200,9 @@ def parse_price(price: str | None) -> Price | None:
 def with_request_options(
     command: Callable[..., None], extensions: Sequence[type[Extension]] = ()
 ) -> Callable[..., None]:
-    """Replaces the parameter ``request`` of a command by the options that make a ``Request``.
+    """Replaces the parameter ``request`` of a command by all options that a ``Request`` is made of.
 
-    Those of extensions are among them.
+    The options of extensions are among them.
     """
     makers: tuple[Callable[..., Any], ...] = (_request, *extensions)
     by_maker = [inspect.signature(maker).parameters for maker in makers]
@@ -255,7 +255,7 @@ def _request(
 
 
 def _make_cache(cache: Path) -> None:
-    """Makes the folder of the cache. Raises ``UsageError`` where the user may not write to it."""
+    """Makes the folder of the cache. Raises ``UsageError`` if the user may not write to it."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         for folder in (cache, *cache.iterdir()):

@@ -1,4 +1,4 @@
-"""``report``: prints folders of results as tables, or writes a page or Markdown."""
+"""``report``: prints the results in folders, or writes them as a page or as Markdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,7 +77,10 @@ def report(
 
 
 def _write_page(path: Path, folder: Path, output: Output) -> None:
-    """Raises ``UsageError`` where there is no comparison, ``HarnessError`` if the disk refuses."""
+    """Writes the page of a comparison.
+
+    Raises ``UsageError`` if the folder has none, and ``HarnessError`` if the disk is full.
+    """
     files.require_writable(path)
     contents = comparisons.read(folder)
     files.write_text(path, render(page_of(contents, output.price)), named=True)
@@ -85,7 +88,7 @@ def _write_page(path: Path, folder: Path, output: Output) -> None:
 
 
 def _print(contents: StoredComparison, output: Output) -> list[str]:
-    """Prints a comparison. Returns it as Markdown."""
+    """Prints a comparison. Returns its parts as Markdown."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     findings = findings_of(contents)

@@ -1,4 +1,4 @@
-"""``scenarios``: lists the scenarios."""
+"""``scenarios``: lists the scenarios of dataflows."""
 
 from waitbench.engines import SCENARIOS
 from waitbench.reporting.console import make_console, print_cells

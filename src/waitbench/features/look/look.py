@@ -47,7 +47,7 @@ def look(
         typer.Option(
             "--for",
             metavar="SECONDS",
-            parser=options.seconds,
+            parser=options.parse_seconds,
             help="How long to count. With --limit, or two targets: the most, in 90 windows.",
             show_default=f"{_DEFAULT_S:g}, at most {LONGEST_S:g}",
         ),
