@@ -13,7 +13,7 @@ from scipy.stats import binom, multinomial, wilcoxon
 
 from tests.running import run
 from waitbench.analysis import rule
-from waitbench.analysis.rule import RULE, OneSidedPairs, RuleResult, signed_rank_interval
+from waitbench.analysis.rule import RULE, DiscordantPairs, RuleResult, signed_rank_interval
 from waitbench.model.verdicts import Verdict
 
 DISTINCT = some.lists(
@@ -243,7 +243,7 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
         (ours, theirs, pairs - ours - theirs)
         for ours in range(pairs + 1)
         for theirs in range(pairs + 1 - ours)
-        if OneSidedPairs(candidate=ours, baseline=theirs, pairs=pairs).p_value_below(
+        if DiscordantPairs(candidate=ours, baseline=theirs, pairs=pairs).p_value_below(
             RULE.rise_of_outliers
         )
         <= RULE.alpha_pass
@@ -255,7 +255,7 @@ def test_outliers_that_are_more_frequent_are_missed_hardly_more_often_than_is_al
 def test_the_chance_of_heads_is_that_of_scipy(heads: int, tails: int) -> None:
     tosses = heads + tails
     expected = binom.sf(heads - 1, tosses, 0.5)
-    counts = OneSidedPairs(candidate=heads, baseline=tails, pairs=tosses)
+    counts = DiscordantPairs(candidate=heads, baseline=tails, pairs=tosses)
     assert counts.p_value_of_rise == pytest.approx(float(expected), rel=1e-9)
 
 

@@ -22,7 +22,7 @@ from tests.records import (
 )
 from waitbench.analysis import gate, statistics
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.rule import OneSidedPairs
+from waitbench.analysis.rule import DiscordantPairs
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import BY_PROC
@@ -110,7 +110,7 @@ def judged(name: str, allowed: str, base: Sequence[float], new: Sequence[float])
     return verdict_of(sides(name, base, new), criteria=[f"{name}:{allowed}"])
 
 
-OUTLIERS = OneSidedPairs(candidate=11, baseline=1, pairs=60)
+OUTLIERS = DiscordantPairs(candidate=11, baseline=1, pairs=60)
 NEARLY = Estimate(1.02, 1.01, 1.02, 30)
 RARELY = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
 CASES: dict[str, Callable[[], Input]] = {
@@ -156,7 +156,7 @@ CASES: dict[str, Callable[[], Input]] = {
         outliers=OUTLIERS, ratio=NEARLY, verdict=Verdict.INCONCLUSIVE, mean_ratio=None
     ),
     "runs that are too few to let anything pass": lambda: answered(
-        outliers=OneSidedPairs(candidate=0, baseline=0, pairs=8),
+        outliers=DiscordantPairs(candidate=0, baseline=0, pairs=8),
         ratio=NEARLY,
         mean_ratio=None,
         verdict=Verdict.INCONCLUSIVE,

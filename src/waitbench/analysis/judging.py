@@ -24,7 +24,6 @@ from waitbench.analysis.rule import (
     judge_limit,
     judge_pairs,
     not_within,
-    with_ties,
 )
 from waitbench.model.metrics import SHARED, STOP, Metric
 from waitbench.model.record import ScenarioResults
@@ -92,10 +91,7 @@ class Judgement(MetricResult):
         order = _order_of_rounds(self.records)
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (order[number], number))
-        pairs = tuple(tuple(scenario[number] for scenario in rounds) for number in numbers)
-        return numbers, pairs if limit else with_ties(
-            pairs, self.criterion.margin, self.criterion.allowance
-        )
+        return numbers, tuple(tuple(costs[number] for costs in rounds) for number in numbers)
 
 
 def _order_of_rounds(records: Iterable[ScenarioResults]) -> dict[int, tuple[str, int]]:

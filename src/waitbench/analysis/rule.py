@@ -4,11 +4,11 @@ A *pair* is the baseline's and the candidate's cost in one round of one scenario
 is ``baseline * (1 + margin) + allowance``. The *log excess* of a pair is the logarithm of the
 candidate's cost divided by the allowed cost: 0 if the candidate costs exactly what is allowed. A
 run is an *outlier* if it costs more than ``Rule.outlier`` times the median of both sides. A pair is
-*one-sided* if only one of its two runs is an outlier.
+*discordant* if only one of its two runs is an outlier.
 
 * *Slower*: the signed-rank test shows that the log excess is above 0. Or, at the last interim
-  analysis, more one-sided pairs have the candidate's outlier than chance explains.
-* *Within margin*: the signed-rank test of all pairs that are not one-sided shows that the log
+  analysis, more discordant pairs have the candidate's outlier than chance explains.
+* *Within margin*: the signed-rank test of all pairs that are not discordant shows that the log
   excess is below 0, and the candidate passes three guards: against more frequent outliers, against
   outliers that add much to the mean, and against high means of all scenarios, or a high estimate of
   one.
@@ -189,7 +189,7 @@ def _averages_beyond(count: int, error: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneSidedPairs:
+class DiscordantPairs:
     """The numbers of pairs in which only one run is an outlier, or exceeds a time limit."""
 
     candidate: int
@@ -198,7 +198,7 @@ class OneSidedPairs:
     """The number of all pairs."""
 
     @classmethod
-    def count(cls, sides: NDArray[np.int_]) -> OneSidedPairs:
+    def count(cls, sides: NDArray[np.int_]) -> DiscordantPairs:
         """Counts pairs: 1 if only the candidate's run is an outlier, -1 if only the baseline's."""
         candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
         return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
@@ -207,7 +207,7 @@ class OneSidedPairs:
     def p_value_of_rise(self) -> float:
         """The p-value of the exact sign test for more outliers in the candidate's runs.
 
-        If nothing changed, both sides of a one-sided pair are equally likely to be the outlier
+        If nothing changed, both sides of a discordant pair are equally likely to be the outlier
         (I. McNemar, Psychometrika 12, 1947).
         """
         tosses = self.candidate + self.baseline
@@ -240,7 +240,7 @@ class RuleResult:
     Both bounds hold over all analyses, the lower bound over all questions as well."""
     mean_ratio: float | None = None
     """The ratio of the means, if it is so high that the question stays open."""
-    outliers: OneSidedPairs | None = None
+    outliers: DiscordantPairs | None = None
     by_outliers: bool = False
     """Whether a failure is due to outliers alone."""
     costly_scenarios: tuple[int, ...] = ()
@@ -248,7 +248,7 @@ class RuleResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MissedLimits(OneSidedPairs):
+class MissedLimits(DiscordantPairs):
     """The numbers of pairs in which one run, or both, exceeded a time limit."""
 
     within: float
@@ -281,17 +281,6 @@ def is_always_missed(pairs: Pairs) -> bool:
     )
 
 
-def with_ties(pairs: Pairs, margin: float, allowance: float) -> Pairs:
-    """Replaces the candidate's cost by the allowed cost in pairs of two censored costs."""
-    return tuple(
-        tuple(
-            (before, before * (1 + margin) + allowance if min(before, after) >= CENSORED else after)
-            for before, after in scenarios
-        )
-        for scenarios in pairs
-    )
-
-
 @lru_cache(maxsize=1000)
 def judge_pairs(
     pairs: Pairs,
@@ -314,12 +303,14 @@ def judge_pairs(
     # The arrays have the shape (rounds, scenarios).
     baseline, candidate = np.moveaxis(np.maximum(pairs, least), -1, 0)
     allowed = baseline * (1 + margin) + allowance
+    # Two censored costs are a tie.
+    candidate = np.where(np.minimum(baseline, candidate) >= CENSORED, allowed, candidate)
     log_excess = np.log(candidate / allowed)
     # Swapping the sides of a pair does not change the median of both sides, so the sign test of
     # outliers is exact. The median of one side would rise with its outliers, and hide them.
     threshold = rule.outlier * np.median(np.concatenate([allowed, candidate]), axis=0)
     sides = (candidate > threshold).astype(int) - (allowed > threshold)
-    outliers = OneSidedPairs.count(sides)
+    outliers = DiscordantPairs.count(sides)
     is_last = len(pairs) == rule.analyses[-1]
     has_more_outliers = is_last and outliers.p_value_of_rise <= alpha_outliers
     interval = _interval(log_excess, sides, alpha, rule.alpha_pass)
@@ -329,7 +320,7 @@ def judge_pairs(
         index
         for index in range(len(added))
         if signed_rank_interval(log_excess[:, index], 0.0, 0.0).centre > math.log(rule.most_excess)
-        or OneSidedPairs.count(sides[:, index]).p_value_below(rule.rise_of_outliers_anywhere)
+        or DiscordantPairs.count(sides[:, index]).p_value_below(rule.rise_of_outliers_anywhere)
         > rule.alpha
         or added[index] > rule.added_by_outliers_anywhere
     )
@@ -363,9 +354,9 @@ def judge_pairs(
 def _interval(
     log_excess: Floats, sides: NDArray[np.int_], alpha_fail: float, alpha_pass: float
 ) -> Interval:
-    """The interval of the log excess; its upper bound excludes one-sided pairs if that lowers it.
+    """The interval of the log excess; its upper bound excludes discordant pairs if that lowers it.
 
-    Outliers have tests of their own. Whether a pair is one-sided does not depend on which of its
+    Outliers have tests of their own. Whether a pair is discordant does not depend on which of its
     runs is the candidate's, so the test of the other pairs is exact, too.
     """
     interval = signed_rank_interval(log_excess, alpha_fail, alpha_pass)
@@ -400,7 +391,7 @@ def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
     shares = np.ravel(costs / limits)
     logs = signed_rank_interval(np.log(np.maximum(shares, _LEAST_SHARE)), alpha, rule.alpha_pass)
     interval, mean = signed_rank_interval(shares, alpha, rule.alpha_pass), float(shares.mean())
-    outliers = OneSidedPairs.count((shares > rule.outlier).astype(int))
+    outliers = DiscordantPairs.count((shares > rule.outlier).astype(int))
     is_open = mean > 1 or outliers.p_value_below(rule.rise_of_outliers) > rule.alpha_pass
     low, high = math.exp(logs.low), interval.high
     return RuleResult(

@@ -9,7 +9,7 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gathering
-from waitbench.pipeline.concluding import findings_of, page_of, print_findings, tables
+from waitbench.pipeline.concluding import findings_of, page_of, print_results, tables
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.findings import summarize
 from waitbench.reporting.html import render
@@ -92,6 +92,6 @@ def _print(contents: StoredComparison, output: Output) -> list[str]:
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     findings = findings_of(contents)
-    print_findings(findings, output)
+    print_results(findings, output)
     rendered = [render_report(summarize(findings))] if findings.comparisons else []
     return [*rendered, *map(render_table, tables(findings, output.price))]

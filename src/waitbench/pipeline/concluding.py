@@ -73,7 +73,7 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
             publish(findings, findings.verdict, tables(findings, output.price))
     finally:
         try:
-            print_findings(findings, output, has_charts=plot)
+            print_results(findings, output, has_charts=plot)
         finally:
             if plot:
                 _try_to_draw(findings)
@@ -108,7 +108,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
-def print_findings(findings: Findings, output: Output, *, has_charts: bool = False) -> None:
+def print_results(findings: Findings, output: Output, *, has_charts: bool = False) -> None:
     """Prints tables, then the answer; with ``quiet``, only the answer; with ``as_json``, JSON."""
     if output.as_json:
         # Not by the console, which may colour its output.
