@@ -274,10 +274,7 @@ def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bo
 
 
 def _apply_rule(
-    question: Judgement,
-    questions: Sequence[Judgement],
-    pairs: Pairs,
-    missed: MissedLimits | None,
+    question: Judgement, questions: Sequence[Judgement], pairs: Pairs, missed: MissedLimits | None
 ) -> tuple[RuleResult, Estimate | None]:
     """Judges the pairs of an analysis, with those that missed a time limit.
 

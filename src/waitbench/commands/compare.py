@@ -73,10 +73,7 @@ def compare(
     ] = "error",
     accepted: Annotated[
         Optional[Path],
-        typer.Option(
-            metavar="FILE.toml",
-            help="Regressions accepted for a time, with reasons.",
-        ),
+        typer.Option(metavar="FILE.toml", help="Regressions accepted for a time, with reasons."),
     ] = None,
     full: options.Full = False,
     origin: options.Origin = "auto",
@@ -92,8 +89,7 @@ def compare(
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON on stdout, and progress on stderr."),
+        bool, typer.Option("--json", help="Print JSON on stdout, and progress on stderr.")
     ] = False,
 ) -> None:
     """Install each revision, run them alternately, and report the differences."""

@@ -163,13 +163,7 @@ GateDefaults = Annotated[
         "stays open. Rounds are added until all are answered.",
     ),
 ]
-Full = Annotated[
-    bool,
-    typer.Option(
-        "--full",
-        help="Do not shorten scenarios, as gates do.",
-    ),
-]
+Full = Annotated[bool, typer.Option("--full", help="Do not shorten scenarios, as gates do.")]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")
@@ -184,17 +178,14 @@ Verbose = Annotated[
     ),
 ]
 CorePrice = Annotated[
-    Optional[str],
+    Optional[Price],
     typer.Option(
         "--price",
         metavar="AMOUNT/core-hour",
+        parser=Price.parse,
         help="The price of a core-hour, such as 0.04/core-hour, to show idle cost in money.",
     ),
 ]
-
-
-def parse_price(price: str | None) -> Price | None:
-    return None if price is None else Price.parse(price)
 
 
 def with_request_options(

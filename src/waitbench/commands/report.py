@@ -41,8 +41,7 @@ def report(
     markdown: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FILE",
-            help="Write the answer, and the tables over all scenarios, as Markdown.",
+            metavar="FILE", help="Write the answer, and the tables over all scenarios, as Markdown."
         ),
     ] = None,
     html: Annotated[
@@ -58,7 +57,7 @@ def report(
 ) -> None:
     """Print the answer and tables of folders of results, or write a page of one."""
     requested: Sequence[Path | None] = results or [None]
-    output = Output(verbosity=verbose, price=options.parse_price(price))
+    output = Output(verbosity=verbose, price=price)
     if html is not None and markdown is not None:
         raise UsageError("--markdown does not go with --html: leave it out, or --html.")
     if html is not None:

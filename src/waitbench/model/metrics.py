@@ -86,8 +86,6 @@ SHARED = frozenset({"memory", "latency-p50"})
 share pages, or answer each other's messages. CPU and counts vary too much for that."""
 OTHER_ALLOWED_S = 0.25
 """The allowance for CPU of other programs in a run."""
-INSTRUMENTED = frozenset({SYSTEM_CALLS})
-"""Keys of the metrics that need optional counters: see ``Instruments``."""
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
@@ -205,4 +203,5 @@ class Instruments:
 
     @property
     def keys(self) -> frozenset[str]:
-        return frozenset() if self.tracepoint is None else INSTRUMENTED
+        """The keys of the metrics that these counters measure."""
+        return frozenset(() if self.tracepoint is None else (SYSTEM_CALLS,))

@@ -23,7 +23,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError, hint
-from waitbench.model.metrics import BY_NAME, BY_SECOND, INSTRUMENTED, Instruments, Metric
+from waitbench.model.metrics import BY_NAME, BY_SECOND, SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.model.worker import WorkerFile
@@ -185,7 +185,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         left_out = {}
         for criterion in (criterion for criterion in self.criteria if criterion in DEFAULTS):
             key = criterion.metric.key
-            if key in INSTRUMENTED - instruments.keys:
+            if key == SYSTEM_CALLS and key not in instruments.keys:
                 left_out[criterion] = (
                     f"{criterion}: not measured here: {instruments.reason}; {called('doctor')} "
                     "says how to fix it."
@@ -236,13 +236,10 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-NO_GATE = Gate()
-
-
 def gate_of(comparison: ComparisonHeader) -> Gate:
     """The gate of a comparison. Raises ``UsageError`` if its settings are of another version."""
     try:
-        return msgspec.convert(comparison.settings.get("gate") or NO_GATE, Gate)
+        return msgspec.convert(comparison.settings.get("gate") or {}, Gate)
     except msgspec.ValidationError as error:
         raise UsageError(f"The settings of the gate cannot be read ({error}).") from error
 

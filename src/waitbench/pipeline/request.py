@@ -1,7 +1,7 @@
 """Validates the arguments of a command that measures. Nothing is built yet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from waitbench.model.revision import EnvironmentSpec, OriginChoice
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.extension import Extension, Select
-from waitbench.pipeline.gating import NO_GATE, Gate
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting.output import Log
 from waitbench.system import variables
 from waitbench.system.machine import find_instruments
@@ -41,7 +41,7 @@ class Request:
     python: str | None = None
     repo: str | None = None
     time_limit_s: float | None = None
-    gate: Gate = NO_GATE
+    gate: Gate = field(default_factory=Gate)
     rounds: int = 5
     """The number of rounds without a gate, which decides by itself when to stop."""
     quick: bool = False

@@ -71,7 +71,6 @@ def look(
     ] = False,
 ) -> int:
     """Measure a running process without touching it."""
-    core_price = options.parse_price(price)
     criteria, running = read_limits(limits), [observe.find(target) for target in targets]
     if len(running) > 2 or (running[1:] and running[0].pids & running[1].pids):
         raise UsageError("Name one target, or two that have no process in common.")
@@ -97,6 +96,6 @@ def look(
         view.print_decision(decision, console)
     tables = [view.table(it) for it in totals]
     print_tables([*tables, *(table for it in reasons for table in it.tables)], console)
-    if times > 1 or core_price:
-        print_prose(view.sum_up(totals[-1].cores, times, core_price), console)
+    if times > 1 or price:
+        print_prose(view.sum_up(totals[-1].cores, times, price), console)
     return code

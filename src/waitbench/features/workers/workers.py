@@ -63,7 +63,7 @@ def workers(
 
     Workers are measured one after the other, in the versions that their files name.
     """
-    workers, core_price = _read(paths or [WORKERS]), options.parse_price(price)
+    workers = _read(paths or [WORKERS])
     request = Request(
         revisions=(),
         python=python,
@@ -83,9 +83,9 @@ def workers(
                 except HarnessError as error:
                     errors.append(f"{worker.name}: {error.reason}")
         except shutdown.Interrupted:
-            print_tables(gathering.table_of_workers(folder, core_price), make_console(stderr=True))
+            print_tables(gathering.table_of_workers(folder, price), make_console(stderr=True))
             raise
-        tables = gathering.table_of_workers(folder, core_price)
+        tables = gathering.table_of_workers(folder, price)
         if not tables:
             raise HarnessError("\n".join((*errors, *failures)))
         table = replace(tables[0], notes=(*tables[0].notes, *errors))
