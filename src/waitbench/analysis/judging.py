@@ -5,7 +5,7 @@ A candidate fails if it exceeds a time limit that the baseline keeps. If most ro
 it cannot pass. It can fail, because processes that it left behind may be the disturbance.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import mostly_disturbed, paired_by_round
+from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.analysis.rule import (
     RULE,
     MissedLimits,
@@ -86,8 +86,12 @@ class Judgement(MetricResult):
         analyses stay the same.
         """
         limit = self.criterion.limit
-        pairs_of = limit.pairs if limit is not None else paired_by_round
-        rounds = [pairs_of(record, self.revision, metric) for record in self.records]
+        rounds: list[Mapping[int, tuple[float, ...]]] = [
+            limit.pairs(record, self.revision, metric)
+            if limit
+            else by_round([(record, side) for side in self.sides], metric, with_censored=True)
+            for record in self.records
+        ]
         order = _order_of_rounds(self.records)
         shared = set(rounds[0]).intersection(*rounds[1:])
         numbers = sorted(shared, key=lambda number: (order[number], number))
@@ -207,16 +211,14 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     criterion, records = question.criterion, question.records
     numbers, pairs = question.pairs(criterion.metric)
     runs = [run for record in records for label in question.sides for run in record.of(label)]
-    lacks = [
-        (run.label, lack) for run in runs if (lack := run.incomplete.get(criterion.metric.key))
-    ]
+    key = criterion.metric.key
+    lacks = [(run.label, run.incomplete[key]) for run in runs if key in run.incomplete]
     unknown = [f"{label}: {lack.why}" for label, lack in lacks if lack.more_than is None]
     time_limit_s = max((lack.more_than or 0.0 for _, lack in lacks), default=0.0)
+    why_given_up = _why_given_up(question, unknown, has_rounds=bool(numbers))
     always_missed = criterion.limit is None and is_always_missed(pairs)
     if always_missed:
         why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
-    else:
-        why_given_up = _why_given_up(question, unknown, has_rounds=bool(numbers))
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     result, cost_ratio = RuleResult(verdict=verdict, rounds=len(numbers)), None
     analysed = question.rule.latest_analysis(len(numbers))
@@ -260,17 +262,15 @@ def _without_doubt(answer: Judgement) -> Judgement:
 def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bool) -> str | None:
     """Why a question gets no more rounds; ``None`` if it does.
 
-    ``unknown`` has a sentence for each run with an unknown value. ``has_rounds`` is whether any
-    round has the metric.
+    ``unknown`` has the reasons for unknown values. ``has_rounds``: some rounds have the metric.
     """
     records, labels = question.records, question.sides
     given_up = (record.why_given_up(label) for record in records for label in labels)
-    if why := next(filter(None, (*given_up, *unknown)), None):
-        return why
     rounds = ([{run.round for run in record.of(label)} for label in labels] for record in records)
-    was_measured = all(set.intersection(*of_each) for of_each in rounds)
-    lacks_metric = was_measured and not has_rounds
-    return f"the runs do not have {question.metric.title}" if lacks_metric else None
+    is_measured = all(set.intersection(*of_each) for of_each in rounds)
+    lacks_metric = is_measured and not has_rounds
+    lacking = [f"the runs do not have {question.metric.title}"] if lacks_metric else []
+    return next(filter(None, (*given_up, *unknown, *lacking)), None)
 
 
 def _apply_rule(
@@ -320,10 +320,7 @@ def _apply_rule(
 
 
 def _is_unresponsive(question: Judgement) -> bool:
-    """Whether the candidate leaves most pokes of a scenario unanswered.
-
-    A worker that does not do its work may well use less CPU, so this fall explains nothing.
-    """
+    """Whether the candidate leaves most pokes of a scenario unanswered, and may so use less CPU."""
     by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 

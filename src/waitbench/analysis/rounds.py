@@ -30,31 +30,19 @@ def mostly_disturbed(disturbed: int, rounds: int) -> bool:
 
 
 def by_round(
-    sides: Iterable[tuple[ScenarioResults, str]], metric: Metric
+    sides: Iterable[tuple[ScenarioResults, str]], metric: Metric, *, with_censored: bool = False
 ) -> dict[int, tuple[float, ...]]:
-    """The values of several revisions, each in a scenario, in the rounds that all of them have."""
+    """The costs of several revisions, each in a scenario, in the rounds that all of them have."""
     columns = [
         {
-            run.round: run.metrics[metric.key]
+            run.round: cost
             for run in record.of(label)
-            if metric.key in run.metrics
+            if (cost := run.cost(metric)) is not None and (with_censored or cost < CENSORED)
         }
         for record, label in sides
     ]
     shared = set(columns[0]).intersection(*columns[1:]) if columns else set()
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
-
-
-def paired_by_round(
-    record: ScenarioResults, label: str, metric: Metric
-) -> dict[int, tuple[float, float]]:
-    """The costs of the baseline and a candidate in the rounds of both; ``CENSORED`` if censored."""
-    baseline, candidate = (
-        {run.round: cost for run in record.of(side) if (cost := run.cost(metric)) is not None}
-        for side in (record.context.labels[0], label)
-    )
-    shared = sorted(baseline.keys() & candidate.keys())
-    return {number: (baseline[number], candidate[number]) for number in shared}
 
 
 def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
@@ -92,11 +80,10 @@ def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostP
     """The uncensored pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
     interleaved_numbers = record.interleaved_rounds
-    for number, costs in paired_by_round(record, label, metric).items():
-        if max(costs) < CENSORED:
-            before, after = (max(cost, metric.resolution) for cost in costs)
-            pairs = interleaved if number in interleaved_numbers else concurrent
-            pairs.append((before, after))
+    sides = ((record, record.context.labels[0]), (record, label))
+    for number, costs in by_round(sides, metric).items():
+        before, after = (max(cost, metric.resolution) for cost in costs)
+        (interleaved if number in interleaved_numbers else concurrent).append((before, after))
     return interleaved, concurrent
 
 

@@ -1,31 +1,26 @@
 """The rule that judges candidates: exact tests on pairs of costs, and the bounds of these tests.
 
-A *pair* is the baseline's and the candidate's cost in one round of one scenario. The allowed cost
-is ``baseline * (1 + margin) + allowance``. The *log excess* of a pair is the logarithm of the
-candidate's cost divided by the allowed cost: 0 if the candidate costs exactly what is allowed. A
-run is an *outlier* if it costs more than ``Rule.outlier`` times the median of both sides. A pair is
-*discordant* if only one of its two runs is an outlier.
+A *pair* has two sides, in one round of one scenario: the allowed cost, which is
+``baseline * (1 + margin) + allowance``, and the candidate's cost. Its *log excess* is the logarithm
+of the candidate's cost divided by the allowed cost. A side is an *outlier* if it is more than
+``Rule.outlier`` times the median of both sides. A pair is *discordant* if one side is an outlier.
 
 * *Slower*: the signed-rank test shows that the log excess is above 0. Or, at the last interim
   analysis, more discordant pairs have the candidate's outlier than chance explains.
 * *Within margin*: the signed-rank test of all pairs that are not discordant shows that the log
-  excess is below 0, and the candidate passes three guards: against more frequent outliers, against
-  outliers that add much to the mean, and against high means of all scenarios, or a high estimate of
-  one.
+  excess is below 0; and outliers are not more frequent, nor add much to the mean; and neither the
+  means nor the estimate of a single scenario are much above what is allowed.
 * *Inconclusive*: all else.
 
 The latest interim analysis decides. The rounds of analyses are fixed, and errors are divided over
 analyses and questions (Bonferroni), which needs no assumption about their dependence.
 
-A *limit* of a cost has no baseline. A *share* is the cost of a run divided by its limit.
+With a *limit*, there is no baseline. A *share* is the cost of a run divided by its limit.
 
 * *Slower*: the signed-rank test shows that the logarithms of the shares are above 0.
-* *Within margin*: the signed-rank test shows that the shares are below 1, their mean is below 1,
-  and outliers, which are shares above ``Rule.outlier``, are certainly rare.
+* *Within margin*: the signed-rank test shows that the shares are below 1; and so is their mean; and
+  outliers, which are shares above ``Rule.outlier``, are certainly rare.
 * *Inconclusive*: all else.
-
-Outliers skew the shares. The first of these tests takes logarithms and the second does not, so that
-both err towards *inconclusive*.
 
 A cost is *censored* if the run exceeded a time limit, so that the cost is only known to be higher.
 It has the highest rank; a pair of two censored costs is a tie.
@@ -49,8 +44,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Sides = NDArray[np.int_]
+    """For each pair: 1 if only the candidate's run is an outlier, -1 if only the baseline's is."""
 
-Pairs = tuple[tuple[tuple[float, float], ...], ...]
+Pairs = tuple[tuple[tuple[float, ...], ...], ...]
 """By round and scenario: the costs of the baseline and of the candidate."""
 
 ALPHA = 0.05
@@ -67,7 +64,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     alpha: float = ALPHA
     """The chance that a comparison without a regression fails.
 
-    Also the chance, for each question by itself, that a real regression passes."""
+    Also the chance, for each question, that a rise beyond the margin passes."""
     alpha_outliers: float = 0.016
     """The part of ``alpha`` for the test of outliers, which takes place at the last analysis."""
     first_question: float = 0.6
@@ -90,9 +87,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     added_by_outliers: float = 0.2
     """A candidate passes only if its outliers add at most this share to the baseline's mean.
 
-    Applies to questions that are tested for outliers. A single run of ten times the cost in 36
-    pairs keeps such a question open. If one run in eight costs that much, the chance that eighteen
-    pairs have no such run is at most a tenth."""
+    Applies to questions that are tested for outliers: one run of ten times the cost, in 36 pairs,
+    keeps them open. If one run in eight costs that much, it is missing from eighteen pairs with a
+    chance of at most a tenth."""
     added_by_outliers_anywhere: float = 0.5
     """The same within each scenario."""
     large_rise: float = 1.0
@@ -104,12 +101,12 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def alpha_fail(self) -> float:
-        """The error of the signed-rank tests for a rise at one analysis, of all questions."""
+        """The error of the signed-rank tests for a rise, of all questions, at one analysis."""
         return (self.alpha - self.alpha_outliers) / len(self.analyses)
 
     @property
     def alpha_pass(self) -> float:
-        """The error of each question's tests for a pass at one analysis."""
+        """The error of the tests for a pass, of each question, at one analysis."""
         return self.alpha / len(self.analyses)
 
     def latest_analysis(self, rounds: int) -> int:
@@ -198,8 +195,8 @@ class DiscordantPairs:
     """The number of all pairs."""
 
     @classmethod
-    def count(cls, sides: NDArray[np.int_]) -> DiscordantPairs:
-        """Counts pairs: 1 if only the candidate's run is an outlier, -1 if only the baseline's."""
+    def count(cls, sides: Sides) -> DiscordantPairs:
+        """Counts the pairs of ``sides``, which has any shape."""
         candidate, baseline = int((sides > 0).sum()), int((sides < 0).sum())
         return cls(candidate=candidate, baseline=baseline, pairs=sides.size)
 
@@ -258,9 +255,7 @@ class MissedLimits(DiscordantPairs):
     @classmethod
     def in_pairs(cls, pairs: Pairs, within: float) -> MissedLimits | None:
         """Counts the pairs; ``None`` if no run exceeded the limit."""
-        sides = [
-            tuple(cost >= CENSORED for cost in pair) for scenarios in pairs for pair in scenarios
-        ]
+        sides = [tuple(cost >= CENSORED for cost in pair) for row in pairs for pair in row]
         candidate, baseline, both = map(sides.count, ((False, True), (True, False), (True, True)))
         if not candidate + baseline + both:
             return None
@@ -351,9 +346,7 @@ def judge_pairs(
     )
 
 
-def _interval(
-    log_excess: Floats, sides: NDArray[np.int_], alpha_fail: float, alpha_pass: float
-) -> Interval:
+def _interval(log_excess: Floats, sides: Sides, alpha_fail: float, alpha_pass: float) -> Interval:
     """The interval of the log excess; its upper bound excludes discordant pairs if that lowers it.
 
     Outliers have tests of their own. Whether a pair is discordant does not depend on which of its
@@ -368,7 +361,7 @@ def _interval(
     return interval
 
 
-def _added_by_outliers(baseline: Floats, candidate: Floats, sides: NDArray[np.int_]) -> Floats:
+def _added_by_outliers(baseline: Floats, candidate: Floats, sides: Sides) -> Floats:
     """What the candidate's outliers add to the baseline's mean, as a share, by scenario.
 
     The shares are of the baseline's cost, not of the allowed cost, as an allowance would hide rare
@@ -384,7 +377,11 @@ def _added_by_outliers(baseline: Floats, candidate: Floats, sides: NDArray[np.in
 
 @lru_cache(maxsize=1000)
 def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
-    """Judges pairs of a limit and a cost at one analysis; ``alpha`` is the error of failing."""
+    """Judges pairs of a limit and a cost at one analysis; ``alpha`` is the error of failing.
+
+    Only the test of a failure takes logarithms: if outliers skew the shares, both tests then err
+    towards inconclusive.
+    """
     import numpy as np
 
     limits, costs = np.moveaxis(np.array(pairs), -1, 0)

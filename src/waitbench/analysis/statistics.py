@@ -71,10 +71,7 @@ class Comparison:
         return {it.metric.name: it.after for it in self.figures[label] if it.after}
 
     def cost(self, label: str, name: str) -> Estimate | None:
-        """The mean of a metric.
-
-        The baseline's is over the rounds that it shares with a candidate: with most such rounds.
-        """
+        """The mean of a metric; the baseline's, over the rounds that it shares with a candidate."""
         baseline, *candidates = self.figures
         if label == baseline and candidates:
             results = [it for candidate in candidates for it in self.figures[candidate]]

@@ -31,7 +31,6 @@ Examples:
 """ + "".join(f"  {kind.EXAMPLE}\n" for kind in extensions() if kind.EXAMPLE)
 
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
-_EARLIER_ANALYSES = ", ".join(map(str, RULE.analyses[:-1]))
 
 
 @partial(with_request_options, extensions=extensions())
@@ -54,8 +53,8 @@ def compare(
             min=1,
             help="Rounds after a warm-up; with a gate, the most."
             "\n\nA round is a run of each revision in each scenario, in balanced order. The gate "
-            f"looks after {_EARLIER_ANALYSES} and {GATE_ROUNDS} of them. Questions that are still "
-            "open after the last round are inconclusive.",
+            f"looks after {', '.join(map(str, RULE.analyses[:-1]))} and {GATE_ROUNDS} of them. "
+            "Questions that are still open after the last round are inconclusive.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,

@@ -76,10 +76,7 @@ def report(
 
 
 def _write_page(path: Path, folder: Path, output: Output) -> None:
-    """Writes the page of a comparison.
-
-    Raises ``UsageError`` if the folder has none, and ``HarnessError`` if the disk is full.
-    """
+    """Writes the page of a comparison. Raises ``UsageError`` if there is none."""
     files.require_writable(path)
     contents = comparisons.read(folder)
     files.write_text(path, render(page_of(contents, output.price)), named=True)

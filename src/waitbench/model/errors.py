@@ -35,10 +35,7 @@ def sanitize(text: str) -> str:
 
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The end of a message about an unknown name.
-
-    Suggests a similar name. If there is none, it is ``otherwise`` or a list of all known names.
-    """
+    """The end of a message on an unknown name: a similar name, or ``otherwise``, or all names."""
     names = list(dict.fromkeys(known))
     if near := get_close_matches(name, names, 1):
         return f" (did you mean {near[0]!r}?)"
@@ -46,10 +43,7 @@ def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 class HarnessError(Exception):
-    """An error with a message for the user. The command prints it and exits with 3.
-
-    Credentials in the message are masked.
-    """
+    """An error whose message the command prints, with credentials masked. It exits with 3."""
 
     exit_code = ExitCode.FAILED
 

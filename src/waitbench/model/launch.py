@@ -147,10 +147,7 @@ def _untagged(values: dict[str, Any]) -> Any:
 
 
 def filled(part: Any, values: Mapping[str, str]) -> Any:
-    """Fills in the placeholders that have values, in all texts of a configuration.
-
-    Plain tuples become lists.
-    """
+    """Fills in placeholders that have values, in all texts of a configuration or a part of it."""
     if isinstance(part, str):
         return PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part)
     if isinstance(part, Mapping):

@@ -174,8 +174,5 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return None
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
-        """Reads the metrics that copies of a worker wrote into files, by key.
-
-        Raises ``ValueError`` if a file has anything else.
-        """
+        """Reads metrics, by key, from files of copies of a worker. Raises ``ValueError``."""
         return {}

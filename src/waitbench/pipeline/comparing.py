@@ -86,7 +86,7 @@ def measure(
         "rounds": None if rule else request.rounds,
         "gate": rule if isinstance(rule, Gate) else None,
     }
-    header = make_header(valid, built, hyperfine, settings)
+    header = make_header(valid, environments, hyperfine, settings)
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()

@@ -162,10 +162,7 @@ def publish(findings: Findings, verdict: GateVerdict, more: Sequence[Table] = ()
 
 
 def publish_markdown(path: Path, rendered: str) -> None:
-    """Writes Markdown into a file, and on GitHub into the job's summary.
-
-    Raises ``HarnessError``.
-    """
+    """Writes Markdown into a file, and in GitHub jobs into the summary. Raises ``HarnessError``."""
     files.write_text(path, rendered)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         # GitHub expects each step to append to this file.

@@ -49,10 +49,7 @@ class Extension:
     def run(
         self, request: "Request", output: "Output", context: "typer.Context"
     ) -> "AbstractContextManager[StoredComparison] | None":
-        """Measures a request on other machines, as ``comparing.run`` does on this machine.
-
-        ``None``: the request is measured on this machine.
-        """
+        """Measures a request in place of ``comparing.run``; ``None`` if the feature does not."""
 
     def after_runs(
         self, valid: "ValidRequest", bench: "Bench", folder: Path, progress: "RunProgress"

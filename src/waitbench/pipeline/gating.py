@@ -283,10 +283,7 @@ def _limits_of(worker: WorkerFile, metrics: Sequence[Metric]) -> dict[str, Crite
 
 
 def last_analysis(most_rounds: int) -> int:
-    """The number of rounds at the last analysis within ``most_rounds``.
-
-    Raises ``UsageError`` if so few rounds cannot decide about a single scenario.
-    """
+    """The number of rounds at the last analysis within ``most_rounds``. Raises ``UsageError``."""
     fewest = RULE.analyses[1]
     if most_rounds < fewest:
         raise UsageError(

@@ -39,9 +39,11 @@ def build(valid: ValidRequest, output: Output) -> Built:
 
 
 def make_header(
-    valid: ValidRequest, built: Built, hyperfine: Hyperfine, settings: Mapping[str, object]
+    valid: ValidRequest,
+    environments: Mapping[str, Environment],
+    hyperfine: Hyperfine,
+    settings: Mapping[str, object],
 ) -> ComparisonHeader:
-    environments = usable_environments(built)
     return ComparisonHeader(
         revisions=tuple(
             spec.recorded(environments[spec.label].build if spec.label in environments else None)
