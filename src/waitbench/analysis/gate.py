@@ -46,14 +46,14 @@ class GateVerdict:
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.fails)
+        return tuple(it for it in self.judgements if it.fails)
 
     @property
     def accepted(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.accepted is not None)
+        return tuple(it for it in self.judgements if it.accepted is not None)
 
     def answers(self, verdict: Verdict) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.verdict is verdict)
+        return tuple(it for it in self.judgements if it.verdict is verdict)
 
     @property
     def outcome(self) -> GateStatus:
@@ -111,13 +111,12 @@ def _with_acceptance(answer: Judgement, acceptances: Sequence[Acceptance]) -> Ju
 def _with_figures(answer: Judgement) -> Judgement:
     """Adds the means of both sides, if there is a single scenario, and if the ratio is a bound."""
     metric, ratio = answer.metric, answer.ratio
-    before, after = None, None
-    if len(answer.records) == 1:
-        sides = both_sides(answer.records[0], answer.revision, metric)
-        means = before, after = [mean(side) if side else None for side in sides]
-        is_below = any(it and it.value < metric.resolution for it in means)
-        if ratio is not None and is_below and not answer.allowance and not answer.limit:
-            ratio = replace(ratio, is_bound=True)
+    record, *others = answer.records
+    sides = ((), ()) if others else both_sides(record, answer.revision, metric)
+    means = before, after = [mean(side) if side else None for side in sides]
+    is_below = any(it and it.value < metric.resolution for it in means)
+    if ratio is not None and is_below and not answer.allowance and not answer.limit:
+        ratio = replace(ratio, is_bound=True)
     at_least = answer.verdict is Verdict.SLOWER and any(
         concurrent_rounds_understate(record, answer.revision, metric) for record in answer.records
     )
@@ -130,17 +129,17 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     A candidate that has failed gets one round in each scenario that is left, for its figures. Once
     both sides of a question always exceed a time limit, the gate cannot pass, and ends.
     """
-    if any(j.is_always_missed for j in judgements):
+    if any(it.is_always_missed for it in judgements):
         return ()
-    certain = [j for j in judgements if j.fails and not j.is_partial]
-    failed = {(j.revision, scenario) for j in certain for scenario in j.scenarios}
+    certain = [it for it in judgements if it.fails and not it.is_partial]
+    failed = {(it.revision, scenario) for it in certain for scenario in it.scenarios}
     labels = {label for label, _ in failed}
     return tuple(
-        j
-        for j in judgements
-        if not j.is_settled
-        and failed.isdisjoint((j.revision, scenario) for scenario in j.scenarios)
-        and not (j.revision in labels and j.rounds)
+        it
+        for it in judgements
+        if not it.is_settled
+        and failed.isdisjoint((it.revision, scenario) for scenario in it.scenarios)
+        and not (it.revision in labels and it.rounds)
     )
 
 
@@ -176,7 +175,7 @@ def conclude(
     records = tuple(records)
     not_asked = []
     for record in records:
-        ended = {o.label for o in record.outcomes if o.reason == ENDED} & record.unable
+        ended = {it.label for it in record.outcomes if it.reason == ENDED} & record.unable
         is_lost = record.context.labels[0] not in record.unable - ended
         for label in record.unable:
             why = ENDED if label in ended else LOST if is_lost else UNSUPPORTED
@@ -200,14 +199,14 @@ def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
     """
     unreliable, failures = record.unreliable, record.failures
     failed = [
-        o
-        for o in record.outcomes
-        if o in failures or (o.label in unreliable and o.reason not in HARMLESS)
+        it
+        for it in record.outcomes
+        if it in failures or (it.label in unreliable and it.reason not in HARMLESS)
     ]
     return [
         FailedRuns(label=label, scenario=record.scenario, count=len(texts), message=texts[-1])
         for label in record.context.labels
-        if (texts := [o.message for o in failed if o.label == label])
+        if (texts := [it.message for it in failed if it.label == label])
     ]
 
 

@@ -179,10 +179,9 @@ def _groups(
 
 def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
     """Whether usual runs of the baseline have few of the events, but enough to compare."""
-    baselines = [record.of(record.context.labels[0]) for record in records]
-    values = (
-        [run.metrics[metric.key] for run in runs if metric.key in run.metrics] for runs in baselines
-    )
+    baselines = (record.of(record.context.labels[0]) for record in records)
+    key = metric.key
+    values = ([run.metrics[key] for run in runs if key in run.metrics] for runs in baselines)
     return any(metric.resolution <= median(counts) < _FEW_EVENTS for counts in values if counts)
 
 

@@ -106,16 +106,11 @@ def with_answers(
         if it.ratio and len(it.scenarios) == 1 and not (it.allowance or it.limit or it.at_least)
     }
     return [
-        _with_value(it, estimates.get((it.scenario, it.revision, it.metric.name))) for it in results
+        replace(it, ratio=it.ratio.with_value(estimates[key]))
+        if it.ratio and (key := (it.scenario, it.revision, it.metric.name)) in estimates
+        else it
+        for it in results
     ]
-
-
-def _with_value(result: MetricResult, value: float | None) -> MetricResult:
-    ratio = result.ratio
-    if ratio is None or value is None:
-        return result
-    low, high = ratio.low and min(ratio.low, value), ratio.high and max(ratio.high, value)
-    return replace(result, ratio=replace(ratio, value=value, low=low, high=high))
 
 
 def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:

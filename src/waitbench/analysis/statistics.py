@@ -12,7 +12,7 @@ divide another 5 %.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from waitbench.analysis.results import MetricResult
@@ -140,15 +140,11 @@ def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -
     """The ratio of a candidate to the baseline, from pairs (baseline, candidate)."""
     import numpy as np
 
-    is_below = [
-        math.fsum(side) / len(side) < metric.resolution for side in zip(*pairs, strict=True)
-    ]
+    is_below = [fmean(side) < metric.resolution for side in zip(*pairs, strict=True)]
     logs = log_ratios(pairs, metric.resolution)
     centre = math.exp(signed_rank_interval(np.array(logs), 0.0, 0.0).centre)
-    interval = geometric_mean(logs, error)
-    low = interval.low and min(interval.low, centre)
-    high = interval.high and max(interval.high, centre)
-    return Estimate(centre, low, high, len(logs), is_bound=is_below[0] != is_below[1])
+    ratio = geometric_mean(logs, error).with_value(centre)
+    return replace(ratio, is_bound=is_below[0] != is_below[1])
 
 
 def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[MetricResult]:

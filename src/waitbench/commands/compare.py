@@ -9,7 +9,6 @@ import typer
 
 from waitbench.analysis.rule import RULE
 from waitbench.commands import options
-from waitbench.commands.options import with_request_options
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
@@ -33,7 +32,7 @@ Examples:
 ROUNDS, GATE_ROUNDS = 5, RULE.analyses[-1]
 
 
-@partial(with_request_options, extensions=extensions())
+@partial(options.with_request_options, extensions=extensions())
 def compare(
     revisions: Annotated[
         Optional[list[str]],

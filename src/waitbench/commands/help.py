@@ -46,15 +46,12 @@ class Subcommand(TyperCommand):
         return (self.help or "").partition("\n\n")[0]
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
-        arguments = [param for param in self.params if isinstance(param, TyperArgument)]
-        names = [f"{it.metavar}{'' if it.nargs == 1 else '...'}" for it in arguments]
-        words = [
-            name if argument.required else f"[{name}]"
-            for argument, name in zip(arguments, names, strict=True)
-        ]
-        formatter.write_usage(
-            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *words])
-        )
+        words = ["[OPTIONS]"]
+        for argument in self.params:
+            if isinstance(argument, TyperArgument):
+                name = f"{argument.metavar}{'' if argument.nargs == 1 else '...'}"
+                words.append(name if argument.required else f"[{name}]")
+        formatter.write_usage(installation.called(str(ctx.info_name)), " ".join(words))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         params = {str(it.name): it for it in self.get_params(ctx)}

@@ -29,8 +29,6 @@ def masked(text: str) -> str:
 
 def sanitize(text: str) -> str:
     """Replaces control characters, which a terminal would obey, by ``�``."""
-    if text.isprintable():
-        return text
     return "".join(c if c.isprintable() or c in "\t\n" else "\ufffd" for c in text)
 
 

@@ -235,11 +235,11 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def why_given_up(self, label: str) -> str | None:
         """Why a revision gets no more runs; ``None`` if it does. Earlier sessions do not count."""
         last = max((run.round for run in self.of(label)), default=-1)
-        outcomes = [o for o in self.outcomes[self.outcomes_before :] if o.label == label]
+        outcomes = [it for it in self.outcomes[self.outcomes_before :] if it.label == label]
         for outcome in outcomes:
             if outcome.reason in _FINAL:
                 return f"{label} {_FINAL[outcome.reason]}: {outcome.message}"
-        failed = [o for o in outcomes if o.reason not in HARMLESS and o.round > last]
+        failed = [it for it in outcomes if it.reason not in HARMLESS and it.round > last]
         if len(failed) < (GIVE_UP_AFTER if last < 0 else GIVE_UP_LATER_AFTER):
             return None
         return f"{label} failed {len(failed)} times in a row: {failed[-1].message}"
@@ -264,23 +264,23 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""
         done = {run.label for run in self.measurements if run.round == number}
-        done |= {o.label for o in self.outcomes if o.reason in (NOT_BUILT, *UNABLE)}
+        done |= {it.label for it in self.outcomes if it.reason in (NOT_BUILT, *UNABLE)}
         return done.issuperset(self.context.labels)
 
     @property
     def unable(self) -> frozenset[str]:
         """The revisions without measurements that cannot run this scenario."""
         measured = {run.label for run in self.measurements}
-        return frozenset(o.label for o in self.outcomes if o.reason in UNABLE) - measured
+        return frozenset(it.label for it in self.outcomes if it.reason in UNABLE) - measured
 
     @property
     def failures(self) -> list[FailedRun]:
         """The failed runs that make a comparison fail: no later attempt of theirs succeeded."""
         measured = {(run.label, run.round) for run in self.measurements}
         return [
-            o
-            for o in self.outcomes
-            if o.reason not in HARMLESS and (o.label, o.round) not in measured
+            it
+            for it in self.outcomes
+            if it.reason not in HARMLESS and (it.label, it.round) not in measured
         ]
 
     @property
@@ -296,13 +296,13 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     @property
     def awaits_repeats(self) -> frozenset[int]:
         """The rounds with a failure of an earlier session that this session is yet to repeat."""
-        tried = {(o.label, o.round) for o in self.outcomes[self.outcomes_before :]}
+        tried = {(it.label, it.round) for it in self.outcomes[self.outcomes_before :]}
         given_up = {label for label in self.context.labels if self.why_given_up(label) is not None}
         before = self.outcomes[: self.outcomes_before]
         return frozenset(
-            o.round
-            for o in self.failures
-            if o in before and (o.label, o.round) not in tried and o.label not in given_up
+            it.round
+            for it in self.failures
+            if it in before and (it.label, it.round) not in tried and it.label not in given_up
         )
 
     @property

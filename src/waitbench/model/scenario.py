@@ -91,15 +91,12 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     fewest_concurrent_rounds: ClassVar[int] = 1
     """Fewer rounds are not made concurrently. Two show if runs collide, as on a fixed port."""
     most_concurrent_rounds: ClassVar[int] = 4
+    has_probe: ClassVar[bool] = True
+    """Whether the probe in dataflows/support can report metrics of its runs."""
 
     @property
     def by_default(self) -> bool:
         """Whether it is measured if no scenario is named."""
-        return True
-
-    @property
-    def has_probe(self) -> bool:
-        """Whether the probe in dataflows/support can report metrics of its runs."""
         return True
 
     @property

@@ -1,6 +1,6 @@
 """Estimates with confidence intervals; verdicts on ratios and questions; outcomes of the gate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 MARGIN = 0.05
@@ -55,3 +55,8 @@ class Estimate:
         if contains_1:
             return Verdict.INCONCLUSIVE
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
+
+    def with_value(self, value: float) -> "Estimate":
+        """Returns an estimate with another value, to which the interval is extended."""
+        low, high = self.low and min(self.low, value), self.high and max(self.high, value)
+        return replace(self, value=value, low=low, high=high)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
 from waitbench.model.metrics import SHARED
 from waitbench.model.record import ScenarioResults
+from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.pipeline.concluding import print_so_far
 from waitbench.pipeline.gating import Gate
@@ -28,7 +30,6 @@ from waitbench.pipeline.preparation import (
     measurer,
     new_records,
     require_unchanged,
-    usable_environments,
 )
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.output import Output, RunProgress
@@ -76,7 +77,7 @@ def measure(
     request = valid.request
     hyperfine = locate(valid.cache, output.log.about)
     built = build(valid, output)
-    environments = usable_environments(built)
+    environments = {label: it for label, it in built.items() if isinstance(it, Environment)}
     if rule is None and valid.gate.is_on:
         rule = valid.gate
     settings = {
@@ -168,8 +169,9 @@ def concurrent_scenarios(
         scenario.name
         for scenario in scenarios
         if scenario.idles
-        and not (is_shard and scenario.is_staggered)
-        and not (scenario.is_staggered and scenario.topology_in(topology).processes > 1)
+        and not (
+            scenario.is_staggered and (is_shard or scenario.topology_in(topology).processes > 1)
+        )
         and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )
 
@@ -219,29 +221,24 @@ def _fewest_s(
     return total_s
 
 
+@dataclass
 class OpenQuestions:
     """Decides, from the runs so far, which scenarios need more rounds by a stopping rule."""
 
-    def __init__(
-        self,
-        rule: StoppingRule,
-        records: Mapping[str, ScenarioResults],
-        elsewhere: Iterable[ScenarioResults] = (),
-    ) -> None:
-        self._rule = rule
-        self._records = records
-        self._elsewhere = tuple(elsewhere)
-        self._results: object = None
-        self._unsettled: Collection[str] = ()
+    rule: StoppingRule
+    records: Mapping[str, ScenarioResults]
+    elsewhere: Iterable[ScenarioResults] = ()
+    _results: object = None
+    _unsettled: Collection[str] = ()
 
     def wants_more(self, scenario: str) -> bool:
         """Whether more rounds could change an answer, or repeat an earlier session's failed run."""
-        records = tuple(self._records.values())
+        records = tuple(self.records.values())
         if is_too_disturbed(records):
             return False
         results = [(list(record.measurements), len(record.outcomes)) for record in records]
         if results != self._results:
-            self._unsettled = self._rule.unsettled(records, self._elsewhere)
+            self._unsettled = self.rule.unsettled(records, tuple(self.elsewhere))
             self._results = results
-        repeats = self._records[scenario].awaits_repeats
-        return scenario in self._unsettled or any(it <= self._rule.most_rounds for it in repeats)
+        repeats = self.records[scenario].awaits_repeats
+        return scenario in self._unsettled or any(it <= self.rule.most_rounds for it in repeats)

@@ -19,7 +19,6 @@ from waitbench.analysis.criteria import (
     Limit,
     Scope,
 )
-from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError, hint
@@ -225,7 +224,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
             for scenario in answer.unconfirmed or answer.scenarios
         }
 
-    def conclude(self, records: Iterable[ScenarioResults]) -> GateVerdict:
+    def conclude(self, records: Iterable[ScenarioResults]) -> gate.GateVerdict:
         return gate.conclude(
             records,
             self.criteria,

@@ -63,11 +63,6 @@ def make_header(
     )
 
 
-def usable_environments(built: Built) -> dict[str, Environment]:
-    """The environments that could be made, by label."""
-    return {label: it for label, it in built.items() if isinstance(it, Environment)}
-
-
 def new_records(
     header: ComparisonHeader, scenarios: Sequence[Scenario], built: Built
 ) -> dict[str, ScenarioResults]:
@@ -218,8 +213,11 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # A failure stays until the run succeeds. A failed build is tried again.
+    # A failed warm-up is repeated, too.
     before = [
-        discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}") if _is_failed_warm_up(it) else it
+        it
+        if it.round != WARM_UP or it.reason in HARMLESS
+        else discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
         for it in earlier.outcomes
         if it.reason != NOT_BUILT
     ]
@@ -229,8 +227,3 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
         if not earlier.is_whole(run.round)
     ]
     record.outcomes, record.outcomes_before = [*before, *record.outcomes], len(before)
-
-
-def _is_failed_warm_up(outcome: FailedRun) -> bool:
-    """Whether a warm-up failed, which a resumed session repeats."""
-    return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}

@@ -33,7 +33,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     is_staggered: ClassVar[bool] = True
     fewest_concurrent_rounds: ClassVar[int] = 2
     most_concurrent_rounds: ClassVar[int] = 24
-    has_probe: bool = False
+    has_probe: ClassVar[bool] = False
 
     @property
     def settable(self) -> tuple[str, ...]:
