@@ -29,7 +29,7 @@ def start() -> int:
         shutdown.open_closed_streams()
         from waitbench.system import supervisor
 
-        supervisor.start()
+        supervisor.start()  # returns in the child process
         shutdown.handle_signals()
         from waitbench import commands
     except BaseException as error:  # An imported module may even raise SystemExit.

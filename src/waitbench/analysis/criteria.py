@@ -100,16 +100,16 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def can_only_fail(self) -> bool:
-        """Whether it can fail a gate, which passes even if this criterion is inconclusive.
+        """Whether a rise fails the gate, but an inconclusive answer does not prevent its pass.
 
-        Default criteria about each scenario are: the rounds that suffice for all scenarios together
-        are too few for a single one. A high cost of one keeps the question about all of them open.
+        True of default criteria about each scenario: rounds that suffice for all scenarios together
+        are too few for one. A high cost of one also keeps the question about all of them open.
         """
         return self.each and self in DEFAULTS
 
     @property
     def can_fail_by_outliers(self) -> bool:
-        """Whether outliers fail it, as for a cost or median lateness, or only keep it open."""
+        """Whether outliers alone can fail it; for other criteria, they only prevent a pass."""
         if self.limit or self.can_only_fail:
             return False
         return self.metric.name == "latency-p50" or not (self.metric.explains or self.allowance)

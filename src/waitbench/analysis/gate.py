@@ -155,8 +155,7 @@ def is_too_disturbed(records: Iterable[ScenarioResults]) -> bool:
     rounds: defaultdict[tuple[str, int], list[bool]] = defaultdict(list)
     for record in records:
         for run in record.of(record.context.labels[0]):
-            is_disturbed = run.round in record.disturbed_rounds
-            rounds[record.scenario, run.position].append(is_disturbed)
+            rounds[record.scenario, run.position].append(run.round in record.disturbed_rounds)
     return disturbed >= _ENOUGH_DISTURBED and all(
         mostly_disturbed(sum(flags), len(flags)) for flags in rounds.values()
     )
@@ -214,10 +213,9 @@ def incomplete_runs(record: ScenarioResults) -> list[FailedRuns]:
     """The runs of a scenario that count although they lack a metric."""
     # Metrics that lack values in the same runs, for the same reasons, make one entry.
     reasons = {
-        (label, tuple(lack.why for run in runs if (lack := run.incomplete.get(key))))
+        (label, tuple(lack.why for run in record.of(label) if (lack := run.incomplete.get(key))))
         for label in record.context.labels
-        for runs in [record.of(label)]
-        for key in {key for run in runs for key in run.incomplete}
+        for key in {key for run in record.of(label) for key in run.incomplete}
     }
     return [
         FailedRuns(label=label, scenario=record.scenario, count=len(texts), message=texts[-1])

@@ -1,10 +1,10 @@
-"""The costs of rounds, and whether interleaved and concurrent rounds agree about them.
+"""Costs by round, and tests of whether interleaved and concurrent rounds have the same ratios.
 
 A ratio, and the means beside it, use the rounds that both revisions have.
 
-In concurrent rounds, workers share pages, caches and CPUs, and may wait for each other's locks, or
-answer each other's messages. Shared caches change the costs of both revisions alike. So the ratios
-of interleaved and of concurrent rounds are compared, rather than the costs.
+In interleaved rounds, runs take place one at a time. In concurrent rounds, workers share pages,
+caches and CPUs, and may wait for each other's locks, or answer each other's messages. Shared caches
+change the costs of both revisions alike, so ratios are compared rather than costs.
 """
 
 import math
@@ -18,7 +18,7 @@ from waitbench.model.record import ScenarioResults
 _FEWEST_CONCURRENT = 2
 """The least number of concurrent rounds that can be compared with interleaved rounds."""
 _LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
-"""Limits of shifts of log ratios: none below the first matters; each above the second does."""
+"""Shifts of log ratios: below the first, a shift never counts; above the second, it always does."""
 
 CostPairs = Sequence[tuple[float, float]]
 """Costs of the baseline and of a candidate."""
@@ -32,7 +32,7 @@ def mostly_disturbed(disturbed: int, rounds: int) -> bool:
 def by_round(
     sides: Iterable[tuple[ScenarioResults, str]], metric: Metric, *, with_censored: bool = False
 ) -> dict[int, tuple[float, ...]]:
-    """The costs of several revisions, each in a scenario, in the rounds that all of them have."""
+    """The costs of sides, each a record and a revision, in the rounds that all of them have."""
     columns = [
         {
             run.round: cost
@@ -46,10 +46,10 @@ def by_round(
 
 
 def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
-    """The title of the first metric whose ratios certainly depend on the kind of rounds.
+    """The title of the first metric whose ratios certainly differ between both kinds of rounds.
 
-    Empty if there is none. A metric is skipped if every round exceeds the allowed cost: it fails
-    with either kind.
+    Empty if there is none. A metric is skipped if its cost exceeds the allowed cost in each round,
+    as it fails with both kinds.
     """
     for criterion in criteria:
         metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance

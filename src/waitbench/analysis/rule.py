@@ -290,8 +290,7 @@ def judge_pairs(
     """Judges the rounds of one analysis. Cached, because it is called after each run.
 
     ``alpha`` and ``alpha_outliers`` are the errors of failing by the signed-rank test and by
-    outliers; without ``alpha_outliers``, outliers cannot fail. Costs below ``least`` count as
-    ``least``.
+    outliers; with 0, outliers cannot fail. Costs below ``least`` count as ``least``.
     """
     import numpy as np
 
@@ -379,8 +378,7 @@ def _added_by_outliers(baseline: Floats, candidate: Floats, sides: Sides) -> Flo
 def judge_limit(pairs: Pairs, rule: Rule = RULE, *, alpha: float) -> RuleResult:
     """Judges pairs of a limit and a cost at one analysis; ``alpha`` is the error of failing.
 
-    Only the test of a failure takes logarithms: if outliers skew the shares, both tests then err
-    towards inconclusive.
+    Only the test of a failure takes logarithms. So outliers make both tests less certain.
     """
     import numpy as np
 

@@ -43,7 +43,7 @@ def one_round(
     scenario: Scenario, labels: Sequence[str], number: int, later: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
     """Plans one run of each revision, in the order of the round ``later`` rounds on."""
-    scenario = scenario.warmed_up() if number == WARM_UP else scenario
+    scenario = scenario.for_warm_up() if number == WARM_UP else scenario
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(in_turn(labels, number + later, seed))

@@ -33,6 +33,7 @@ class Topology(str):
     """One of the engine's topologies, such as ``single``, ``cluster`` or ``launcher``."""
     processes: int
     workers: int
+    """The number of worker threads of each process."""
 
     def __new__(cls, kind: str, processes: int = 1, workers: int = 1) -> "Topology":
         plural = "es" if processes != 1 else ""
@@ -51,7 +52,7 @@ class Topology(str):
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
-    """A scenario's place on a curve, whose scenarios differ in one parameter."""
+    """The place of a scenario in a scan, whose scenarios differ in one parameter."""
 
     scenario: FileName
     parameter: FileName
@@ -108,7 +109,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return replace(self, parameters={**self.parameters, **parameters})
 
     @property
-    def idles(self) -> bool:
+    def is_mostly_idle(self) -> bool:
         """Whether its workers are idle for most of a run, so that runs may be concurrent."""
         return False
 
@@ -154,7 +155,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         """The shorter variant that the gate uses by default."""
         return self
 
-    def warmed_up(self) -> "Scenario":
+    def for_warm_up(self) -> "Scenario":
         """The variant for a warm-up, which is not longer than the gate's."""
         return min(self, self.shortened(), key=lambda scenario: scenario.expected_s)
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 MARGIN = 0.05
-"""A ratio within this of 1 is within margin. The criteria of a gate have other margins."""
+"""Without a gate, a change is within margin if its whole interval is so close to 1."""
 NEGLIGIBLE = 0.10
-"""The same if the confidence interval of the ratio contains 1."""
+"""The margin of ratios whose interval contains 1."""
 
 
 class Verdict(str, Enum):
@@ -42,7 +42,7 @@ class Estimate:
     high: float | None
     count: int
     is_bound: bool = False
-    """Whether the change may be greater than this ratio: one side was below the resolution."""
+    """Whether the true change may be greater, as one side is below the metric's resolution."""
 
     @property
     def verdict(self) -> Verdict:

@@ -168,7 +168,7 @@ def concurrent_scenarios(
     return frozenset(
         scenario.name
         for scenario in scenarios
-        if scenario.idles
+        if scenario.is_mostly_idle
         and not (
             scenario.is_staggered and (is_shard or scenario.topology_in(topology).processes > 1)
         )

@@ -31,10 +31,7 @@ def table_of_workers(folder: Path, price: Price | None = None) -> list[Table]:
 
 
 def folders_in(roots: Sequence[Path]) -> list[Path]:
-    """The absolute paths of all folders of comparisons among ``roots`` and below.
-
-    Raises ``UsageError`` for a missing folder.
-    """
+    """The absolute paths of folders of comparisons, at ``roots`` or below. Raises ``UsageError``."""
     results = []
     for root in roots:
         if not files.is_folder(root):

@@ -72,16 +72,17 @@ def new_records(
         records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
         for label, error in built.items():
             if isinstance(error, HarnessError):
-                failed = FailedRun(
-                    label=label,
-                    round=WARM_UP,
-                    position=0,
-                    started_at=header.started_at,
-                    reason=NOT_BUILT,
-                    message=error.reason,
-                    log=str(error),
+                record.outcomes.append(
+                    FailedRun(
+                        label=label,
+                        round=WARM_UP,
+                        position=0,
+                        started_at=header.started_at,
+                        reason=NOT_BUILT,
+                        message=error.reason,
+                        log=str(error),
+                    )
                 )
-                record.add(failed)
     return records
 
 

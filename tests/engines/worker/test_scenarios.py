@@ -131,7 +131,7 @@ def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_non
     (scenario,) = selection.select((), settings, worker=worker, quick=quick)
     assert scenario.parameters.get("window") == window_s
     assert scenario.has_window == (window_s is not None)
-    assert scenario.warmed_up().parameters["window"] == 2.0
+    assert scenario.for_warm_up().parameters["window"] == 2.0
     config = worker_config(worker, scenario.parameters, PYTHON)
     assert config.window_s == (window_s or 0.0)
     assert scenario.with_window(7.0).parameters["window"] == 7.0
@@ -239,7 +239,7 @@ def test_a_rate_makes_one_more_scenario_that_can_be_set_and_takes_turns(tmp_path
     worker = read(tmp_path, "command = '{revision}'\n[poke]\ncommand = 'true'\nrate = 2\n")
     idle, at_rate = scenarios_of(worker)
     assert (idle.name, at_rate.name) == ("mine", "mine-at-rate")
-    assert (idle.idles, at_rate.idles) == (True, False)
+    assert (idle.is_mostly_idle, at_rate.is_mostly_idle) == (True, False)
     assert "rate" not in idle.settable
     chosen = selection.select((), ("rate=4.5",), worker=worker)
     rates = [worker_config(worker, it.parameters, PYTHON).rate for it in chosen]

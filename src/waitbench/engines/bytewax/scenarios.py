@@ -52,7 +52,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
         return f"{self.module}:get_flow({arguments})"
 
     @property
-    def idles(self) -> bool:
+    def is_mostly_idle(self) -> bool:
         # Concurrent runs blur small differences.
         return self.large_changes_only and bool(self.parameters["idle"])
 

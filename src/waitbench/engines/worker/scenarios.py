@@ -50,7 +50,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.worker.phases_until(self.parameters.get(PHASE))
 
     @property
-    def idles(self) -> bool:
+    def is_mostly_idle(self) -> bool:
         # Not with messages in the window: the programs that send them would compete for CPUs.
         return self.worker.side_by_side and not self.works and RATE not in self.parameters
 
@@ -114,7 +114,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
         return replace(self, parameters=parameters)
 
-    def warmed_up(self) -> Scenario:
+    def for_warm_up(self) -> Scenario:
         return self.with_window(min(self._window_s(), _WARM_UP_S))
 
     def with_least_window(self, seconds: float) -> Scenario:
