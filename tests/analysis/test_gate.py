@@ -215,7 +215,7 @@ def test_failed_runs_let_nothing_pass_unless_few_or_of_both_and_made_again(
     failed: int, of_both: bool, again: bool, outcome: GateStatus
 ) -> None:
     record = crashing(measured=18, failed=failed)
-    for failure in tuple(record.outcomes):
+    for failure in tuple(record.failed_runs):
         if of_both:
             record.add(structs.replace(failure, label="base"))
         for label in ("base", "new") if again else ():

@@ -135,7 +135,7 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     assert [asking.wants_more(name) for name in records] == [False] * 3
     # A round in which a run failed in an earlier session is made again.
     records["busy"].add(outcome("new", 19, FAILED))
-    records["busy"].outcomes_before = 1
+    records["busy"].failed_before = 1
     assert [asking.wants_more(name) for name in records] == [False, False, True]
 
 

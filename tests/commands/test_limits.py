@@ -133,6 +133,6 @@ def test_a_round_of_one_revision_is_a_run_until_its_limit_is_answered(
 def test_no_run_is_made_again_of_what_is_judged_by_itself() -> None:
     """What others used during it may be what it had them do."""
     gate, record = gate_of_one("real:2s", 0.004, is_disturbed=True)
-    assert not record.outcomes
+    assert not record.failed_runs
     assert len(record.disturbed_rounds) == len(record.measurements)
     assert gate.conclude([record]).outcome is GateStatus.INCONCLUSIVE

@@ -30,15 +30,15 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: ScenarioResult
     earlier.add(outcome("b", 3, TIMED_OUT))
     earlier.add(outcome("b", 1, DISTURBED))
     resume_record(anew, earlier)
-    (discarded,) = (it for it in anew.outcomes if it.reason == SUPERSEDED)
+    (discarded,) = (it for it in anew.failed_runs if it.reason == SUPERSEDED)
     assert (discarded.label, discarded.round) == ("a", 3)
     assert [(run.label, run.round) for run in anew.measurements] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2),
     ]  # fmt: skip
-    assert anew.outcomes == [*earlier.outcomes, discarded]
+    assert anew.failed_runs == [*earlier.failed_runs, discarded]
     assert (anew.why_given_up("b"), anew.awaits_repeats) == (None, frozenset({3}))
     assert [one.label for one in anew.failures] == ["b"]
-    again = replace(anew, measurements=[*anew.measurements], outcomes=[*anew.outcomes])
+    again = replace(anew, measurements=[*anew.measurements], failed_runs=[*anew.failed_runs])
     again.add(outcome("b", 3, FAILED))
     assert (len(again.failures), again.awaits_repeats) == (2, frozenset())
     anew.add(measurement("a", 3, SAME[0]))
@@ -98,7 +98,7 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: ScenarioResul
     earlier = make_record({"a": SAME, "b": SAME})
     earlier.add(outcome("b", WARM_UP, FAILED, message="boom", log="last words"))
     resume_record(anew, earlier)
-    (discarded,) = anew.outcomes
+    (discarded,) = anew.failed_runs
     assert (discarded.reason, discarded.message, discarded.log) == (
         SUPERSEDED, "failed: boom", "last words"
     )  # fmt: skip
@@ -153,7 +153,7 @@ def test_what_could_not_be_built_before_and_is_built_now_is_measured(
     earlier = make_record({"a": SAME, "b": []})
     earlier.add(outcome("b", 0, NOT_BUILT))
     resume_record(anew, earlier)
-    assert anew.outcomes == []
+    assert anew.failed_runs == []
 
 
 def test_an_environment_that_cannot_be_built_again_gets_no_runs(anew: ScenarioResults) -> None:

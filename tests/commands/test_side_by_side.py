@@ -60,5 +60,5 @@ def test_workers_with_a_fixed_port_take_turns_and_none_fails(
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(marked(tmp_path / "results").items()) == [(("a", False), 3), (("b", False), 3)]
     (record,) = records_in(tmp_path / "results")
-    assert [one.reason for one in record.outcomes] == [INTERFERED] * 4
-    assert any("Address already in use" in one.message for one in record.outcomes)
+    assert [one.reason for one in record.failed_runs] == [INTERFERED] * 4
+    assert any("Address already in use" in one.message for one in record.failed_runs)

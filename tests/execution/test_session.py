@@ -47,11 +47,11 @@ def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> Non
     assert sorted((run.label, run.round) for run in record.measurements) == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2),
     ]  # fmt: skip
-    assert [(o.label, o.reason) for o in record.outcomes] == [("a", DISTURBED), ("b", DISTURBED)]
-    assert "0.70 s of CPU" in record.outcomes[0].message
+    assert [(o.label, o.reason) for o in record.failed_runs] == [("a", DISTURBED), ("b", DISTURBED)]
+    assert "0.70 s of CPU" in record.failed_runs[0].message
     # What was kept of the disturbed runs is taken back on disk, too.
     saved = [result for _, result in made.heard("keep")]
-    assert [result for result in saved if result in record.outcomes] == record.outcomes
+    assert [result for result in saved if result in record.failed_runs] == record.failed_runs
 
 
 def test_a_round_in_which_a_run_failed_is_not_repeated_and_the_failure_stays() -> None:
@@ -90,7 +90,7 @@ def test_on_a_machine_that_is_always_busy_one_round_is_repeated_and_all_are_mark
     assert tries == [1, 2, 1, 1, 1, 1]
     assert record.disturbed_rounds == {1, 2, 3, 4, 5, 6}
     assert [run.marks for run in record.measurements] == [(DISTURBED,)] * 12
-    assert [(run.label, run.round) for run in record.outcomes] == [("a", 2), ("b", 2)]
+    assert [(run.label, run.round) for run in record.failed_runs] == [("a", 2), ("b", 2)]
 
 
 def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:

@@ -86,7 +86,7 @@ def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() ->
     for name, kept in (("one", {CONCURRENT}), ("two", set())):
         marks = [set(it.marks) for it in records[name].measurements if it.round > 1]
         assert marks == [kept] * 4
-    assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
+    assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
 
 
 def finding(found_s: Mapping[str, float], **metrics: float) -> Together:
@@ -132,7 +132,7 @@ def test_a_phase_that_does_not_answer_in_its_first_batch_is_asked_in_turns() -> 
 
     made = Together(run)
     records = of_phases(made, *ENDLESS, wanted=4, most=4)
-    assert {it.reason for it in records["two"].outcomes} == {INTERFERED}
+    assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
     assert records["two"].interleaved_rounds == {1, 2, 3, 4}
     assert not any(run.incomplete for run in records["two"].measurements)
 

@@ -71,7 +71,7 @@ def measured(
     specify(record, waits=True)
     for result in before:
         record.add(result)
-    record.outcomes_before = len(record.outcomes)
+    record.failed_before = len(record.failed_runs)
     if guided:
         at_work.carry_out_while(
             lambda _name: len(record.of("a")) < 8,
@@ -193,7 +193,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
     made = Together(run)
     record = carry_out(made, 2, "one", concurrency=ONE)["one"]
     assert made.at_once[-1] == [(2, "a"), (2, "b")]
-    assert (record.disturbed_rounds, record.outcomes) == (frozenset(), [])
+    assert (record.disturbed_rounds, record.failed_runs) == (frozenset(), [])
 
 
 def test_a_interleaved_round_after_it_counts_as_behind_a_candidates_run() -> None:
@@ -263,7 +263,7 @@ def test_what_fails_beside_others_at_first_has_all_take_turns(
     made = Together(fails_at(*failed))
     record = measured(made, guided=guided)
     assert concurrent_rounds(made) == [[2, 3, 4, 5]]
-    crowded = [(run.round, run.label) for run in record.outcomes if run.reason == INTERFERED]
+    crowded = [(run.round, run.label) for run in record.failed_runs if run.reason == INTERFERED]
     assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
     assert record.failures == []
     for label in "ab":
@@ -297,7 +297,7 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
     made = Together(run)
     record = measured(made, guided=False)
     assert len(made.at_once) == at_once
-    crowded = {run.message for run in record.outcomes if run.reason == INTERFERED}
+    crowded = {run.message for run in record.failed_runs if run.reason == INTERFERED}
     assert crowded == (set() if deaf_in_turns else {"a run of b failed beside others: no answer"})
     assert any(run.incomplete for run in record.of("b")) is deaf_in_turns
 
@@ -387,7 +387,7 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     assert [run.round for run in runs] == list(range(1, len(runs) + 1))
     assert len(runs) >= 8
     assert {run.metrics["time_cpu_idle"] for run in runs} == {alone}
-    crowded = {one.round for one in record.outcomes if one.reason == INTERFERED}
+    crowded = {one.round for one in record.failed_runs if one.reason == INTERFERED}
     assert crowded == {2, 3, 4, 5}
     assert record.failures == []
 
@@ -396,7 +396,7 @@ def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> Non
     made = idling(0.1, 0.1, first=0.14)
     record = judged(made, guided=True)
     assert concurrent_rounds(made) == [[2, 3, 4, 5], [7, 8, 9]]
-    assert [one.reason for one in record.outcomes] == []
+    assert [one.reason for one in record.failed_runs] == []
 
 
 def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:

@@ -93,7 +93,7 @@ def test_each_misdeed_is_an_outcome_that_says_what_happened_and_the_others_are_m
     assert verdict.get("errors") == str(2 * len(MISDEEDS))
     (record,) = records_in(tmp_path / "results")
     assert {"good", *HARMLESS} == {run.label for run in record.measurements}
-    ended = {run.label: run for run in record.outcomes if is_bad(run)}
+    ended = {run.label: run for run in record.failed_runs if is_bad(run)}
     assert {name: run.reason for name, run in ended.items()} == REASONS
     assert "Traceback" in ended["raises"].log
     said = {name: run.message for name, run in ended.items()}

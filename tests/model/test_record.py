@@ -54,7 +54,7 @@ def test_failures_before_a_good_run_or_in_an_earlier_session_are_forgiven() -> N
     record.add(measurement("b", 3, RUN))
     assert record.why_given_up("b") is None
     record = tried(0, TIMED_OUT)
-    record.outcomes_before = 1
+    record.failed_before = 1
     assert record.why_given_up("b") is None
 
 

@@ -174,7 +174,7 @@ def conclude(
     records = tuple(records)
     not_asked = []
     for record in records:
-        ended = {it.label for it in record.outcomes if it.reason == ENDED} & record.unable
+        ended = {it.label for it in record.failed_runs if it.reason == ENDED} & record.unable
         is_lost = record.context.labels[0] not in record.unable - ended
         for label in record.unable:
             why = ENDED if label in ended else LOST if is_lost else UNSUPPORTED
@@ -199,7 +199,7 @@ def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
     unreliable, failures = record.unreliable, record.failures
     failed = [
         it
-        for it in record.outcomes
+        for it in record.failed_runs
         if it in failures or (it.label in unreliable and it.reason not in HARMLESS)
     ]
     return [

@@ -241,13 +241,13 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or always_missed) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
-    return _without_doubt(judged)
+    return _retract_if_doubtful(judged)
 
 
-def _without_doubt(answer: Judgement) -> Judgement:
-    """Takes back an answer from disturbed rounds, or from concurrent runs that may collide.
+def _retract_if_doubtful(answer: Judgement) -> Judgement:
+    """Makes an answer inconclusive if rounds were disturbed, or concurrent runs may have collided.
 
-    A rise is certain nevertheless, unless concurrent runs share what it is about.
+    A rise stands nevertheless, except of metrics that such a collision changes.
     """
     is_rise = answer.verdict is Verdict.SLOWER
     if answer.verdict is Verdict.NOT_MEASURED or (is_rise and answer.metric.name not in SHARED):

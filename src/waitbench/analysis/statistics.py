@@ -162,7 +162,7 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
     has_idle = "idle" in (compared if "cpu" in compared else shown)
     is_worker = "memory" in metrics and not ends_by_itself
     judged_by = "idle" if has_idle and is_worker else "cpu"
-    reasons = {o.reason for o in record.outcomes if o.label in (baseline, label)}
+    reasons = {it.reason for it in record.failed_runs if it.label in (baseline, label)}
     why_unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
     error_parts = {

@@ -126,7 +126,7 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
 
 def _takes_turns(record: ScenarioResults) -> bool:
     """Whether runs take turns because of earlier concurrent runs: see ``judge``."""
-    return any(outcome.reason == INTERFERED for outcome in record.outcomes) or any(
+    return any(outcome.reason == INTERFERED for outcome in record.failed_runs) or any(
         # An interrupted batch has neither metric.
         CONCURRENT in run.marks and STEAL in run.metrics and OTHER_CPU not in run.metrics
         for run in record.measurements

@@ -200,7 +200,9 @@ class Session:
         if not (is_open and self._is_comparable(record)):
             return {}
         tried: list[Result] = [*record.measurements]
-        tried += [it for it in record.outcomes[record.outcomes_before :] if it.reason != INTERFERED]
+        tried += [
+            it for it in record.failed_runs[record.failed_before :] if it.reason != INTERFERED
+        ]
         done = {(result.label, result.round) for result in tried}
         able = [label for label in labels if not self._is_given_up(record, label)]
         left = {
@@ -224,7 +226,7 @@ class Session:
         waited = {
             (it.scenario, match[0])
             for it in records
-            for outcome in it.outcomes[it.outcomes_before :]
+            for outcome in it.failed_runs[it.failed_before :]
             if outcome.label == label and outcome.reason != INTERFERED
             if (match := _NOT_READY.match(outcome.message))
         }

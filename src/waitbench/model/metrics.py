@@ -82,8 +82,8 @@ IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
 SHARED = frozenset({"memory", "latency-p50"})
-"""Names of the metrics by which one round in turns shows whether concurrent runs collide: these may
-share pages, or answer each other's messages. CPU and counts vary too much for that."""
+"""Names of the metrics that concurrent runs change if they share pages of memory, or answer each
+other's messages. One interleaved round shows that; CPU and counts vary too much for it."""
 OTHER_ALLOWED_S = 0.25
 """The allowance for CPU of other programs in a run."""
 BY_SECOND = frozenset(

@@ -45,7 +45,6 @@ GIVE_UP_AFTER = 2
 """The number of failed runs after which a revision without measurements gets no more runs."""
 GIVE_UP_LATER_AFTER = 5
 """The same for a revision with measurements, in a row: its failures may be random."""
-
 FAILS_ALONE = 3
 """A revision is unreliable if it was the only one to fail in so many rounds."""
 
@@ -153,8 +152,8 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     spec: Scenario
     context: ComparisonHeader
     measurements: list[Measurement] = []
-    outcomes: list[FailedRun] = []
-    outcomes_before: int = 0
+    failed_runs: list[FailedRun] = []
+    failed_before: int = 0
     """The number of failed runs of earlier sessions, if the comparison was resumed."""
 
     @property
@@ -179,7 +178,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def results(self) -> list[Result]:
-        return [*self.measurements, *self.outcomes]
+        return [*self.measurements, *self.failed_runs]
 
     @property
     def measured_on(self) -> Mapping[str, object]:
@@ -194,7 +193,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         if isinstance(result, Measurement):
             self.measurements.append(result)
         else:
-            self.outcomes.append(result)
+            self.failed_runs.append(result)
 
     def of(self, label: str) -> list[Measurement]:
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
@@ -235,11 +234,11 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def why_given_up(self, label: str) -> str | None:
         """Why a revision gets no more runs; ``None`` if it does. Earlier sessions do not count."""
         last = max((run.round for run in self.of(label)), default=-1)
-        outcomes = [it for it in self.outcomes[self.outcomes_before :] if it.label == label]
-        for outcome in outcomes:
-            if outcome.reason in _FINAL:
-                return f"{label} {_FINAL[outcome.reason]}: {outcome.message}"
-        failed = [it for it in outcomes if it.reason not in HARMLESS and it.round > last]
+        runs = [it for it in self.failed_runs[self.failed_before :] if it.label == label]
+        for run in runs:
+            if run.reason in _FINAL:
+                return f"{label} {_FINAL[run.reason]}: {run.message}"
+        failed = [run for run in runs if run.reason not in HARMLESS and run.round > last]
         if len(failed) < (GIVE_UP_AFTER if last < 0 else GIVE_UP_LATER_AFTER):
             return None
         return f"{label} failed {len(failed)} times in a row: {failed[-1].message}"
@@ -264,14 +263,14 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""
         done = {run.label for run in self.measurements if run.round == number}
-        done |= {it.label for it in self.outcomes if it.reason in (NOT_BUILT, *UNABLE)}
+        done |= {it.label for it in self.failed_runs if it.reason in (NOT_BUILT, *UNABLE)}
         return done.issuperset(self.context.labels)
 
     @property
     def unable(self) -> frozenset[str]:
         """The revisions without measurements that cannot run this scenario."""
         measured = {run.label for run in self.measurements}
-        return frozenset(it.label for it in self.outcomes if it.reason in UNABLE) - measured
+        return frozenset(it.label for it in self.failed_runs if it.reason in UNABLE) - measured
 
     @property
     def failures(self) -> list[FailedRun]:
@@ -279,26 +278,26 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         measured = {(run.label, run.round) for run in self.measurements}
         return [
             it
-            for it in self.outcomes
+            for it in self.failed_runs
             if it.reason not in HARMLESS and (it.label, it.round) not in measured
         ]
 
     @property
     def unreliable(self) -> frozenset[str]:
-        """The revisions that failed by themselves in several rounds, even if repeats succeeded."""
+        """The revisions that alone failed in several rounds, even if repeats succeeded."""
         failed: dict[int, set[str]] = {}
-        for outcome in self.outcomes:
-            if outcome.reason not in HARMLESS:
-                failed.setdefault(outcome.round, set()).add(outcome.label)
+        for run in self.failed_runs:
+            if run.reason not in HARMLESS:
+                failed.setdefault(run.round, set()).add(run.label)
         alone = Counter(next(iter(labels)) for labels in failed.values() if len(labels) == 1)
         return frozenset(label for label, count in alone.items() if count >= FAILS_ALONE)
 
     @property
     def awaits_repeats(self) -> frozenset[int]:
         """The rounds with a failure of an earlier session that this session is yet to repeat."""
-        tried = {(it.label, it.round) for it in self.outcomes[self.outcomes_before :]}
+        tried = {(it.label, it.round) for it in self.failed_runs[self.failed_before :]}
         given_up = {label for label in self.context.labels if self.why_given_up(label) is not None}
-        before = self.outcomes[: self.outcomes_before]
+        before = self.failed_runs[: self.failed_before]
         return frozenset(
             it.round
             for it in self.failures

@@ -236,7 +236,7 @@ class OpenQuestions:
         records = tuple(self.records.values())
         if is_too_disturbed(records):
             return False
-        results = [(list(record.measurements), len(record.outcomes)) for record in records]
+        results = [(list(record.measurements), len(record.failed_runs)) for record in records]
         if results != self._results:
             self._unsettled = self.rule.unsettled(records, tuple(self.elsewhere))
             self._results = results

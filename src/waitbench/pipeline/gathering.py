@@ -31,7 +31,7 @@ def table_of_workers(folder: Path, price: Price | None = None) -> list[Table]:
 
 
 def folders_in(roots: Sequence[Path]) -> list[Path]:
-    """The absolute paths of folders of comparisons, at ``roots`` or below. Raises ``UsageError``."""
+    """The paths of the folders of comparisons, among or below ``roots``. Raises ``UsageError``."""
     results = []
     for root in roots:
         if not files.is_folder(root):

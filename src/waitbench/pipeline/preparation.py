@@ -72,17 +72,16 @@ def new_records(
         records[scenario.name] = record = ScenarioResults(spec=scenario, context=context)
         for label, error in built.items():
             if isinstance(error, HarnessError):
-                record.outcomes.append(
-                    FailedRun(
-                        label=label,
-                        round=WARM_UP,
-                        position=0,
-                        started_at=header.started_at,
-                        reason=NOT_BUILT,
-                        message=error.reason,
-                        log=str(error),
-                    )
+                failed = FailedRun(
+                    label=label,
+                    round=WARM_UP,
+                    position=0,
+                    started_at=header.started_at,
+                    reason=NOT_BUILT,
+                    message=error.reason,
+                    log=str(error),
                 )
+                record.add(failed)
     return records
 
 
@@ -219,7 +218,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
         it
         if it.round != WARM_UP or it.reason in HARMLESS
         else discard_as(it, SUPERSEDED, f"{it.reason}: {it.message}")
-        for it in earlier.outcomes
+        for it in earlier.failed_runs
         if it.reason != NOT_BUILT
     ]
     before += [
@@ -227,4 +226,4 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
         for run in earlier.measurements
         if not earlier.is_whole(run.round)
     ]
-    record.outcomes, record.outcomes_before = [*before, *record.outcomes], len(before)
+    record.failed_runs, record.failed_before = [*before, *record.failed_runs], len(before)

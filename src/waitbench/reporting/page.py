@@ -63,7 +63,7 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
 
 def _logs(record: ScenarioResults) -> Iterator[tuple[str, str]]:
     """Titles and logs: for each revision and kind of failure, that of the last such run."""
-    last = {(run.label, run.reason): run for run in record.outcomes}
+    last = {(run.label, run.reason): run for run in record.failed_runs}
     for (label, reason), run in last.items():
         if run.log and reason not in HARMLESS:
             yield f"The end of the log of {label}, {reason}, round {run.round}", run.log
