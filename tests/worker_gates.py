@@ -143,6 +143,6 @@ def _gate_of(
         ["base", "new"],
         gate.most_rounds,
         math.inf,
-        gate.stops,
+        gate.deciding_analyses,
     )
     return gate.conclude(records.values()).outcome

@@ -35,7 +35,7 @@ def test_a_criterion_is_read_and_shows_as_it_is_written(
 
 
 FORM = "{} is not METRIC:PERCENT%[,ALLOWANCE][,alone][,each], such as idle:10%, or "
-ALONE = "{}: 'alone' is for what explains a cost, such as wakeups, and cpu explains none."
+ALONE = "{}: 'alone' is for components of a cost, such as wakeups, and cpu is not one."
 UNIT = "{}: an allowance for {} is written as {}."
 MALFORMED = (
     *("", "system", "system:", "system:10", "10%", ":10%", "system:10%%", "SYSTEM:10%"),

@@ -139,8 +139,8 @@ FailOn = Annotated[
         help="Fail on a rise, such as cpu:5%,20ms; repeatable."
         "\n\nMETRIC:PERCENT%[,ALLOWANCE][,alone][,each]: exit with 1 if a candidate's metric rose "
         "by more. With --gate, it is asked in addition to the default criteria. With 'alone', a "
-        "rise of what explains CPU fails even where CPU fell; 'each' judges every scenario by "
-        "itself.",
+        "rise of a component, such as wakeups, fails even if CPU fell; 'each' judges every "
+        "scenario by itself.",
     ),
 ]
 Limits = Annotated[
@@ -256,5 +256,5 @@ def _make_cache(cache: Path) -> None:
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
             f"{cache} is not a folder to write to: {why}. Environments are kept there: name "
-            "another one by BENCH_CACHE."
+            "another folder in BENCH_CACHE."
         ) from error

@@ -54,7 +54,7 @@ class StoppingRule(Protocol):
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         """Groups scenarios: a group is measured before the next; its scenarios take turns."""
 
-    def stops(self, scenarios: int) -> Sequence[int]:
+    def deciding_analyses(self, scenarios: int) -> Sequence[int]:
         """The numbers of rounds after which a group of so many scenarios can have its answers."""
 
     def unsettled(
@@ -184,15 +184,16 @@ def _make_runs(
     progress: RunProgress,
     elsewhere: Iterable[ScenarioResults],
 ) -> None:
+    """Makes the runs that the records lack: those that the rule wants, or the requested rounds."""
     records = session.records
     if rule is not None:
         wants_more = OpenQuestions(rule, records, elsewhere).wants_more
         groups = rule.groups(valid.scenarios_here)
         if isinstance(rule, Gate):
-            fewest_s = _fewest_s(session, groups, labels, rule)
+            fewest_s = _seconds_to_decide(session, groups, labels, rule)
             progress.expect(rule.budget_s, fewest_s, rule.rule.analyses)
         session.carry_out_while(
-            wants_more, groups, labels, rule.most_rounds, rule.budget_s, rule.stops
+            wants_more, groups, labels, rule.most_rounds, rule.budget_s, rule.deciding_analyses
         )
         return
     done = {
@@ -200,16 +201,15 @@ def _make_runs(
         for record in records.values()
         for run in record.measurements
     }
-    rounds = valid.request.rounds
-    runs = plan.schedule(valid.scenarios_here, labels, rounds, done, session.seed)
+    runs = plan.schedule(valid.scenarios_here, labels, valid.request.rounds, done, session.seed)
     session.carry_out(runs)
 
 
-def _fewest_s(
+def _seconds_to_decide(
     session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], gate: Gate
 ) -> float:
     """The expected time, in s, from the first round to the first analysis that can decide."""
-    rounds = gate.stops(max(map(len, groups), default=1))[0] - 1
+    rounds = gate.deciding_analyses(max(map(len, groups), default=1))[0] - 1
     total_s = 0.0
     for scenario in chain(*groups):
         rounds_left = max(0, rounds - len(session.records[scenario.name].rounds))

@@ -79,8 +79,8 @@ def parse_rise(text: str, metrics: Sequence[Metric]) -> Criterion:
         )
     if match["alone"] and metric.explains is None:
         raise UsageError(
-            f"--fail-on {text!r}: 'alone' is for what explains a cost, such as wakeups, and "
-            f"{metric.name} explains none."
+            f"--fail-on {text!r}: 'alone' is for components of a cost, such as wakeups, and "
+            f"{metric.name} is not one."
         )
     return Criterion(
         metric=metric,
@@ -210,7 +210,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         groups = ([it for it in scenarios if scope.covers(it)] for scope in order)
         return [group for group in groups if group]
 
-    def stops(self, scenarios: int) -> tuple[int, ...]:
+    def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
         return self.rule.deciding_analyses(scenarios)
 
     def unsettled(

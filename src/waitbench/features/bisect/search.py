@@ -178,7 +178,7 @@ class StepRule:
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         return [scenarios]
 
-    def stops(self, _scenarios: int) -> Sequence[int]:
+    def deciding_analyses(self, _scenarios: int) -> Sequence[int]:
         return ANALYSES
 
     def unsettled(
