@@ -184,14 +184,14 @@ def conclude(
         judgements=tuple(map(_with_figures, answers)),
         rule=rule,
         inconclusive_passes=inconclusive_passes,
-        failed_runs=tuple(runs for record in records for runs in failed_runs(record)),
+        failed_runs=tuple(runs for record in records for runs in failures_by_revision(record)),
         not_asked=tuple(sorted(not_asked)),
         left_out=tuple(left_out),
     )
 
 
-def failed_runs(record: ScenarioResults) -> list[FailedRuns]:
-    """The failed runs of a scenario.
+def failures_by_revision(record: ScenarioResults) -> list[FailedRuns]:
+    """The failed runs of a scenario, by revision.
 
     A run that failed, but succeeded when it was repeated, counts if its revision is unreliable.
     Otherwise any comparison would pass if it is resumed often enough.

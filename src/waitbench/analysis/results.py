@@ -43,7 +43,7 @@ class MetricResult(RuleResult):
     after: Estimate | None = None
     """The revision's mean."""
     why_not: str = ""
-    """The reason for having no ratio."""
+    """Why there is no ratio; empty if there is one."""
     judged: bool = False
     """Whether the verdict on the revision depends on it."""
     headline: bool = False
@@ -55,7 +55,7 @@ class MetricResult(RuleResult):
     """Whether its scenario is one point of a scan, which is judged as a whole."""
     criterion: Criterion | None = None
     at_least: bool = False
-    """Whether the true ratio is larger: in concurrent rounds, spinning workers lacked CPUs."""
+    """Whether the true ratio is larger, as concurrent workers that busy-wait lacked CPUs."""
     missed: MissedLimits | None = None
     accepted: Acceptance | None = None
 

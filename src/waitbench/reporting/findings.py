@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from waitbench.analysis.gate import GateVerdict, failed_runs
+from waitbench.analysis.gate import GateVerdict, failures_by_revision
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import MetricResult, Note, by_urgency, decisive, with_answers
 from waitbench.analysis.statistics import Comparison
@@ -75,7 +75,7 @@ def findings(
         *(note for contribution in contributions for note in contribution.notes),
     ]
     if verdict is None:
-        failed = [run for it in comparisons for run in failed_runs(it.record)]
+        failed = [run for it in comparisons for run in failures_by_revision(it.record)]
         first = [*changes, *notes.failures(failed)]
     else:
         # A note without a count says that nothing got worse.
