@@ -12,7 +12,7 @@ class Words(tuple[str, ...]):
     """A command line, split into words."""
 
 
-class Target(Protocol):
+class ConditionTarget(Protocol):
     """A launch that conditions are tested on: all copies of a worker, or a service."""
 
     @property
@@ -48,11 +48,11 @@ class Condition:
     def _asdict(self) -> dict[str, Any]:
         return {"value": self.value, "within": self.within}
 
-    def holds(self, target: Target, copies: int) -> bool:
+    def holds(self, target: ConditionTarget, copies: int) -> bool:
         """Whether so many copies of the worker meet the condition."""
         return True
 
-    def hint(self, target: Target) -> str:
+    def hint(self, target: ConditionTarget) -> str:
         """The end of a message that the time limit was exceeded, with a possible reason."""
         return ""
 
@@ -77,10 +77,10 @@ class LogLine(Readiness, Answer):
         except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"log is not a regular expression: {error}") from error
 
-    def holds(self, target: Target, copies: int) -> bool:
+    def holds(self, target: ConditionTarget, copies: int) -> bool:
         return target.count_matches(self.value) >= copies
 
-    def hint(self, target: Target) -> str:
+    def hint(self, target: ConditionTarget) -> str:
         buffers = "" if target.has_output else ". Does it buffer its output?"
         return f": no line of its output matches {self.value!r}{buffers}"
 
@@ -90,7 +90,7 @@ class Port(Readiness, Answer):
 
     key, accepts = "port", Literal[True]
 
-    def holds(self, target: Target, copies: int) -> bool:
+    def holds(self, target: ConditionTarget, copies: int) -> bool:
         return target.are_listening(copies)
 
 
@@ -100,7 +100,7 @@ class Success(Readiness, Answer):
     key, accepts = "command", Words
     interval_s, is_momentary = 0.3, True
 
-    def holds(self, target: Target, copies: int) -> bool:
+    def holds(self, target: ConditionTarget, copies: int) -> bool:
         return target.succeeds(self.value, self.within)
 
 
@@ -121,5 +121,5 @@ class PokeEnded(Answer):
 
     key, accepts = "exit", Literal[True]
 
-    def holds(self, target: Target, copies: int) -> bool:
+    def holds(self, target: ConditionTarget, copies: int) -> bool:
         return target.has_poke_ended

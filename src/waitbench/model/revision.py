@@ -40,7 +40,7 @@ class Source:
     """The code of a revision."""
 
     origin: Origin
-    """The origin that the user named; a comparison may build a release that has a wheel."""
+    """The origin that the user named; a comparison may still build a release that has a wheel."""
     identity: str
     """A version, a commit's full id, git's id of a checkout's files, a SHA-256, or a variant."""
     path: Path | None = None
