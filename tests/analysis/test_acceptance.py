@@ -40,7 +40,7 @@ def verdict(*acceptances: Acceptance) -> GateVerdict:
 def test_what_an_entry_is_about_does_not_fail_and_all_else_does(
     changes: dict[str, object], is_accepted: bool
 ) -> None:
-    result = verdict(structs.replace(ENTRY, **changes))  # type: ignore[arg-type]
+    result = verdict(structs.replace(ENTRY, **changes))
     assert result.outcome is (GateStatus.PASS if is_accepted else GateStatus.FAIL)
     assert bool(result.accepted) is is_accepted
     assert {it.verdict for it in result.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
