@@ -53,7 +53,7 @@ def compare(
             help="Rounds after a warm-up; with a gate, the most."
             "\n\nA round is a run of each revision in each scenario, in balanced order. The gate "
             f"looks after {', '.join(map(str, RULE.analyses[:-1]))} and {GATE_ROUNDS} of them. "
-            "Questions that are still open after the last round are inconclusive.",
+            "Questions still open after the last round are inconclusive.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,
@@ -65,8 +65,7 @@ def compare(
         Literal["error", "pass"],
         typer.Option(
             metavar="error|pass",
-            help="Exit with 3, or with 0, if questions stay open."
-            "\n\nIf no criterion of the gate failed.",
+            help="Exit with 3, or with 0, if questions stay open.\n\nIf no criterion failed.",
         ),
     ] = "error",
     accepted: Annotated[
