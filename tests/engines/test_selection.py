@@ -12,7 +12,8 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     partitioned = [s for s in chosen if s.name.startswith("partitioned")]
-    assert [s.parameters["partitions"] for s in partitioned] == [4] * 12
+    assert len(partitioned) > 1
+    assert {s.parameters["partitions"] for s in partitioned} == {4}
     assert isinstance(partitioned[0], Dataflow)
     assert "partitions=4" in partitioned[0].import_string
     (other,) = (s for s in chosen if s not in partitioned)
@@ -41,6 +42,7 @@ def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what
     whole, quick = (selection.select(["*"], [], quick=flag) for flag in (False, True))
     assert [scenario.name for scenario in quick] == [scenario.name for scenario in SCENARIOS]
     for before, after in zip(whole, quick, strict=True):
+        assert isinstance(after, Dataflow)
         assert after.expected_s <= before.expected_s, after.name
         assert after.expected_s < 25, after.name
         if after.large_changes_only:
@@ -48,6 +50,8 @@ def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what
             continue
         given = {name for name, value in before.parameters.items() if value}
         assert {name for name, value in after.parameters.items() if value} == given, "0 is none"
+        items, burst = (int(after.parameters[name]) for name in (after.counted_by, "burst"))
+        assert items % burst == 0, "no burst is cut short"
     (set_,) = selection.select(["dynamic"], ["items_per_worker=77"], quick=True)
     assert set_.parameters["items_per_worker"] == 77
     by_name = {scenario.name: scenario.parameters for scenario in quick}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
 
-from msgspec import field
+from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, Parameters, Scenario, Topology, Value
@@ -112,68 +112,75 @@ _COMMON: dict[str, Value] = {
 }  # fmt: skip
 _LONG: dict[str, Value] = {"long_input": True}
 _SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
-_KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
-    ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
-    ("-long-input", 20, _LONG,
-     "20 items each, one due per 0.25 s: the cost of waiting"),
-    ("-heavy-map", 20, {"heavy_map": True},
-     "20 items each, heavy work on each: all CPU should be used"),
-    ("-long-input-heavy-map", 20, {**_LONG, "heavy_map": True},
-     "one item due per 0.25 s and heavy work: waiting and working"),
-    ("-scheduled", 20, {**_LONG, "scheduled": True},
-     "as long-input, but the source says when to be asked next (from 0.17)"),
-    ("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
-    ("-burst", 40, {**_LONG, "interval": 1.25, "burst": 10},
-     "10 items at once after 1.25 s of silence: latency after parking"),
-    ("-windowed", 8, {**_SOME, "window": 3600.0},
-     "8 items each within 1 s, then 4 s of silence while a window of an hour holds them"),
-    ("-notify", 8, {**_SOME, "alarm": 3600.0},
-     "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour"),
-    ("-ended", 20, {"silent": 1, "idle": 5.0},
-     "all but one have ended after 20 items each; that one is silent for 5 s"),
+_WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
+"""In gates 0.5 s of waiting, instead of 1 s.
+
+Idle CPU varies no more between runs of 0.5 s than between runs of 1 s, since disturbances come in
+episodes, which hit fewer short runs. So twice as many runs in the same time decide more.
+"""
+
+
+class _Kind(Struct, frozen=True):
+    """A scenario of each dataflow."""
+
+    suffix: str
+    """The end of its name."""
+    items: int
+    """The number of items of each source."""
+    parameters: Parameters
+    purpose: str
+    quick: Parameters = {}
+    """Parameters in gates, besides ``_QUICK``. A dataflow ignores those of the other."""
+
+
+_KINDS = (
+    _Kind("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
+    _Kind("-long-input", 20, _LONG,
+          "20 items each, one due per 0.25 s: the cost of waiting", _WAITING),
+    _Kind("-heavy-map", 20, {"heavy_map": True},
+          "20 items each, heavy work on each: all CPU should be used",
+          # Many small items, so that a pause after each of them shows.
+          {"items_per_worker": 80, "heaviness": 10_000}),
+    _Kind("-long-input-heavy-map", 20, {**_LONG, "heavy_map": True},
+          "one item due per 0.25 s and heavy work: waiting and working", _WAITING),
+    _Kind("-scheduled", 20, {**_LONG, "scheduled": True},
+          "as long-input, but the source says when to be asked next (from 0.17)", _WAITING),
+    _Kind("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
+    _Kind("-burst", 40, {**_LONG, "interval": 1.25, "burst": 10},
+          "10 items at once after 1.25 s of silence: latency after parking",
+          # A single burst, after its silence.
+          {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25}),
+    _Kind("-windowed", 8, {**_SOME, "window": 3600.0},
+          "8 items each within 1 s, then 4 s of silence while a window of an hour holds them"),
+    _Kind("-notify", 8, {**_SOME, "alarm": 3600.0},
+          "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour"),
+    _Kind("-ended", 20, {"silent": 1, "idle": 5.0},
+          "all but one have ended after 20 items each; that one is silent for 5 s"),
 )  # fmt: skip
-"""Suffix of the name, items of each source, parameters, purpose."""
-_LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
+_LARGE_CHANGES: tuple[tuple[str, Topology, Parameters, str], ...] = (
     ("-silence", Topology("cluster", 2), {"partitions": 1, "idle": 6.0},
      "4 items within 0.5 s, then 6 s of silence, read by one of two processes: costs that begin "
      "late, and costs of an idle peer"),
     ("-launcher", Topology("launcher", 2), {},
      "4 items each within 0.5 s, two processes by the engine's own launcher: its costs"),
 )  # fmt: skip
-"""The same with a topology, for scenarios in which the gate asks for large rises only."""
+"""Suffix, topology, parameters and purpose, where the gate asks for large rises only."""
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
-
-_WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
-"""0.5 s of waiting, instead of 1 s.
-
-Idle CPU varies no more between runs of 0.5 s than between runs of 1 s, since disturbances come in
-episodes, which hit fewer short runs. So twice as many runs in the same time decide more.
-"""
-_QUICK_KINDS: Mapping[str, Parameters] = {
-    "-long-input": _WAITING,
-    "-scheduled": _WAITING,
-    "-long-input-heavy-map": _WAITING,
-    # Many small items, so that a pause after each of them shows.
-    "-heavy-map": {"items_per_worker": 80, "heaviness": 10_000},
-    # A single burst, after its silence.
-    "-burst": {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25},
-}
-"""Parameters in gates that differ from ``_QUICK``, by suffix. A dataflow ignores others' names."""
 
 SCENARIOS: tuple[Dataflow, ...] = tuple(
     Dataflow(
-        name=dataflow + kind,
-        purpose=f"{sources}; {purpose}",
+        name=dataflow + kind.suffix,
+        purpose=f"{sources}; {kind.purpose}",
         module=DATAFLOWS / f"{dataflow}.py",
         counted_by=counted_by,
-        parameters={**_COMMON, **further, counted_by: count, **parameters},
-        by_default=kind in _DEFAULT_KINDS,
-        quick=_QUICK_KINDS.get(kind, {}),
+        parameters={**_COMMON, **further, counted_by: kind.items, **kind.parameters},
+        by_default=kind.suffix in _DEFAULT_KINDS,
+        quick=kind.quick,
     )
     for dataflow, counted_by, sources, further in _SOURCES
-    for kind, count, parameters, purpose in _KINDS
+    for kind in _KINDS
     # Only partitions end one by one.
-    if "silent" not in parameters or "partitions" in further
+    if "silent" not in kind.parameters or "partitions" in further
 ) + tuple(
     Dataflow(
         name=f"partitioned{kind}",
