@@ -108,7 +108,7 @@ def test_a_large_text_beside_it_is_a_part_of_the_worker_but_not_of_its_results(
         (SHORTEST + "\nready = { log = '(' }\n", "log is not a regular expression"),
         (SHORTEST + "ready = { log = 5 }\n", "ready.log: Expected `str`, got `int`"),
         (SHORTEST + "ready = { log = 'x{9999999999}' }\n", "log is not a regular expression"),
-        (SHORTEST + "ready = { }\n", "needs exactly one of log, port, command, seconds"),
+        (SHORTEST + "ready = { }\n", "ready: it needs exactly one of log, port, "),
         (SHORTEST + "ready = { port = false }\n", "ready.port: "),
         (SHORTEST + "ready = { seconds = 3601 }\n", "ready: seconds is not a number from 0 to"),
         (SHORTEST + "ready = { seconds = nan }\n", "ready: seconds is not a number from 0 to"),
