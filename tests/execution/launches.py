@@ -64,9 +64,9 @@ class Launched:
     ended: str
     """The same where it may end."""
     report: Mapping[str, Any]
-    output: str
-    complaint: str
-    """What the launcher itself printed, on stderr."""
+    stdout: str
+    stderr: str
+    """The output of all that the launcher started, and its own complaints."""
 
     def rise(self, key: str) -> float:
         """By how much a reading rose within the window."""
@@ -98,8 +98,8 @@ def launch(
         failure=text_in(run / "failure"),
         ended=text_in(run / "ended"),
         report=json.loads(report.read_text()) if report.exists() else {},
-        output=(run / "stdout").read_text(),
-        complaint=(run / "stderr").read_text(),
+        stdout=(run / "stdout").read_text(),
+        stderr=(run / "stderr").read_text(),
     )
 
 
@@ -185,7 +185,5 @@ def worker(
         result = launch(folder / "run", launched, program)
         assert up.why_ended() is None, "a phase that stops a service has not made it fail"
     was_killed = result.exit_code < 0
-    assert was_killed or bool(result.failure or result.ended) != bool(result.report), (
-        result.complaint
-    )
+    assert was_killed or bool(result.failure or result.ended) != bool(result.report), result.stderr
     return result

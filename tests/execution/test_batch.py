@@ -85,7 +85,7 @@ def marks(launches: Sequence[Launched], begin: str, end: str) -> list[tuple[floa
 def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path: Path) -> None:
     launches = batch(tmp_path, [STAMPS] * 3, f"{CALM}{POKE}")
     assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 3
-    stamps = [[float(line) for line in it.output.split() if line != "up"] for it in launches]
+    stamps = [[float(line) for line in it.stdout.split() if line != "up"] for it in launches]
     starts = [(it[0], it[1]) for it in stamps]
     assert not overlap(starts)
     assert not overlap([(it[2], it[3]) for it in stamps])

@@ -103,7 +103,7 @@ probe.end_of_input()
 """
     result = dataflow(tmp_path, code, 2)
     assert (result.exit_code, result.failure) == (0, "")
-    begun_ns, ended_ns = map(int, result.output.split())
+    begun_ns, ended_ns = map(int, result.stdout.split())
     assert begun_ns <= result.report["marks"]["begin"]["monotonic_ns"] < ended_ns
     assert ended_ns <= result.report["marks"]["end"]["monotonic_ns"]
 
@@ -123,7 +123,7 @@ def test_a_process_that_fails_ends_the_run_with_its_exit_code(
 ) -> None:
     result = dataflow(tmp_path, code, processes, python=python)
     assert (result.exit_code, result.failure, result.report) == (exit_code, "", {})
-    assert complaint in result.complaint
+    assert complaint in result.stderr
 
 
 LEAVES = "import os, time\nif os.fork() == 0: time.sleep(600)"

@@ -118,7 +118,7 @@ def test_a_worker_in_the_background_is_measured_and_gets_the_signal(
     result = worker(tmp_path, DAEMON, BACKGROUND, copies=copies)
     assert result.exit_code == 0, result.failure
     # Copies may write at the same time.
-    assert [result.output.count(word) for word in ("up", "bye")] == [copies, copies]
+    assert [result.stdout.count(word) for word in ("up", "bye")] == [copies, copies]
     assert not result.report["incomplete"]
     assert "left" not in result.report
 
@@ -323,7 +323,7 @@ def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_to
     code = COPY.replace("0.05", '9 if os.getcwd().endswith("work") else 0.05')
     result = worker(tmp_path, code, copies=3)
     assert result.exit_code == 0, result.failure
-    copies = [line.split() for line in result.output.splitlines()]
+    copies = [line.split() for line in result.stdout.splitlines()]
     assert len({port for _, port, _ in copies}) == 3
     assert {Path(folder).name for *_, folder in copies} == {"work", "work-1", "work-2"}
     assert result.rise("wakeups") > 0
@@ -353,7 +353,7 @@ while True: time.sleep(0.01)
     finally:
         os.sched_setaffinity(0, allowed)
     assert result.exit_code == 0, result.failure
-    lines = result.output.replace("up", "").split()
+    lines = result.stdout.replace("up", "").split()
     assert len(lines) == 8
     assert sum(map(int, lines)) <= result.report["marks"]["exit"]["switches"]
 
@@ -392,7 +392,7 @@ def test_copies_that_end_by_themselves_are_all_waited_for(
     slow += f"    time.sleep(0.5)\n    print('late', flush=True)\n{code}\n"
     result = worker(tmp_path, slow, UNTIL_EXIT, copies=2)
     assert result.exit_code == exit_code, result.failure
-    words = result.output.split()
+    words = result.stdout.split()
     assert ("late" in words) == (exit_code == 0)
     assert ("with exit code 3" in result.failure) == bool(exit_code)
 

@@ -34,7 +34,7 @@ while True: time.sleep(0.05)
 def test_what_has_to_leave_its_cpu_to_others_has_not_woken_up(tmp_path: Path) -> None:
     result = worker(tmp_path, PREEMPTED, CALM.replace("0.4", "2"))
     assert result.exit_code == 0, result.failure
-    slept = int(result.output.split()[-1])
+    slept = int(result.stdout.split()[-1])
     # A switch between two readings of one thing and the other is in one of them.
     assert 2 <= result.rise("wakeups") <= slept + 3
 
@@ -82,7 +82,7 @@ def test_a_worker_begins_with_no_signal_blocked_or_ignored(tmp_path: Path) -> No
     shell = "sh -c 'grep -E Sig[BI] /proc/self/status; echo up; exec sleep 100' {revision}"
     result = worker(tmp_path, "", command=shell)
     assert result.exit_code == 0, result.failure
-    masks = [int(line.split()[1], 16) for line in result.output.splitlines()[:2]]
+    masks = [int(line.split()[1], 16) for line in result.stdout.splitlines()[:2]]
     assert masks[0] == 0
     # What started these tests may have others ignored.
     signals = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
@@ -140,7 +140,7 @@ print("connected", flush=True)
 def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
     result = worker(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
     assert result.exit_code == 0, result.failure
-    assert result.output == ""
+    assert result.stdout == ""
 
 
 ANSWERS = """
@@ -164,7 +164,7 @@ def test_messages_at_a_rate_are_sent_within_the_window(
     text = f"{CALM}{poke}done = {{ log = 'handled' }}\nrate = 10\n"
     result = worker(tmp_path, ANSWERS, text, scenario="mine-at-rate", window_s=window_s)
     count = 4 if window_s is None else 6
-    assert (len(result.report["lateness_ns"]), result.output.count("handled")) == (count, count)
+    assert (len(result.report["lateness_ns"]), result.stdout.count("handled")) == (count, count)
     assert result.report["lateness_max_ns"] == max(it for it, _ in result.report["lateness_ns"])
     assert result.rise("cpu_s") > count * 0.02
     assert result.report["totals"]["processes_replaced"] == 0, "pokes are none of its processes"

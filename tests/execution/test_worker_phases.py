@@ -176,7 +176,7 @@ def test_a_server_whose_client_is_gone_ends_in_the_window_or_is_longer_than_that
         why = result.report["incomplete"]["stop"]["why"]
         assert why.endswith(f"still ran 0.6 s after its phase {phase} began; killed")
     if phase == "reset":
-        sent, reset = re.findall(r"b'GET (\d+)'\n(reset)", ends.output)[0]
+        sent, reset = re.findall(r"b'GET (\d+)'\n(reset)", ends.stdout)[0]
         assert (int(sent) > 0, reset) == (True, "reset")
     assert spins.rise("cpu_s") > 4 * max(ends.rise("cpu_s"), stays.rise("cpu_s"))
     assert all(it.rise("monotonic_ns") > 0.59e9 for it in (ends, stays, spins))
