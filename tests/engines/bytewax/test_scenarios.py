@@ -12,7 +12,6 @@ from waitbench.engines import SCENARIOS, selection
 from waitbench.engines.bytewax import Bytewax
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.launch import DataflowConfig
-from waitbench.model.metrics import BY_NAME, METRICS, UNTIL_EXIT, WAITING
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Topology
 
@@ -47,12 +46,6 @@ def test_a_workload_takes_the_parameters_of_its_scenarios_and_no_others(module: 
     )
     arguments = {argument.arg for argument in function.args.args}
     assert {name for scenario in ours for name in scenario.parameters} == arguments
-
-
-def test_no_two_metrics_have_the_same_key() -> None:
-    assert len({metric.key for metric in BY_NAME.values()}) == len(BY_NAME)
-    every = {*METRICS, *WAITING, *UNTIL_EXIT}
-    assert len({metric.name for metric in every}) == len(every)
 
 
 INPUTS = {

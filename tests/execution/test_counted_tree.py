@@ -1,4 +1,4 @@
-"""What threads and children have done that have ended when a launcher looks."""
+"""Counts of trees whose threads and children end: CPU, wake-ups and restarts."""
 
 import os
 import shutil
