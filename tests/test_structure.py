@@ -5,7 +5,10 @@ import inspect
 import re
 import sys
 from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,7 @@ from tests.running import run
 from tests.test_documents import DOCUMENTS
 from waitbench import engines, features
 from waitbench.pipeline.extension import extensions
+from waitbench.system import files
 from waitbench.system.paths import PACKAGE, ROOT
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -87,6 +91,16 @@ CODE = {
     if path != PACKAGE / "features" / "__init__.py"
 }
 INDEXES = {ROOT / "README.md", ROOT / "docs" / "README.md", ROOT / "docs" / "command-line.md"}
+
+
+def test_entry_points_are_functions_or_modules_of_the_package() -> None:
+    content = (ROOT / "pyproject.toml").read_bytes()
+    project = files.parse_toml(content, dict[str, Any])["project"]
+    for group in (project["scripts"], *project["entry-points"].values()):
+        for place in group.values():
+            module, _, function = place.partition(":")
+            assert not function or hasattr(import_module(module), function)
+            assert find_spec(module), place
 
 
 def words_of(feature: str) -> re.Pattern[str]:
