@@ -20,7 +20,7 @@ def facts(**changes: Any) -> BuildInfo:
     return replace(BuildInfo(python="3.10.1", package_version="0.0.1"), **changes)
 
 
-def contestant(label: str, **changes: Any) -> Revision:
+def make_revision(label: str, **changes: Any) -> Revision:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
     made = Revision(label=label, text=label, engine="standin", origin=Origin.WHEEL, build=known)
@@ -30,8 +30,9 @@ def contestant(label: str, **changes: Any) -> Revision:
 def context(labels: Sequence[str], **changes: Any) -> ComparisonHeader:
     """The context of a comparison of these labels, the baseline first."""
     made = ComparisonHeader(
-        revisions=tuple(map(contestant, labels)), topology=Topology("single"), mixed_origins=False,
-        hyperfine_version="1.20.0", machine={"kernel": "Linux"}, started_at=AT, argv=("compare",),
+        revisions=tuple(map(make_revision, labels)),
+        topology=Topology("single"), mixed_origins=False, hyperfine_version="1.20.0",
+        machine={"kernel": "Linux"}, started_at=AT, argv=("compare",),
     )  # fmt: skip
     return replace(made, **changes)
 
@@ -88,7 +89,7 @@ def released(
     }
     known = {"python": python, "compiler": compiler}
     revisions = tuple(
-        contestant(label, build=facts(package_version=label.removeprefix("v"), **known))
+        make_revision(label, build=facts(package_version=label.removeprefix("v"), **known))
         for label in costs
     )
     record = make_record(runs, revisions=revisions, **changes)

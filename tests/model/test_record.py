@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.records import contestant, facts, make_record, measurement, outcome, times
+from tests.records import facts, make_record, make_revision, measurement, outcome, times
 from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, ScenarioResults
 from waitbench.model.revision import Origin
 from waitbench.model.run import (
@@ -71,8 +71,10 @@ def test_a_round_is_whole_when_every_revision_that_can_be_was_measured_in_it() -
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
-    known = [contestant(label, build=facts(package_sha256=sha)) for label, sha in digests.items()]
-    revisions = (*known, contestant("g", build=None))
+    known = [
+        make_revision(label, build=facts(package_sha256=sha)) for label, sha in digests.items()
+    ]
+    revisions = (*known, make_revision("g", build=None))
     record = make_record({it.label: [] for it in revisions}, revisions=revisions)
     twins = [record.identical_to(it.label) for it in revisions]
     assert twins == [None, None, "a", "a", None, None, None]
@@ -88,7 +90,7 @@ def test_a_program_is_identical_only_to_one_that_loads_the_same_and_is_called_th
         "unknown": ("/d/run", {}),
     }
     revisions = [
-        contestant(label, origin=Origin.PROGRAM, build=facts(program=path, package_sha256="2"))
+        make_revision(label, origin=Origin.PROGRAM, build=facts(program=path, package_sha256="2"))
         for label, (path, _) in programs.items()
     ]
     record = make_record({label: [] for label in programs}, revisions=tuple(revisions))

@@ -10,10 +10,10 @@ from typing import Any
 from tests.frozen.checking import check
 from tests.gate_runs import failing, sides, unclear, verdict_of
 from tests.records import (
-    contestant,
     disturb,
     facts,
     make_record,
+    make_revision,
     measurement,
     outcome,
     specify,
@@ -60,7 +60,7 @@ def failed_runs() -> Iterator[ScenarioResults]:
 
 def same_builds() -> Iterator[ScenarioResults]:
     same = facts(extensions={"x.so": "same"}, package_sha256="same")
-    revisions = (contestant("a", build=same), contestant("b", build=same))
+    revisions = (make_revision("a", build=same), make_revision("b", build=same))
     for name in "xy":
         yield pair(revisions=revisions, mixed_origins=True, scenario=name)
 
@@ -80,7 +80,7 @@ def two_machines() -> Iterator[ScenarioResults]:
 
 def other_packages() -> ScenarioResults:
     revisions = (
-        contestant(label, build=facts(requirements=(f"json=={version}", "same==1")))
+        make_revision(label, build=facts(requirements=(f"json=={version}", "same==1")))
         for label, version in (("a", "3"), ("b", "4"))
     )
     return pair(revisions=tuple(revisions))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import Compare, Planned, written
 from tests.features.history.test_trends import STEADY
-from tests.records import contestant, facts, make_record, outcome
+from tests.records import facts, make_record, make_revision, outcome
 from waitbench.features.history.sessions import tried
 from waitbench.features.history.track import measured
 from waitbench.model.record import Series
@@ -66,7 +66,7 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
 
 def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     revisions = tuple(
-        contestant(name, build=facts(package_version=name.removeprefix("v")))
+        make_revision(name, build=facts(package_version=name.removeprefix("v")))
         for name in ("v1", "v2", "v3", "v4")
     )
     runs = {"v1": [{STEADY: 1.0}] * 3, "v2": [], "v3": [{STEADY: 1.0}], "v4": []}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.records import contestant, disturb, facts, make_record, released, specify
+from tests.records import disturb, facts, make_record, make_revision, released, specify
 from waitbench.features.history.sessions import HistorySession, history_revision, sessions_of
 from waitbench.features.history.trends import most_measured, trends, unannounced
 from waitbench.model.metrics import BY_NAME
@@ -51,7 +51,7 @@ def told(name: str, costs: dict[str, float], **changes: Any) -> list[HistorySess
 def test_revisions_are_recognised_by_release_or_commit(
     changes: dict[str, object], name: str | None
 ) -> None:
-    revision = contestant("x", **{"build": facts(package_version="0.2.0"), **changes})
+    revision = make_revision("x", **{"build": facts(package_version="0.2.0"), **changes})
     entry = history_revision(revision)
     assert (entry and entry.name) == name
 
@@ -59,14 +59,15 @@ def test_revisions_are_recognised_by_release_or_commit(
 def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     dates = ["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z", None]
     built = [
-        contestant(
+        make_revision(
             f"{number}", text="main", origin=Origin.SOURCE, commit=f"{number}" * 40,
             commit_date=date, build=facts(package_version="0.2.0"),
         )
         for number, date in enumerate(dates)
     ]  # fmt: skip
     released = [
-        contestant(version, build=facts(package_version=version)) for version in ("0.10", "0.2.0")
+        make_revision(version, build=facts(package_version=version))
+        for version in ("0.10", "0.2.0")
     ]
     entries = [history_revision(revision) for revision in (*built, *released)]
     known = sorted((entry for entry in entries if entry), key=lambda entry: entry.order)
@@ -76,7 +77,7 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
 def test_one_revision_under_two_names_is_no_comparison() -> None:
     # As every trial of a revision with itself.
     revisions = tuple(
-        contestant(label, text=f"{label}=v0.2.0", build=facts(package_version="0.2.0"))
+        make_revision(label, text=f"{label}=v0.2.0", build=facts(package_version="0.2.0"))
         for label in "ab"
     )
     record = make_record({"a": [{STEADY: 1.0}] * 3, "b": [{STEADY: 1.0}] * 3}, revisions=revisions)
