@@ -96,7 +96,7 @@ INDEXES = {ROOT / "README.md", ROOT / "docs" / "README.md", ROOT / "docs" / "com
 def test_entry_points_are_functions_or_modules_of_the_package() -> None:
     content = (ROOT / "pyproject.toml").read_bytes()
     project = files.parse_toml(content, dict[str, Any])["project"]
-    for group in (project["scripts"], *project["entry-points"].values()):
+    for group in (project["scripts"], *project.get("entry-points", {}).values()):
         for place in group.values():
             module, _, function = place.partition(":")
             assert not function or hasattr(import_module(module), function)
