@@ -71,6 +71,18 @@ time.sleep(600)
 """
 
 
+def test_a_zombie_is_not_a_program_that_its_user_may_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Root owns the files of both: without the difference, a zombie would end all counting."""
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    with python(PROGRAM) as process:
+        *_, ended = map(int, line_of(process).split())
+        until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
+        assert Path(f"/proc/{ended}/stat").stat().st_uid == 0
+        assert not proc.is_protected(ended)
+
+
 def test_a_zombie_was_preempted_never() -> None:
     """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
     with python(PREEMPTED) as process:

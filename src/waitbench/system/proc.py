@@ -1,4 +1,4 @@
-"""Processes and threads: reads them in ``/proc``, which wakes none of them, and kills them.
+"""Reads the state of processes and threads in ``/proc``, which wakes none, and kills processes.
 
 Linux only. Standard library only, as launchers import this.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 _MAX_BYTES, _MAX_COMMAND_LINE_BYTES = 2**14, 2**21
 _SIZE = re.compile(r"^(\w+):\s*(\d+) kB$", re.MULTILINE)
-_PARTS = ("Pss", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
+_MEMORY_PARTS = ("Pss", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _START_TIME = 0, 1, 2, 6, 12, 19
 _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
@@ -23,7 +23,7 @@ _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
 _PF_KTHREAD = 0x00200000
 _POLL_EVERY_S = 0.005
 RUNNING = -1
-"""Stands for the number of a system call if the thread is on a CPU, or waits for one."""
+"""Takes the place of a system call's number if a thread is on a CPU, or waits for a CPU."""
 
 Thread = tuple[int, int]
 """The ids of a process and of its thread."""
@@ -149,7 +149,7 @@ def all_processes() -> list[int]:
 
 
 def descendants(*roots: int, without: Collection[int] = ()) -> list[int]:
-    """The descendants of processes, each behind its parent, except those below ``without``."""
+    """The descendants of ``roots``, parents first, without children in ``without`` and theirs."""
     children: dict[int, list[int]] = {}
     for pid, fields in _stats(all_processes()).items():
         children.setdefault(int(fields[_PARENT]), []).append(pid)
@@ -169,10 +169,11 @@ def is_kernel_thread(pid: int) -> bool:
 
 
 def is_protected(pid: int) -> bool:
-    """Whether a process runs a program that this user may not read; exec dropped its counters."""
+    """Whether a process runs a program that this user may not read, so that it has no counters."""
     with suppress(OSError):
-        # The kernel gives such a process's files to root.
-        return os.geteuid() != 0 == Path(f"/proc/{pid}/stat").stat().st_uid
+        # Root owns the files of such a process in /proc, but also those of a zombie.
+        is_owned_by_root = Path(f"/proc/{pid}/stat").stat().st_uid == 0
+        return os.geteuid() != 0 and is_owned_by_root and bool(identities([pid]))
     return False
 
 
@@ -189,10 +190,11 @@ def group_members(group: int) -> list[int]:
 def kill(
     find: Callable[[], Iterable[int]], within_s: float = 10.0, spared: int | None = None
 ) -> int:
-    """Kills processes until ``find`` returns none, or time is up. Returns their first number.
+    """Kills the processes that ``find`` returns, until there are none, or time is up.
 
-    Signals whole process groups, except ``spared`` (by default our own), which may have the shell
-    that started waitbench. Stops all processes before it kills the first, so that none can fork.
+    Returns the number of them at first. Signals whole process groups, except the group ``spared``
+    (by default that of this process), in which the user's shell may be. Stops all processes before
+    it kills the first, so that none can fork.
     """
     end = time.monotonic() + within_s
     pids, stopped = {*find()}, set[int]()
@@ -224,7 +226,7 @@ def _signal(pids: Collection[int], number: int, spared: int) -> None:
 
 
 def identities(pids: Iterable[int]) -> set[tuple[int, int]]:
-    """The PIDs and start times of those processes that have not ended; PIDs are used again."""
+    """PID and start time of each process that has not ended: a PID may be used again."""
     return {
         (pid, int(fields[_START_TIME]))
         for pid, fields in _stats(pids).items()
@@ -259,7 +261,7 @@ def usage_by_thread(pids: Iterable[int]) -> dict[Thread, Used]:
 
 
 def faults_of_ended(pids: Iterable[int]) -> dict[int, int]:
-    """Page faults of the reaped children of each process. They rise if any child has ended."""
+    """Page faults of the reaped children of each process, which rise when it reaps a child."""
     return {pid: int(fields[_FAULTS_OF_CHILDREN]) for pid, fields in _stats(pids).items()}
 
 
@@ -275,7 +277,7 @@ class Memory(NamedTuple):
 
 
 def memory(pids: Iterable[int]) -> Memory | None:
-    """The memory of running processes; ``None`` if none runs, or that of any is unreadable."""
+    """The memory of running processes; ``None`` if none runs, or one may not be read."""
     proportional = allocated = 0
     is_known = False
     for pid in pids:
@@ -287,7 +289,7 @@ def memory(pids: Iterable[int]) -> Memory | None:
             continue
         is_known = True
         sizes = {name: 1024 * int(size) for name, size in _SIZE.findall(text)}
-        used = sum(sizes.get(name, 0) for name in _PARTS)
+        used = sum(sizes.get(name, 0) for name in _MEMORY_PARTS)
         proportional += used
         allocated += used - sizes.get("Pss_File", 0)
     return Memory(time.monotonic(), proportional, allocated) if is_known else None
