@@ -190,7 +190,7 @@ def prepared(pair: Pair, setup: Setup) -> Iterator[Workers]:
         with services.running(
             services_of(worker, worker.parameters, both[0].python), folder, Cache()
         ) as running:
-            for service, state in running.described().items():
+            for service, state in running.states.items():
                 values[f"{service}.port"] = str(state.config.port)
             commands = []
             for revision, it in zip(pair[1:3], both, strict=True):

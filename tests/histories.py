@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests import standin
-from waitbench.environments import candidates
+from waitbench.environments import ranges
 from waitbench.environments.repository import Repository
 from waitbench.model.revision import (
     EnvironmentSpec,
@@ -52,11 +52,11 @@ class Upstream:
     def releases(
         self, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
     ) -> SearchRange:
-        return candidates.releases(standin.StandIn(), good, bad, python)
+        return ranges.releases(standin.StandIn(), good, bad, python)
 
     def commits(self, good: EnvironmentSpec, bad: EnvironmentSpec) -> SearchRange:
         repository = Repository(str(self.folder), Cache(self.folder.parent / "cache"))
-        return candidates.commits(standin.StandIn(), repository, good, bad)
+        return ranges.commits(standin.StandIn(), repository, good, bad)
 
     def _keep(self, subject: str) -> str:
         self.ids[subject] = self.git("rev-parse", "HEAD")

@@ -33,11 +33,11 @@ GONE = {
 USUAL = {
     # Another meaning of the word, in which everybody has it.
     "is_alone", "FAILS_ALONE", "ALONE", "own_folder",
-    "_one_line", "one_round", "_KEEP_SETTING",
+    "_one_line", "one_round",
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.
-    "alone", "waits", "works", "mostly_waits", "in_turn", "side_by_side", "at_once", "Judgement",
+    "alone", "waits", "works", "mostly_waits", "side_by_side", "at_once", "Judgement",
     "judgement", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
     "start_beside", "end_beside",
 }  # fmt: skip

@@ -30,5 +30,5 @@ def wait_for_runs(folder: Path, count: int) -> None:
 
 def records_in(folder: Path) -> list[ScenarioResults]:
     """What a folder of results holds, however its comparison ended."""
-    found = comparisons.resume(folder)
+    found = comparisons.read_begun(folder)
     return list(found.records) if found else []

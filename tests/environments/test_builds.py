@@ -12,7 +12,7 @@ from tests.engines.worker.reading import read
 from tests.histories import Upstream
 from tests.waiting import until
 from waitbench.engines.worker import WorkerFileEngine
-from waitbench.environments import candidates, uv
+from waitbench.environments import ranges, uv
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
@@ -201,15 +201,15 @@ def test_releases_are_those_that_the_command_prints_oldest_first(
 ) -> None:
     engine = engine_of(tmp_path, COUNTED, f'versions = ["sh", "-c", """{command}"""]')
     good, bad = resolve(["v1.0.0", "2.0.0"], engine, None)
-    points = candidates.releases(engine, good, bad, good.python).points
+    points = ranges.releases(engine, good, bad, good.python).points
     assert [point.source.identity.removeprefix("v") for point in points] == [
         "1.0.0", "1.1.0", "2.0.0",
     ]  # fmt: skip
-    assert [it.identity for it in candidates.newest(engine, good.python, 2)] == [
+    assert [it.identity for it in ranges.newest(engine, good.python, 2)] == [
         point.source.identity for point in points[1:]
     ]
     with pytest.raises(UsageError, match="does not come before"):
-        candidates.releases(engine, bad, good, good.python)
+        ranges.releases(engine, bad, good, good.python)
     with pytest.raises(UsageError, match=r"'1\.2' is not a release of mine\. The newest are: v?1"):
         resolve(["1.2"], engine, None)
 
@@ -220,8 +220,8 @@ def test_what_may_move_or_cannot_be_listed_is_refused(tmp_path: Path, cache: Cac
         resolve(["latest"], engine, None)
     good, bad = resolve(["1.0", "0123abc"], engine, None)
     with pytest.raises(UsageError, match=r"its file needs build\.versions"):
-        candidates.releases(engine, good, bad, good.python)
-    with pytest.raises(UsageError, match="--repo: mine is built by its releases"):
+        ranges.releases(engine, good, bad, good.python)
+    with pytest.raises(UsageError, match="--repo: mine is built from releases"):
         resolve(["1.0"], engine, Repository(str(tmp_path), cache))
     broken = engine_of(tmp_path, COUNTED, "versions = ['sh', '-c', 'echo no net >&2; exit 1']")
     with pytest.raises(HarnessError, match=r"build\.versions, sh, failed: no net"):

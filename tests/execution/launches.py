@@ -178,7 +178,7 @@ def worker(
             config = config._replace(window_s=window_s)
         launched = LaunchConfig(
             program=config,
-            services={**up.described(), **more_services},
+            services={**up.states, **more_services},
             tracepoint=tracepoint,
             slot=slot,
         )

@@ -37,8 +37,8 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, befor
     labels = "abcdefg"[:revisions]
     cycle = revisions * (1 + revisions % 2)
     numbers = range(before * cycle + 1, (before + 1) * cycle + 1)
-    rounds = [plan.in_turn(labels, number) for number in numbers]
-    again = [plan.in_turn(labels, number) for number in numbers]
+    rounds = [plan.balanced(labels, number) for number in numbers]
+    again = [plan.balanced(labels, number) for number in numbers]
     assert again == rounds, "nothing but the number and the labels decides"
     places = Counter((label, place) for order in rounds for place, label in enumerate(order))
     assert set(places.values()) == {cycle // revisions}
@@ -50,7 +50,7 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, befor
 
 def test_the_order_of_two_is_drawn_for_each_comparison_and_does_not_just_alternate() -> None:
     first = {
-        seed: "".join(plan.in_turn("ab", number, seed)[0] for number in range(1, 31))
+        seed: "".join(plan.balanced("ab", number, seed)[0] for number in range(1, 31))
         for seed in map(str, range(20))
     }
     assert len(set(first.values())) == len(first)

@@ -258,7 +258,7 @@ socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 """
 
 
-@pytest.mark.skipif(not tcp.are_counted(), reason="the kernel does not count here")
+@pytest.mark.skipif(not tcp.is_traffic_counted(), reason="the kernel does not count here")
 @pytest.mark.parametrize(("more", "requests"), [("", 120), ("counters = 'echo requests 7'", 0)])
 def test_requests_are_counted_by_the_kernel_unless_the_service_has_a_command_that_does(
     more: str, requests: int, tmp_path: Path

@@ -186,7 +186,7 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
 def test_what_asks_about_the_window_alone_waits_for_no_answer(
     texts: list[str], wakes: bool
 ) -> None:
-    assert measurer_of(*texts).bench.wakes_up is wakes
+    assert measurer_of(*texts).bench.pokes is wakes
 
 
 def test_a_shard_has_the_error_of_all_questions() -> None:

@@ -72,11 +72,11 @@ def test_only_a_command_that_has_resume_is_said_to_go_on_with_it(
 
 
 def test_an_interruption_before_the_first_run_names_no_folder(tmp_path: Path) -> None:
-    with shutdown.noted(tmp_path, "kept"):
-        assert (shutdown.note(), shutdown.has_note()) == ("Nothing had been measured.", False)
+    with shutdown.advice_if_interrupted(tmp_path, "kept"):
+        assert (shutdown.advice(), shutdown.has_advice()) == ("Nothing had been measured.", False)
         (tmp_path / "runs.jsonl").touch()
-        assert (shutdown.note(), shutdown.has_note()) == ("kept", True)
-    assert not shutdown.has_note()
+        assert (shutdown.advice(), shutdown.has_advice()) == ("kept", True)
+    assert not shutdown.has_advice()
 
 
 def test_a_program_that_loads_another_file_now_is_another_program(

@@ -134,4 +134,4 @@ def test_without_what_holds_for_all_runs_none_of_them_counts_and_it_is_said_why(
     path = tmp_path / "comparison.json"
     path.unlink() if content is None else path.write_text(content)
     with pytest.raises(UsageError, match=r"none of them counts\. Restore it from a copy, or meas"):
-        comparisons.resume(tmp_path)
+        comparisons.read_begun(tmp_path)

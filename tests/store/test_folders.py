@@ -23,7 +23,7 @@ def fresh(store: Path, *labels: str) -> Path:
 
 
 def resumed(requested: Path | None, store: Path) -> Path:
-    with claimed(requested, ["b"], store=store, resumable=comparisons.resume) as folder:
+    with claimed(requested, ["b"], store=store, resumable=comparisons.read_begun) as folder:
         return folder
 
 

@@ -33,7 +33,7 @@ def run(number: int) -> Measurement:
 
 def read(path: Path) -> tuple[list[int], str]:
     """The rounds of a file, and the sentence about its last line."""
-    contents = comparisons.resume(path.parent)
+    contents = comparisons.read_begun(path.parent)
     assert contents is not None
     return [run.round for it in contents.records for run in it.measurements], contents.cut_off
 
@@ -87,4 +87,4 @@ def test_a_line_that_is_damaged_is_an_error_that_names_file_and_line(
     path.write_text(f"{second}\n{re.sub(was, now, first, count=1)}\n{second}\n")
     says = r"Line 2 of '.*runs\.jsonl' is not a run of waitbench \(.*delete the line: --resume"
     with pytest.raises(UsageError, match=says):
-        comparisons.resume(path.parent)
+        comparisons.read_begun(path.parent)

@@ -5,12 +5,12 @@ import os
 import pytest
 
 from tests.counting import needs_events
-from waitbench.system.counters import TASK_CLOCK, TreeCounters, hits_of
+from waitbench.system.counters import TASK_CLOCK, TRACEPOINT, TreeCounters
 
 
 @needs_events
 def test_a_counter_that_the_kernel_refuses_leaves_none_open() -> None:
     before = os.listdir("/proc/self/fd")
     with pytest.raises(OSError, match=r"\S"):
-        TreeCounters({"clock": TASK_CLOCK, "nothing": hits_of(2**31)})
+        TreeCounters({"clock": TASK_CLOCK, "nothing": (TRACEPOINT, 2**31)})
     assert os.listdir("/proc/self/fd") == before

@@ -110,17 +110,17 @@ def _run() -> tuple[int, str]:
     except TyperException as error:
         code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
     except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
     except (BrokenPipeError, SystemExit):  # typer turns the first into the second.
         # A reader such as head has closed the pipe. Only unfinished work needs a message.
         code, message = ExitCode.FAILED, ""
-        if shutdown.has_note():
-            message = f"the reader of the output went away. {shutdown.note()}"
+        if shutdown.has_advice():
+            message = f"the reader of the output went away. {shutdown.advice()}"
     except Exception as error:
         code, message = ExitCode.FAILED, shutdown.explain_crash(error)
     if shutdown.was_interrupted() and code != ExitCode.INTERRUPTED:
         # The interruption caused the other error.
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.note()}"
+        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
     return code, message
 
 

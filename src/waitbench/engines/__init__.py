@@ -1,4 +1,4 @@
-"""Engines: bytewax and worker files. Other packages know ``base.Engine`` alone."""
+"""Engines: bytewax and worker files. Other packages know only ``base.Engine``."""
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine

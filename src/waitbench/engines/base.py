@@ -1,4 +1,4 @@
-"""The interface of engines: all facts that waitbench knows of the program under test."""
+"""The interface of engines: the facts that waitbench knows about the program under test."""
 
 import re
 import shutil
@@ -25,13 +25,10 @@ class Service:
     file: ServiceTable
     site: Site
     values: dict[str, str]
-    """Values of placeholders: parameters, and ports and folders of services started before it.
+    """Values of placeholders, shared by all services of a run: each adds its port and folder."""
 
-    All services of a run share this dictionary.
-    """
-
-    def config(self, port: int, folder: Path) -> ServiceConfig:
-        """Makes the launcher's configuration, and tells later services the port and folder."""
+    def configure(self, port: int, folder: Path) -> ServiceConfig:
+        """Makes the launcher's configuration, and adds the port and the folder to ``values``."""
         self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
         site = self.site._replace(port=port, folder=str(folder))
         values = {**self.values, **site.values()}
@@ -45,13 +42,9 @@ class Service:
             counters=filled(self.file.counters, values),
         )
 
-    def require(self) -> None:
-        """Raises ``HarnessError`` with the remedy if its program is missing."""
-        require_program(self.file.command[0], f"The service {self.name}", self.file.install)
-
 
 def require_program(program: str, needed_by: str, install: str) -> None:
-    """Raises ``HarnessError`` with the remedy if a program is missing."""
+    """Raises ``HarnessError`` with a remedy if a program, not a placeholder, is missing."""
     if not program.startswith("{") and shutil.which(program) is None:
         remedy = f" This would install it: {install}" if install else ""
         raise HarnessError(f"{needed_by} needs the program {program}, which is not here.{remedy}")
@@ -64,6 +57,7 @@ class Engine(ABC):
     package: str
     """The normalised name on the package index."""
     extras: tuple[str, ...] = ()
+    """Extras of the package, such as ``standard`` in ``uvicorn[standard]``."""
     module: str
     """The package's folder in ``site-packages``."""
     oldest: str | None = None
@@ -73,24 +67,26 @@ class Engine(ABC):
     takes_archives: bool = False
     """Whether a release without a wheel on the index is built from its source archive."""
     requirements: tuple[str, ...] = ()
-    """Pins of packages to install besides the revision."""
+    """Pins of packages to install in addition to the revision."""
     has_environment: bool = True
     """Whether a revision has a virtualenv."""
     is_program: bool = False
-    """Whether a revision is a program of this machine."""
+    """Whether revisions are programs of this machine."""
     variants: tuple[str, ...] = ()
+    """The revisions, if they are words of a worker file."""
     build: Build | None = None
     """The build of revisions that are not Python packages."""
     pythons: str = ""
     """The supported Pythons, such as ``>=3.9``."""
     install: str = ""
-    """A command that installs the programs that it needs, shown where one is missing."""
+    """A command that installs the programs that runs need, shown where one is missing."""
     topologies: tuple[str, ...] = ("single",)
     most_workers: int | None = None
+    """The greatest number of workers of a process; ``None``: any number."""
     build_paths: Sequence[str] = (":(top)",)
     """Git's pathspecs of the files that may affect a build."""
     smoke_test: str
-    """Python code that fails if the package cannot be used; empty if there is none."""
+    """Python code that fails if the package does not work; empty: no test."""
     uses_cargo: bool = False
     building_needs: str = ""
     """A sentence on prerequisites of builds, shown where one fails."""
@@ -105,13 +101,15 @@ class Engine(ABC):
             return None
 
     def tag_of(self, version: str) -> str:
+        """Returns the repository's tag of a release."""
         return version
 
     def capabilities(self, package: Path) -> frozenset[str]:
+        """Returns the capabilities of an installed package, by its files."""
         return frozenset()
 
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
-        """Returns the services of a run, in order of their start. Their CPU is not the run's."""
+        """Returns the services of a run, in the order of their start."""
         return ()
 
     @abstractmethod

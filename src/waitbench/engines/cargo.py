@@ -1,8 +1,8 @@
 """Rules of builds by cargo, so that two revisions never share a binary by accident.
 
-Cargo trusts modification times: in a shared target folder the second of two commits can get the
-binary of the first. Dependencies may stay compiled; the package's own fingerprints are removed
-before each build, whose log must show that it was compiled.
+Cargo trusts modification times: in a shared target folder, the second of two commits can get the
+binary of the first. So the package's fingerprints are removed before each build, and its log must
+show that the package was compiled. Dependencies may stay compiled.
 """
 
 import os
@@ -20,11 +20,7 @@ from waitbench.system.processes import ask
 
 VARIABLE = "RUSTUP_TOOLCHAIN"
 NONE = "none"
-"""The compiler, as recorded, on machines without Rust."""
-
-ReadSource = Callable[[str], str | None]
-"""Reads a file of a source tree by its path; ``None`` if there is none."""
-
+"""The compiler in records of machines without Rust."""
 NEWEST_PYTHON = {
     (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
     (0, 22): (3, 13), (0, 23): (3, 13), (0, 24): (3, 13), (0, 25): (3, 14),
@@ -42,12 +38,12 @@ def parse_toml(text: str | None) -> dict[str, Any]:
 
 def variables(directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
     """Returns a build's environment variables. All builds share ``directory``."""
-    forced = {VARIABLE: toolchain.name} if toolchain.name else {}
-    return {"CARGO_TARGET_DIR": str(directory / "target"), "CARGO_TERM_COLOR": "never", **forced}
+    choice = {VARIABLE: toolchain.name} if toolchain.name else {}
+    return {"CARGO_TARGET_DIR": str(directory / "target"), "CARGO_TERM_COLOR": "never", **choice}
 
 
 def remove_fingerprints(source: Path, directory: Path) -> None:
-    """Makes cargo compile the sources, even if they look older than an earlier binary."""
+    """Makes cargo compile the package, even if its sources look older than an earlier binary."""
     crate = _crate_name(source)
     for pattern in ("*/.fingerprint", "*/*/.fingerprint") if crate else ():
         for fingerprint in (directory / "target").glob(f"{pattern}/{crate}-*"):
@@ -55,7 +51,7 @@ def remove_fingerprints(source: Path, directory: Path) -> None:
 
 
 def require_compiled(source: Path, log: Path) -> None:
-    """Raises ``HarnessError`` if the log does not show that the sources were compiled."""
+    """Raises ``HarnessError`` if the log does not show that the package was compiled."""
     crate = _crate_name(source)
     compiles = rf"Compiling {re.escape(crate or '')} v"
     if crate and not re.search(compiles, log.read_text("utf-8", "replace")):
@@ -75,12 +71,12 @@ def _crate_name(source: Path) -> str | None:
 def choose_toolchain() -> Toolchain:
     """Chooses a toolchain for all revisions: the user's, or rustup's default, or any.
 
-    Raises ``HarnessError`` if the user's is missing.
+    Raises ``HarnessError`` if the toolchain of ``RUSTUP_TOOLCHAIN`` is missing.
     """
     flags, requested = os.environ.get("RUSTFLAGS", ""), os.environ.get(VARIABLE)
     outputs = (_run("rustup", *words) for words in (("default",), ("toolchain", "list")))
     installed = [output.split()[0] for output in outputs if output]
-    # Without rustup there is one toolchain, and it has no name.
+    # Without rustup, the only toolchain has no name.
     names: list[str | None] = [requested] if requested else [*installed, None]
     for name in names:
         version = _run("rustc", *([f"+{name}"] if name else []), "--version")
@@ -95,6 +91,7 @@ def choose_toolchain() -> Toolchain:
 
 
 def _run(*command: str) -> str | None:
+    """Returns a command's output; ``None`` if it fails."""
     try:
         done = ask(command, time_limit_s=60)
     except OSError:
@@ -102,7 +99,8 @@ def _run(*command: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def supports_python(python: Interpreter, read: ReadSource) -> bool:
+def supports_python(python: Interpreter, read: Callable[[str], str | None]) -> bool:
+    """Whether sources and their PyO3 support a Python; ``read`` returns a file of the sources."""
     project = parse_toml(read("pyproject.toml")).get("project", {})
     try:
         if python.version not in SpecifierSet(str(project.get("requires-python", ""))):

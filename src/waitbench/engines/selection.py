@@ -27,48 +27,45 @@ def select(
     """Selects the scenarios that match any of ``patterns``, or else the default ones.
 
     Patterns for scenarios of ``worker`` may omit its name. ``settings`` are ``NAME=VALUE``.
-    ``quick`` shortens scenarios as the gate does. ``for_gate`` adds those that the gate asks for
-    large changes.
+    ``quick`` shortens scenarios as the gate does. ``for_gate`` adds the default scenarios of gates
+    that show large changes only.
 
     Raises ``UsageError`` for a pattern without a match, and for an unknown or invalid setting.
     """
     known = SCENARIOS if worker is None else scenarios_of(worker)
     chosen = _matching(known, patterns, "" if worker is None else f"{worker.name}-")
     if not patterns:
-        chosen = [
-            scenario
-            for scenario in known
-            if scenario.by_default or (for_gate and scenario.large_changes_only)
-        ]
+        chosen = [it for it in known if it.by_default or (for_gate and it.large_changes_only)]
     if quick:
         chosen = [scenario.shortened() for scenario in chosen]
-    names = [setting.partition("=")[0] for setting in settings]
-    for name, setting in zip(names, settings, strict=True):
-        if "=" not in setting:
-            raise UsageError(f"--set {setting!r} is not NAME=VALUE, such as --set interval=0.1")
+    parts = [setting.partition("=") for setting in settings]
+    names = [name for name, _, _ in parts]
+    for name, sign, text in parts:
+        if not sign:
+            raise UsageError(f"--set {name!r} is not NAME=VALUE, such as --set interval=0.1")
         if names.count(name) > 1:
             raise UsageError(f"--set {name} is given twice: name it once.")
         settable = sorted({parameter for scenario in chosen for parameter in scenario.settable})
         if name not in settable:
             remedy = hint(name, settable)
             raise UsageError(f"--set {name}: no selected scenario has this parameter{remedy}.")
-        text = setting.partition("=")[2]
         chosen = [_with_setting(scenario, name, text) for scenario in chosen]
     return tuple(chosen)
 
 
 def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:
+    """Returns the scenarios that match any of the patterns, with or without a prefix."""
+    short_names = {scenario.name: scenario.name.removeprefix(prefix) for scenario in known}
     chosen = set[str]()
     for pattern in patterns:
         matching = {
             name
-            for name in (scenario.name for scenario in known)
-            if fnmatchcase(name, pattern) or fnmatchcase(name.removeprefix(prefix), pattern)
+            for name, short_name in short_names.items()
+            if fnmatchcase(name, pattern) or fnmatchcase(short_name, pattern)
         }
         if not matching:
-            names = [scenario.name.removeprefix(prefix) for scenario in known]
-            many = f": {called('scenarios')} lists all {len(names)}"
-            remedy = hint(pattern, names, many if len(names) > _MOST_LISTED else "")
+            many = f": {called('scenarios')} lists all {len(known)}"
+            remedy = hint(pattern, short_names.values(), many if len(known) > _MOST_LISTED else "")
             raise UsageError(f"--scenario {pattern!r} matches no scenario{remedy}.")
         chosen |= matching
     return [scenario for scenario in known if scenario.name in chosen]

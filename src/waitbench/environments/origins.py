@@ -1,9 +1,9 @@
 """Chooses one interpreter and one origin for all revisions of a comparison.
 
-Wheels of the package index and local builds come from different compilers, whose effect would be
-taken for that of the code. So wheels are used only if every revision has one for a common Python;
+Wheels of the package index and local builds come from different compilers, whose effect would look
+like that of the code. So wheels are used only if all revisions have wheels for the same Python;
 else all revisions are built here. An older Python with wheels of all packages is preferred to a
-newer one that needs builds. A missing Python is downloaded.
+newer Python that needs builds. A missing Python is downloaded.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class OriginResolver:
     def choose(
         self, specs: Sequence[EnvironmentSpec], choice: OriginChoice, python_request: str | None
     ) -> tuple[EnvironmentSpec, ...]:
-        """Completes specs. Raises ``UsageError`` if no Python and origin suit all of them."""
+        """Adds a Python and an origin to specs. Raises ``UsageError`` if none suit all of them."""
         pythons = self._pythons(python_request)
         requested, specs = specs, self._with_origins(specs, choice)
         fitting = self._fitting(specs, pythons)
@@ -53,14 +53,13 @@ class OriginResolver:
         return tuple(replace(spec, python=python) for spec in fitting)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
-        """The possible Pythons, the best first; those without an executable are not here yet."""
+        """The possible Pythons, the best first; those to download have no executable yet."""
         if request is not None:
             return (uv.find_python(request, self.cache, self.say),)
-        here = uv.installed_pythons(self.cache)
-        newest, oldest = uv.NEWEST[1], uv.OLDEST[1]
-        all_minors = {(3, minor) for minor in range(oldest, newest + 1)}
-        others = sorted(all_minors - {python.minor for python in here}, reverse=True)
-        return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in others))
+        installed = uv.installed_pythons(self.cache)
+        all_minors = {(3, minor) for minor in range(uv.OLDEST[1], uv.NEWEST[1] + 1)}
+        missing = sorted(all_minors - {python.minor for python in installed}, reverse=True)
+        return (*installed, *(Interpreter("", f"3.{minor}.0") for _, minor in missing))
 
     def _fitting(
         self,
@@ -69,9 +68,9 @@ class OriginResolver:
         *,
         offline: bool = False,
     ) -> tuple[EnvironmentSpec, ...] | None:
-        """Completes specs with the first Python that suits all. Raises ``HarnessError``.
+        """Adds the first Python that suits all specs; returns ``None`` if no Python does.
 
-        Resolves with uv's cache if the index does not answer.
+        Resolves requirements with uv's cache if the index does not answer. Raises ``HarnessError``.
         """
         obstacle = partial(self._obstacle, offline=offline)
         try:
@@ -92,19 +91,19 @@ class OriginResolver:
     ) -> tuple[EnvironmentSpec, ...]:
         """Chooses the origin of each spec. Raises ``UsageError``."""
 
-        def first(*origins: Origin) -> str | None:
+        def first_of(*origins: Origin) -> str | None:
             labels = (spec.label for spec in specs if spec.source.origin in origins)
             return next(labels, None)
 
-        file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
-        finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT, Origin.BUILD)
-        other = unreleased or first(Origin.WHEEL)
+        file, unreleased = first_of(Origin.FILE), first_of(Origin.SOURCE, Origin.CHECKOUT)
+        no_source = first_of(Origin.FILE, Origin.PROGRAM, Origin.VARIANT, Origin.BUILD)
+        other = unreleased or first_of(Origin.WHEEL)
         if choice == "wheel" and unreleased:
             raise UsageError(
                 f"--origin wheel: {unreleased} is not a release, so no index has a wheel of it."
             )
-        if choice == "source" and finished:
-            raise UsageError(f"--origin source: {finished} has no sources, so it cannot be built.")
+        if choice == "source" and no_source:
+            raise UsageError(f"--origin source: {no_source} has no sources, so it cannot be built.")
         if file and other and choice != "mixed":
             raise UsageError(
                 f"{file} is a wheel file and {other} is not: their compilers may differ, and with "
@@ -114,6 +113,7 @@ class OriginResolver:
         return tuple(self._with_origin(spec, from_source=from_source) for spec in specs)
 
     def _with_origin(self, spec: EnvironmentSpec, *, from_source: bool) -> EnvironmentSpec:
+        """Adds the origin, and the commit or wheel; a release is built ``from_source`` or not."""
         source = spec.source
         origin, commit, date, source_tree = source.origin, None, None, None
         if origin is Origin.CHECKOUT and source.path:
@@ -133,19 +133,15 @@ class OriginResolver:
         )
 
     def _obstacle(self, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-        """Why a spec's Python does not suit it; empty if it does."""
+        """Returns why a spec's Python does not suit the spec; empty if it does."""
         python = spec.python
         if not SpecifierSet(self.engine.pythons).contains(python.version):
-            return f"the worker takes Python {self.engine.pythons}"
+            return f"the worker needs Python {self.engine.pythons}"
         if spec.wheel is not None and not packages.fits(spec.wheel, python):
-            return f"{spec.wheel.name} is not for it"
-        source_tree = spec.source_tree
-        if (
-            source_tree
-            and not self.engine.build
-            and not cargo.supports_python(python, partial(read_file, source_tree))
-        ):
-            return "its sources do not take it"
+            return f"{spec.wheel.name} is for another Python"
+        sources = None if self.engine.build else spec.source_tree
+        if sources and not cargo.supports_python(python, partial(read_file, sources)):
+            return "its sources do not support this Python"
         return uv.why_unmet(self.engine, spec, offline=offline)
 
     def _why_no_python(
@@ -161,11 +157,11 @@ class OriginResolver:
             lines.append(f"  {spec.label} ({spec.origin.value}): {fits}\n")
         names = ", ".join(python.minor_text for python in pythons)
         return (
-            f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
+            f"No Python fits every revision. Of {names}, these fit:\n{''.join(lines)}"
             "Choose another --python or --origin, or leave a revision out."
         )
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
-    """Whether the code of the specs comes from different compilers."""
+    """Whether the revisions may come from different compilers."""
     return len({"here" if spec.source_tree else spec.origin.value for spec in specs}) > 1

@@ -1,7 +1,7 @@
-"""Packages on disk: wheels, and installed packages.
+"""Reads packages on disk: wheels, and installed packages.
 
-A package may consist of folders, a part of a namespace, single modules and programs, of any names.
-So its files are those that its installer recorded.
+A package may consist of folders, a part of a namespace, single modules and programs, of any names:
+the installer's record lists its files.
 """
 
 import hashlib
@@ -18,17 +18,14 @@ from waitbench.model.revision import Interpreter
 from waitbench.system import files
 
 _LIBRARY = ".so"
-_PROGRAM = b"\x7fELF"
+_ELF = b"\x7fELF"
 """The first bytes of a compiled program."""
 _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
-"""The start of a script: its Python, or a shell that starts a Python with a long path."""
-
-
-def find_wheel(folder: Path) -> Path | None:
-    return next(folder.glob("*.whl"), None)
+"""The start of a script: it names a Python, or a shell that starts a Python with a long path."""
 
 
 def fits(wheel: Path, python: Interpreter) -> bool:
+    """Whether a Python can use a wheel, by the tags in the wheel's name."""
     _, _, _, tags = parse_wheel_filename(wheel.name)
     abis = [python.tag, "abi3", "none"]
     usable = {*cpython_tags(python.minor, abis), *compatible_tags(python.minor, python.tag)}
@@ -42,14 +39,14 @@ def installed(folder: Path) -> Mapping[str, Distribution]:
 
 
 def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
-    """Returns the digest of a package, and those of its compiled files by their paths.
+    """Returns the digest of a package, and the digest of each compiled file by its path.
 
-    Excludes files that the installer generates, which depend on the folder. Raises ``OSError``.
+    Excludes files that the installer generates, as they depend on the folder. Raises ``OSError``.
     """
     generated = {point.name for point in package.entry_points if point.group.endswith("_scripts")}
     digests, compiled = {}, {}
     for path in sorted(package.files or ()):
-        is_outside = path.parts[0] == ".."
+        is_outside = path.parts[0] == ".."  # of site-packages, such as a script
         is_metadata = path.parts[0].endswith(".dist-info")
         if is_metadata or path.suffix == ".pyc" or (is_outside and path.name in generated):
             continue
@@ -58,7 +55,7 @@ def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
             content = _SHEBANG.sub(b"", content)
         name = str(path)
         digests[name] = hashlib.sha256(content).hexdigest()
-        if _LIBRARY in path.suffixes or content.startswith(_PROGRAM):
+        if _LIBRARY in path.suffixes or content.startswith(_ELF):
             compiled[name] = digests[name]
     total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
     return total, compiled
@@ -66,17 +63,15 @@ def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
 
 def sha256_of(folder: Path) -> str:
     """Hashes the names and contents of a folder's files, and the targets of its links."""
-    contents = {
-        str(path.relative_to(folder)): (
-            str(path.readlink()) if path.is_symlink() else files.sha256(path)
-        )
-        for path in sorted(folder.rglob("*"))
-    }
+    contents = {}
+    for path in sorted(folder.rglob("*")):
+        content = str(path.readlink()) if path.is_symlink() else files.sha256(path)
+        contents[str(path.relative_to(folder))] = content
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
 
 
 def modules_of(package: Distribution) -> list[str]:
-    """The paths in ``site-packages`` of the files of a package that an import loads first."""
+    """The files that an import of a package loads first, by their paths in ``site-packages``."""
     roots: dict[str, list[PackagePath]] = {}
     for path in package.files or ():
         if path.parts[0] != ".." and path.suffix in (".py", _LIBRARY):

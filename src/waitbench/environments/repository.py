@@ -35,6 +35,7 @@ class Repository:
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
     _fetched: set[str] = field(default_factory=set, compare=False)
+    """The names that were fetched, as ``find_commit`` fetches each only once."""
 
     @property
     def shown(self) -> str:
@@ -52,8 +53,8 @@ class Repository:
         """The full id of a commit, from an up-to-date repository. Raises ``UsageError``."""
         folder = self.folder()
         commit = _find(folder, name)
-        is_fixed = self._is_local() or (commit is not None and not _moves(folder, name))
-        if not is_fixed and name not in self._fetched:
+        is_current = self._is_local() or (commit is not None and not _may_move(folder, name))
+        if not is_current and name not in self._fetched:
             why = "may have moved" if commit else "is not"
             self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
             try:
@@ -69,11 +70,11 @@ class Repository:
         return commit
 
     def _hint(self) -> str:
-        """Ends a sentence on a missing commit with a remedy."""
+        """Ends a sentence on a missing commit, with a remedy."""
         if not self._is_local():
             return (
-                ". If it is in a fork, name the fork with --repo URL; of a pull request, the full "
-                "id of its last commit. A commit of a deleted branch may be gone for good."
+                ". If it is in a fork, name the fork with --repo URL. For a pull request, name the "
+                "full id of its last commit. A commit of a deleted branch may be gone for good."
             )
         if is_shallow(Path(self.location)):
             return f", {SHALLOW_HINT}"
@@ -101,7 +102,7 @@ class Repository:
         return files.is_folder(self.location)
 
     def _fetch(self, folder: Path, name: str = "") -> None:
-        """Updates a copy's branches, tags and ``HEAD``, and fetches a commit by its full id."""
+        """Updates a copy's branches, tags and ``HEAD``. Fetches ``name`` if it is a full id."""
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
         fetch = ("fetch", "--quiet", "--", self.location)
         failure = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
@@ -116,30 +117,31 @@ class Repository:
 
 
 def read_file(source_tree: SourceTree, path: str) -> str | None:
+    """Returns the content of a file; ``None`` if the sources have no such file."""
     done = _run(source_tree.repository, "show", f"{source_tree.tree}:{path}")
     return done.stdout if done.returncode == 0 else None
 
 
 def export(source_tree: SourceTree, target: Path) -> None:
-    """Writes a tree into an empty folder, with the current time. Raises ``HarnessError``."""
+    """Writes the files of a tree into an empty folder. Raises ``HarnessError``."""
     # git archive would omit files that .gitattributes excludes from archives.
     failure = f"{source_tree.tree} cannot be read from {source_tree.repository}"
     with temporary_folder() as temporary:
-        # A separate index and no hooks, as the repository may be the user's.
+        # With an index of its own and without hooks, as the repository may be the user's.
         options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
         index = {"GIT_INDEX_FILE": str(temporary / "index")}
         run = partial(require_git, failure, source_tree.repository, *options, **index)
         run("read-tree", source_tree.tree)
         if submodule := _SUBMODULE.search(run("ls-files", "--stage", "-z")):
-            raise HarnessError(f"Commit {source_tree.tree} {_without(submodule[1])}")
-        # Files with the time of their commit would look unchanged to cargo.
+            raise HarnessError(f"Commit {source_tree.tree} {_submodule_error(submodule[1])}")
+        # Gives files the current time: with that of their commit, cargo would skip them.
         run("checkout-index", "--all")
 
 
 def checkouts(cache: Cache) -> Path:
     """The repository in which ``snapshot`` stores files, created if missing."""
     folder = cache.root / "checkouts"
-    with locked(cache.lock_file("checkouts"), lambda _message: None):
+    with locked(cache.lock_file("checkouts")):
         if not (folder / "HEAD").exists():
             _init(folder)
     return folder
@@ -151,12 +153,12 @@ def snapshot(folder: Path, cache: Cache) -> str:
     options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
     run = partial(require_git, failure, folder, *options)
     if submodule := _SUBMODULE.search(run("ls-files", "--stage", "-z")):
-        raise UsageError(f"{str(folder)!r} {_without(submodule[1])}")
+        raise UsageError(f"{str(folder)!r} {_submodule_error(submodule[1])}")
     listed = run("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name and os.path.lexists(folder / name)]
     objects = checkouts(cache) / "objects"
     with temporary_folder() as temporary:
-        # A separate index leaves the checkout's unchanged.
+        # With another index, that of the checkout stays unchanged.
         env = {"GIT_INDEX_FILE": str(temporary / "index"), "GIT_OBJECT_DIRECTORY": str(objects)}
         (temporary / "names").write_bytes(os.fsencode("\0".join(names)))
         from_file = (f"--pathspec-from-file={temporary / 'names'}", "--pathspec-file-nul")
@@ -166,24 +168,25 @@ def snapshot(folder: Path, cache: Cache) -> str:
 
 
 def _find(folder: Path, name: str) -> str | None:
+    """The full id of a commit; ``None`` if the repository does not have it."""
     verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-    # A clone has its origin's branches under origin/, our own copy has them as its own.
+    # A user's clone has branches of its origin under origin/; the copy in the cache has not.
     for spelling in (name, f"origin/{name}", name.removeprefix("origin/")):
         if commit := git(folder, *verify, f"{spelling}^{{commit}}"):
             return commit
     return None
 
 
-def _moves(folder: Path, name: str) -> bool:
-    """Whether a name is neither a tag's nor a commit's, and so may move."""
+def _may_move(folder: Path, name: str) -> bool:
+    """Whether a name may mean another commit later, as it is neither a tag nor an id."""
     base = re.split(r"[~^]", name, maxsplit=1)[0]
     if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
         return False
     return git(folder, "rev-parse", "--verify", "--quiet", f"refs/tags/{base}") is None
 
 
-def _without(submodule: str) -> str:
-    """Ends a sentence on a build without a submodule."""
+def _submodule_error(submodule: str) -> str:
+    """Ends a sentence on sources that cannot be built."""
     return (
         f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
         "name that."
@@ -211,7 +214,7 @@ def require_git(failure: str, folder: Path, *arguments: str, **environ: str) -> 
 
 def _run(folder: Path, *arguments: str, **environ: str) -> CommandOutput:
     """Runs git. Raises ``HarnessError`` if it is missing, or does not end."""
-    # Without GIT_DIR and similar variables of git hooks, which name another repository.
+    # Drops variables that git sets for hooks, such as GIT_DIR: they name another repository.
     env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **environ}
     command = ["git", "-C", str(folder), *arguments]
     try:

@@ -1,4 +1,4 @@
-"""Resolves texts of users to revisions, for which a Python is yet to be chosen."""
+"""Resolves revisions as users name them to their sources; a Python is chosen later."""
 
 import os
 import re
@@ -37,14 +37,14 @@ def resolve(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
     specs = tuple(_resolve(text, engine, repository) for text in texts)
-    seen: set[str] = set()
-    for revision in specs:
-        if revision.label in seen:
+    labels: set[str] = set()
+    for spec in specs:
+        if spec.label in labels:
             raise UsageError(
-                f"Two revisions are called {revision.label!r}. To compare a revision with itself, "
-                f"label them: A={revision.text} B={revision.text}"
+                f"Two revisions are called {spec.label!r}. To compare a revision with itself, "
+                f"label them: A={spec.text} B={spec.text}"
             )
-        seen.add(revision.label)
+        labels.add(spec.label)
     return specs
 
 
@@ -68,7 +68,7 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Enviro
     else:
         default_label, source = name, _release_or_commit(name, engine, repository)
     label = label or default_label
-    if not label.isprintable():  # it may be the name of a file
+    if not label.isprintable():  # a file's name may have any characters
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
     return EnvironmentSpec(
         label=label, text=name, engine=engine.name, origin=source.origin, source=source
@@ -85,7 +85,7 @@ def tree_of(spec: EnvironmentSpec, engine: Engine, repository: Repository | None
 
 
 def _require_repository(engine: Engine, repository: Repository | None, text: str) -> Repository:
-    """Raises ``UsageError``, which mentions the revision ``text``, without a repository."""
+    """Returns the repository. Raises ``UsageError`` if none is known; ``text`` begins it."""
     if repository is None:
         raise UsageError(
             f"{text!r}: no repository of {engine.name} is known, so only its releases and "
@@ -95,12 +95,12 @@ def _require_repository(engine: Engine, repository: Repository | None, text: str
 
 
 def argument_of(revision: Revision, wheel: str | None = None) -> str:
-    """The argument by which to name a revision, or its wheel, again. Raises ``UsageError``."""
+    """The argument that names a revision, or its wheel, with its label. Raises ``UsageError``."""
     text = wheel or revision.text
     if text == revision.label:
         return text
     labelled = f"{revision.label}={text}"
-    without_label(labelled)
+    without_label(labelled)  # raises if the label is invalid
     return labelled
 
 
@@ -110,6 +110,7 @@ def without_label(text: str) -> str:
 
 
 def _split_label(text: str) -> tuple[str | None, str]:
+    """Splits ``LABEL=REVISION``. Raises ``UsageError`` for an invalid label."""
     labelled = _LABELLED.fullmatch(text)
     if labelled is None or files.is_there(text):
         return None, text
@@ -162,7 +163,7 @@ def _program(name: str, install: str) -> Source:
             "PATH. The worker file has no package, so a revision is a program."
             f"{remedy}"
         )
-    # Links are not resolved, as some programs act by the name they are called by.
+    # Links are not resolved, as some programs behave differently under another name.
     path = Path(executable).absolute()
     return Source(Origin.PROGRAM, files.sha256(path), path)
 

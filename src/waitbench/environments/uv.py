@@ -1,4 +1,4 @@
-"""Calls of uv: packages of the index, and Pythons. pip's settings apply unless uv's are set."""
+"""Calls uv, for packages of the index and for Pythons. pip's settings apply unless uv's are set."""
 
 import json
 import os
@@ -24,9 +24,10 @@ from waitbench.system.paths import Cache
 from waitbench.system.processes import CommandOutput
 
 OLDEST, NEWEST = (3, 9), (3, 14)
-"""The range of Pythons to download. A newer one is used if it is installed."""
+"""The Pythons that may be downloaded. A newer one is used if it is installed."""
 
 _FROM_PIP = {
+    # uv's variable for each option of pip.
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
@@ -38,7 +39,7 @@ _FROM_PIP = {
     "default-timeout": "UV_HTTP_TIMEOUT",
     "retries": "UV_HTTP_RETRIES",
 }
-_ALWAYS = {
+_FIXED_SETTINGS = {
     # Environments with shared files would share memory, and could damage each other.
     "UV_LINK_MODE": "copy",
     # Otherwise the first run of a revision compiles its imports.
@@ -48,12 +49,11 @@ _ALWAYS = {
     "NO_COLOR": "1",
 }
 _TIME_LIMIT_S = 300
-_ALL = ":all:"
-"""uv's word for all packages."""
+_ALL_PACKAGES = ":all:"
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of uv, run in a folder without settings of a project."""
+    """A command line of uv, which runs in a folder without a project's settings."""
     return [find_uv_bin(), "--directory", "/", *arguments]
 
 
@@ -63,7 +63,7 @@ def ask(*arguments: str, **more_variables: str) -> CommandOutput:
 
 
 def settings() -> Mapping[str, str]:
-    """uv's variables: pip's settings, unless the user has set uv's. Raises ``UsageError``."""
+    """uv's variables, from pip's settings unless the user has set uv's. Raises ``UsageError``."""
     # Not in the user's home, which may be missing or read-only.
     env = {"UV_CACHE_DIR": str(Cache().root / "uv")}
     for option, value in _pip_options().items():
@@ -71,13 +71,13 @@ def settings() -> Mapping[str, str]:
         if name and words:
             env[name] = ("," if name == "UV_FIND_LINKS" else " ").join(words)
     if "UV_INDEX" in env:
-        # As pip: the best version of all indexes. uv takes the first index with the package.
+        # The best version of all indexes, as pip does: uv's default is the first with the package.
         env["UV_INDEX_STRATEGY"] = "unsafe-best-match"
-    return {name: value for name, value in env.items() if name not in os.environ} | _ALWAYS
+    return {name: value for name, value in env.items() if name not in os.environ} | _FIXED_SETTINGS
 
 
 def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list[str]:
-    """The requirement of the revision, by its ``wheel`` if any, and pins of other packages."""
+    """The requirements of an environment: the revision, by version or ``wheel``, and other pins."""
     package, source = engine.package, spec.source
     pins = [pin for pin in engine.requirements if canonicalize_name(_name(pin)) != package]
     if spec.origin is Origin.VARIANT or (spec.origin is not Origin.WHEEL and not wheel):
@@ -87,25 +87,25 @@ def requirements(engine: Engine, spec: EnvironmentSpec, wheel: str = "") -> list
 
 
 def options(engine: Engine, spec: EnvironmentSpec) -> list[str]:
-    """Options for an environment: the packages that must be wheels."""
+    """Options that name the packages to install from wheels only."""
     wheels = [] if engine.takes_archives else [engine.package]
     if spec.only_wheels:
         # The dependencies of a build are unknown before it.
         is_built = spec.origin not in (Origin.WHEEL, Origin.VARIANT)
-        wheels += map(_name, engine.requirements) if is_built else [_ALL]
+        wheels += map(_name, engine.requirements) if is_built else [_ALL_PACKAGES]
     return [word for name in wheels for word in ("--only-binary", name)]
 
 
 def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -> str:
-    """Why requirements cannot be met; empty if they can. ``offline`` asks uv's cache.
+    """Returns why requirements cannot be met; empty if they can. ``offline`` asks uv's cache.
 
-    Considers dependencies only if all must be wheels, since those of a build are unknown before it.
-    Raises ``HarnessError`` if the index does not answer.
+    Considers dependencies only if all packages must be wheels: the dependencies of a build are
+    unknown before it. Raises ``HarnessError`` if the index does not answer.
     """
     required, words = requirements(engine, spec), options(engine, spec)
     if not required:
         return ""
-    words += ["--no-deps"] * (_ALL not in words) + ["--offline"] * offline
+    words += ["--no-deps"] * (_ALL_PACKAGES not in words) + ["--offline"] * offline
     answer = _compile(required, spec.python, *words)
     if answer.returncode == 0:
         return ""
@@ -115,19 +115,19 @@ def why_unmet(engine: Engine, spec: EnvironmentSpec, *, offline: bool = False) -
 
 
 def releases(
-    engine: Engine, python: Interpreter, within: str = "", *, prereleases: bool = False
+    engine: Engine, python: Interpreter, specifiers: str = "", *, prereleases: bool = False
 ) -> Iterator[str]:
     """The releases for a Python that are not yanked, newest first. Raises ``HarnessError``."""
     words = ["--no-deps", "--prerelease", "allow" if prereleases else "disallow"]
     words += [] if engine.takes_archives else ["--only-binary", engine.package]
-    below = within
+    older = specifiers
     while True:
-        answer = _compile([f"{engine.package}{below}"], python, *words)
+        answer = _compile([f"{engine.package}{older}"], python, *words)
         version = answer.stdout.strip().partition("==")[2]
         if not version:
             return
         yield version
-        below = ",".join(filter(None, (within, f"<={version}", f"!={version}")))
+        older = ",".join(filter(None, (specifiers, f"<={version}", f"!={version}")))
 
 
 def installed_pythons(cache: Cache) -> tuple[Interpreter, ...]:
@@ -139,7 +139,7 @@ def installed_pythons(cache: Cache) -> tuple[Interpreter, ...]:
 
 
 def find_python(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
-    """Finds or downloads the Python of ``--python``, a version or path. Raises ``UsageError``."""
+    """Finds the Python of ``--python``, or downloads it by version. Raises ``UsageError``."""
     is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
     if pythons := _pythons(cache, request if is_version else str(Path(request).absolute())):
         return pythons[0]
@@ -166,7 +166,7 @@ def fetch_python(version: str, cache: Cache, say: Callable[[str], None]) -> Inte
 
 
 def _pythons(cache: Cache, *request: str) -> list[Interpreter]:
-    """The installed CPythons that are supported, newest first; of a version or path if given."""
+    """The supported CPythons that are installed, newest first; only those of a request if given."""
     listing = ("--only-installed", "--output-format", "json")
     path = _search_path(cache)
     answer = ask("python", "list", *listing, *request, UV_PYTHON_SEARCH_PATH=path)
@@ -182,7 +182,7 @@ def _pythons(cache: Cache, *request: str) -> list[Interpreter]:
 
 
 def _search_path(cache: Cache) -> str:
-    """``PATH`` with Pythons of pyenv instead of its shims, and with downloaded Pythons."""
+    """``PATH`` with pyenv's Pythons in place of its shims, and with downloaded Pythons."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     paths = os.environ.get("PATH", "").split(os.pathsep)
     folders = [folder for folder in paths if "shims" not in folder]
@@ -212,7 +212,7 @@ def _pip_options() -> Mapping[str, str]:
 
 
 def _compile(required: Sequence[str], python: Interpreter, *words: str) -> CommandOutput:
-    """Has uv resolve requirements for a Python. Raises ``HarnessError``."""
+    """Resolves requirements for a Python with uv. Raises ``HarnessError``."""
     target = ("--python", sys.executable, "--python-version", python.minor_text)
     quiet = ("--no-header", "--no-annotate", "--quiet")
     with temporary_folder() as folder:
@@ -229,6 +229,7 @@ def _compile(required: Sequence[str], python: Interpreter, *words: str) -> Comma
 
 
 def _reason(answer: CommandOutput) -> str:
+    """Joins uv's error and its causes to a line."""
     if answer.returncode is None:
         return "uv did not end in time"
     lines = (line.strip().removeprefix("error: ") for line in answer.stderr.splitlines())

@@ -32,13 +32,13 @@ from waitbench.system.paths import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "8"
-"""The version of the folders' layout. After a change, all environments are built again."""
+"""The version of the folders' layout: if it differs, all environments are built again."""
 
 _RECORD = "environment.json"
 """The file that is written last, and marks a complete environment."""
 
 Built = Mapping[str, Environment | HarnessError]
-"""The environment of each label, or the error of making it."""
+"""The environment of each label, or the error that prevented it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,36 +50,33 @@ class EnvironmentBuilder:
     say: Callable[[str, str], None] = lambda _label, _step: None
 
     def build_all(self, specs: Sequence[EnvironmentSpec]) -> Built:
-        """Makes missing environments; installs concurrently, and compiles one by one."""
+        """Installs missing environments concurrently, and compiles one by one; returns all."""
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
             try:
-                return self._make(self._with_wheel(spec, toolchain))
+                return self._environment(self._with_wheel(spec, toolchain))
             except HarnessError as error:
                 return error
 
-        made = shutdown.run_parallel(attempt, specs, at_most=4)
-        return {spec.label: result for spec, result in zip(specs, made, strict=True)}
+        results = shutdown.run_parallel(attempt, specs, at_most=4)
+        return {spec.label: result for spec, result in zip(specs, results, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
-        """Builds wheels of specs with a source tree. Raises ``HarnessError``."""
+        """Adds wheels to specs with a source tree. Raises ``HarnessError``."""
         toolchain = self._chosen_toolchain(specs)
         return tuple(self._with_wheel(spec, toolchain) for spec in specs)
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
-        is_built = any(spec.source_tree and spec.wheel is None for spec in specs)
-        # One toolchain, as compilers must not differ between revisions.
-        return (
-            cargo.choose_toolchain()
-            if is_built and self.engine.uses_cargo
-            else Toolchain(cargo.NONE, "")
-        )
+        # The same for all specs, as compilers must not differ between revisions.
+        if self.engine.uses_cargo and any(it.source_tree and not it.wheel for it in specs):
+            return cargo.choose_toolchain()
+        return Toolchain(cargo.NONE, "")
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
         """Adds the wheel, built now or earlier, to a spec with a source tree.
 
-        Builds run one by one, always at the same path, so that dependencies compile once, and equal
+        Builds run one by one at the same path, so that dependencies compile only once, and equal
         sources give equal binaries. engines/cargo.py ensures that different sources do not.
         """
         if spec.wheel is not None or spec.source_tree is None or self.engine.build is not None:
@@ -90,12 +87,11 @@ class EnvironmentBuilder:
         source, output, venv = (folder / name for name in ("source", "output", "venv"))
         stored = self.cache.folder("wheels") / f"{key}-{tree}"
         with locked(self.cache.lock_file(f"build-{key}"), partial(self.say, label)):
-            wheel = packages.find_wheel(stored)
+            wheel = next(stored.glob("*.whl"), None)
             if wheel is not None:
                 return replace(spec, wheel=wheel, compiler=toolchain.compiler)
-            self.say(
-                label, "building from source" + "; the first takes minutes" * (not output.exists())
-            )
+            hint = "" if output.exists() else "; the first takes minutes"
+            self.say(label, f"building from source{hint}")
             log = self._new_log(f"{key}-{tree}")
             for old in (source, output, stored):
                 files.remove(old)
@@ -103,7 +99,7 @@ class EnvironmentBuilder:
             export(spec.source_tree, source)
             if self.engine.uses_cargo:
                 cargo.remove_fingerprints(source, folder)
-            # All revisions share a Python, as PyO3 recompiles when its path changes.
+            # All revisions use a Python at the same path, as PyO3 recompiles if it changes.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             run_logged(make, log, time_limit_s=INSTALL_S)
             build = [str(venv / "bin" / "python"), "-I", "-m", "pip", "wheel", "--verbose"]
@@ -115,7 +111,7 @@ class EnvironmentBuilder:
             except HarnessError as error:
                 needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
                 raise HarnessError(f"{error}\n{needs}") from error
-            wheel = packages.find_wheel(output)
+            wheel = next(output.glob("*.whl"), None)
             if wheel is None:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
             if self.engine.uses_cargo:
@@ -124,21 +120,22 @@ class EnvironmentBuilder:
             wheel = wheel.replace(stored / wheel.name)
         return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
-    def _make(self, spec: EnvironmentSpec) -> Environment:
+    def _environment(self, spec: EnvironmentSpec) -> Environment:
+        """Returns the environment of a spec, installed if missing. Raises ``HarnessError``."""
         source = spec.source
         if not self.engine.has_environment and self.engine.build is None:
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
             build = BuildInfo(python="", package_sha256=source.identity, program=str(source.path))
         else:
-            folder, build = self._complete(spec)
+            folder, build = self._installed(spec)
         if spec.origin is Origin.VARIANT:
             # Variants share an environment, but need different digests.
             sha256 = _digest(source.identity, *build.requirements)
             build = replace(build, package_sha256=sha256, program=source.identity)
         return Environment(folder, build)
 
-    def _complete(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
-        """The folder and facts of an environment, built again unless it is complete."""
+    def _installed(self, spec: EnvironmentSpec) -> tuple[Path, BuildInfo]:
+        """Returns the folder and content of an environment; installs it unless it is complete."""
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.label)
@@ -173,7 +170,7 @@ class EnvironmentBuilder:
                 run_logged(smoke_test, log, time_limit_s=IMPORT_S)
         except HarnessError as error:
             raise HarnessError(
-                f"{error}\nThat was Python {spec.python.minor_text}: --python names another."
+                f"{error}\nThis was Python {spec.python.minor_text}: --python names another."
             ) from error
         if self.engine.build is not None:
             builds.run_build(self.engine, spec, folder, log, self.cache)
@@ -184,6 +181,7 @@ class EnvironmentBuilder:
         return log
 
     def _key(self, spec: EnvironmentSpec) -> str:
+        """The name of an environment's folder, with a digest of all that determines its content."""
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""
         parts = [_LAYOUT, self.engine.name, spec.origin.value, str(spec.compiler)]
         if self.engine.has_environment:
@@ -227,17 +225,17 @@ class EnvironmentBuilder:
         )
 
     def _valid_build(self, spec: EnvironmentSpec, folder: Path) -> BuildInfo | None:
-        """The facts of a complete environment; ``None`` if it is missing or damaged."""
+        """The content of a complete environment; ``None`` if it is missing or damaged."""
         try:
             text = (folder / _RECORD).read_text("utf-8")
             if self.engine.build is not None:
-                # Not computed again, as programs may write into their own folder.
+                # Not compared with the files, as built programs may write into their folder.
                 build = msgspec.json.decode(text, type=BuildInfo)
             else:
                 build = self._build_info(spec, folder)
         except (HarnessError, OSError, ValueError, TypeError):
             return None
-        # Its interpreter is a link, which may be dangling.
+        # The interpreter is a link, whose target may be gone.
         has_python = (folder / "bin" / "python").exists() or not self.engine.has_environment
         return build if text == _as_text(build) and has_python else None
 
@@ -247,7 +245,7 @@ def has_changed(source: Source, environment: Environment, package: str) -> bool:
     if source.origin is Origin.PROGRAM and source.path is not None:
         return files.sha256(source.path) != source.identity
     if source.origin is Origin.VARIANT or not package:
-        # A built program may write into its own folder.
+        # Built programs may write into their folder.
         return False
     try:
         installed = packages.installed(environment.folder)[canonicalize_name(package)]

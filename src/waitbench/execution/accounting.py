@@ -1,4 +1,4 @@
-"""Computes a run's metrics from the reports of its launcher and probes. Pure.
+"""Computes a run's metrics from the reports of its launcher and probes. No I/O.
 
 The launcher counts all processes of the run from outside, at each mark: execution/launch.py. A
 probe in each worker of a dataflow counts items and their lateness: dataflows/support/probe.py.
@@ -26,20 +26,19 @@ from waitbench.execution.launch_report import (
 from waitbench.model.metrics import BY_NAME, IDLE_SYSTEM, IDLE_USER, SERVICES, STOP, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 
-_RISES = {metric.key for metric in BY_NAME.values()} - {"wakeups"}
-"""Keys of metrics that are the rise of a reading's count in the window, where it has that count."""
-_OF_CHILDREN = [
+_COUNTS = {metric.key for metric in BY_NAME.values()} - {"wakeups"}
+"""Keys of metrics. If a reading has a count of this name, the metric is its rise in the window."""
+_INCLUDE_CHILDREN = [
     metric.key
     for metric in BY_NAME.values()
     if metric.key.startswith(("time_user", "time_system", "time_cpu", "cpu_", "context_"))
     or metric.name == "wakeups"
 ]
-"""Keys of the metrics in which children count that have ended."""
-_UNSEEN = 0.05
-"""The least share of the window's CPU at which processes that have ended matter to wake-ups."""
+"""Keys of metrics that are unknown if the CPU of ended child processes is lost."""
+_UNSEEN_SHARE = 0.05
+"""If more than this share of the window's CPU is unseen in /proc, so are wake-ups that matter."""
 
 Number = int | float
-"""Integers stay integers."""
 Reading = Mapping[str, Number | bool]
 """Counts of ``CountedTree.reading`` up to a mark, by name."""
 
@@ -48,7 +47,7 @@ class _Lateness(Struct, kw_only=True):
     """The lateness of items."""
 
     lateness_ns: list[tuple[Number, int]] = []
-    """Each with the number of items that were so late."""
+    """Pairs of a lateness in ns and the number of items that had it."""
     lateness_max_ns: Number = 0
 
 
@@ -56,16 +55,19 @@ class LaunchReport(_Lateness, kw_only=True):
     """The launcher's report of a run."""
 
     used: Mapping[str, Number]
+    """Usage of the whole run, by key of metric."""
     launcher_s: float
     by_proc: bool
+    """Whether figures of the window come from /proc, as the kernel does not count for this user."""
     is_blind: bool = False
-    """Whether children may have used CPU that is in no figure."""
+    """Whether CPU of child processes may be missing from all figures."""
     started_ns: int
     marks: Mapping[str, Reading]
     ready_ns: int | None = None
     waited_s: float = 0.0
+    """The time for which the run waited for others of its batch."""
     totals: dict[str, Number] = {}
-    """Metrics by key."""
+    """Further metrics, by key."""
     incomplete: Mapping[str, Lack] = {}
     sent_at_end: bool = False
     loaded: tuple[str, ...] = ()
@@ -85,11 +87,11 @@ class ProbeReport(_Lateness, kw_only=True):
 def metrics_of(
     real_s: float, launched: LaunchReport, reports: Sequence[ProbeReport]
 ) -> dict[str, Number]:
+    """Returns a run's metrics, by key, without the costs of waiting for others of its batch."""
     used, marks = dict(launched.used), launched.marks
-    # Waiting for other runs of a batch is no part of a run.
-    waits = ((STARTED, ACTING if ACTING in marks else BEGIN), (ACTED, BEGIN), (END, ENDING))
-    known = [(marks[begin], marks[end]) for begin, end in waits if {begin, end} <= marks.keys()]
-    cpu_s, system_s = (sum(_rise(*wait, key) for wait in known) for key in ("cpu_s", "system_s"))
+    pairs = ((STARTED, ACTING if ACTING in marks else BEGIN), (ACTED, BEGIN), (END, ENDING))
+    waiting = [(marks[begin], marks[end]) for begin, end in pairs if {begin, end} <= marks.keys()]
+    cpu_s, system_s = (sum(_rise(*pair, key) for pair in waiting) for key in ("cpu_s", "system_s"))
     system_s = min(system_s, cpu_s)
     used["time_system"] -= system_s
     used["time_user"] -= cpu_s - system_s
@@ -105,17 +107,18 @@ def metrics_of(
 
 
 def marks_of(launched: LaunchReport) -> tuple[str, ...]:
-    odd = {
+    """Returns the marks of a measurement, as ``model.run`` has them."""
+    applies = {
         RESTARTED: launched.totals.get("processes_replaced"),
         BY_PROC: launched.by_proc,
         SENT_AT_END: launched.sent_at_end,
         INCOMPLETE: incomplete_in(launched),
     }
-    return tuple(mark for mark, is_so in odd.items() if is_so)
+    return tuple(mark for mark, value in applies.items() if value)
 
 
 def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
-    """Returns why a run that counts lacks metrics, by the metric's key."""
+    """Returns the metrics that a valid run lacks, by key, each with the reason."""
     keys = {
         LATENESS: sorted(worker_metrics.LATENESS),
         STOPPED: [STOP.key],
@@ -123,10 +126,11 @@ def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     }
     lacks = {key: lack for name, lack in launched.incomplete.items() for key in keys[name]}
     lost = Lack(why=LOST_CHILDREN)
-    return lacks | (dict.fromkeys(_OF_CHILDREN, lost) if launched.is_blind else {})
+    return lacks | (dict.fromkeys(_INCLUDE_CHILDREN, lost) if launched.is_blind else {})
 
 
 def _phases(launched: LaunchReport) -> dict[str, Number]:
+    """Computes the metrics of start-up, window and shutdown."""
     marks = launched.marks
     begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
     started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)
@@ -150,26 +154,26 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
     }
     if window_s > 0:
         phases["cpu_share_idle"] = idle_s / window_s
-    return phases | {key: _rise(begin, end, key) for key in end.keys() & _RISES}
+    return phases | {key: _rise(begin, end, key) for key in end.keys() & _COUNTS}
 
 
 def _rise(before: Reading, after: Reading, key: str) -> Number:
-    """Computes a count's rise, at least 0: what it sums up is not of one moment."""
+    """Returns the rise of a count; 0 if it fell, as its parts are not read at the same moment."""
     return max(0, after[key] - before[key])  # 0, not 0.0: integers stay integers
 
 
 def _wakeups(launched: LaunchReport) -> Number:
     """Computes the wake-ups in the window.
 
-    By ``/proc``, wake-ups of threads and children that have ended are missing. The reaped total has
-    them, and the CPU of those in the window tells their share.
+    Where ``/proc`` is read, wake-ups of ended threads, and of children that their parents reaped,
+    are missing. The run's total has them; the window's part of its unseen CPU estimates their part.
     """
     marks, used = launched.marks, launched.used
     begin, end = marks[BEGIN], marks[END]
     last = marks.get(LAST, end)
     rise = end["wakeups"] - begin["wakeups"]
     unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in begin else 0.0
-    if unseen_s > _UNSEEN * _rise(begin, end, "cpu_s"):
+    if unseen_s > _UNSEEN_SHARE * _rise(begin, end, "cpu_s"):
         unseen = max(0, used["context_switches_voluntary"] - last["wakeups"])
         rise += round(unseen * unseen_s / max(unseen_s, last["unseen_s"]))
     return max(0, rise)
@@ -179,21 +183,20 @@ def _items(reports: Sequence[ProbeReport]) -> dict[str, Number]:
     """Sums the counts of the workers' probes."""
     if not reports:
         return {}
-    polls = sum(report.polls for report in reports)
-    items_out = sum(report.items_out for report in reports)
-    items_in = sum(report.items_in for report in reports)
-    items: dict[str, Number] = {"items_in": items_in, "items_out": items_out, "polls": polls}
-    return items | ({"polls_per_item": polls / items_out} if items_out else {})
+    names = ("items_in", "items_out", "polls")
+    sums: dict[str, Number] = {name: sum(getattr(it, name) for it in reports) for name in names}
+    items_out = sums["items_out"]
+    return sums | ({"polls_per_item": sums["polls"] / items_out} if items_out else {})
 
 
 def _lateness(reports: Sequence[_Lateness]) -> dict[str, Number]:
-    # Imported here: not every command measures, and no run is under way now.
+    # Imported here: few commands need it, and no run is under way that it could disturb.
     import numpy as np
 
-    counts_by_value = [pair for report in reports for pair in report.lateness_ns]
-    if not counts_by_value:
+    weighted = [pair for report in reports for pair in report.lateness_ns]
+    if not weighted:
         return {}
-    values, counts = zip(*counts_by_value, strict=True)
+    values, counts = zip(*weighted, strict=True)
     p50, p99 = np.quantile(values, (0.50, 0.99), weights=counts, method="inverted_cdf")
     return {
         "item_latency_p50": float(p50) / 1e9,

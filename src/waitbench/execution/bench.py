@@ -1,4 +1,4 @@
-"""Prepares runs: an environment and a scenario give a run that is ready to start."""
+"""Prepares runs: starts their services, and makes their commands and environment variables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from waitbench.engines.base import Engine
-from waitbench.execution.identity import modules_of
+from waitbench.execution.identity import expected_modules
 from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
 from waitbench.execution.services import LAUNCHER, Running, running
 from waitbench.model.launch import ALONE, BatchSlot, LaunchConfig, WorkerConfig, encode
@@ -20,10 +20,11 @@ from waitbench.system.processes import Finished, run, tree_and_orphans
 
 @dataclass(frozen=True, kw_only=True)
 class ReadyRun:
-    """A run whose services are up; nothing else has started."""
+    """A run whose services have started, but not its worker."""
 
     folder: Path
     launcher: tuple[str, ...]
+    """The command line of the launcher."""
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
@@ -32,9 +33,9 @@ class ReadyRun:
     def carry_out(
         self, command: Sequence[str], on_start: Callable[[int], None] = lambda _group: None
     ) -> Finished:
-        """Runs ``command``, its own or a wrapper around it, to its end or its time limit."""
+        """Runs ``command``, which is ``launcher`` or wraps it, to its end or its time limit."""
         stdout, stderr = (self.folder / name for name in OUTPUT)
-        # Exclusive: a service of the run may have put a link or a pipe there.
+        # Mode x fails where a service of the run has put a link or a pipe.
         with stdout.open("xb") as out, stderr.open("xb") as err:
             return run(
                 command,
@@ -51,7 +52,7 @@ class ReadyRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """The environments, and how runs of them are started."""
+    """The environments of a comparison, and the settings that all its runs share."""
 
     engine: Engine
     environments: Mapping[str, Environment]
@@ -59,30 +60,27 @@ class Bench:
     cache: Cache
     time_limit_s: float | None = None
     instruments: Instruments = field(default_factory=Instruments)
-    wakes_up: bool = True
+    pokes: bool = True
     """Whether workers of worker files are poked after their window."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
-        """Says why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
+        """Ends a sentence on a revision that cannot run a scenario; ``None`` if it can."""
         kind = scenario.topology_in(self.topology).kind
         if kind not in self.engine.topologies:
             return f"it cannot be started as a {kind}"
-        environment = self.environments[label]
-        missing = sorted({*scenario.needs} - environment.build.capabilities)
-        if missing:
+        if missing := sorted(scenario.needs - self.environments[label].build.capabilities):
             return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
         return None
 
     @contextmanager
     def prepare(
-        self,
-        scenario: Scenario,
-        label: str,
-        slot: BatchSlot = ALONE,
-        *,
-        identifies: bool = False,
+        self, scenario: Scenario, label: str, slot: BatchSlot = ALONE, *, identifies: bool = False
     ) -> Iterator[ReadyRun]:
-        """Starts a run's services and cleans up after it. Raises ``HarnessError`` if one fails."""
+        """Starts a run's services; ends them, and removes its folder, after the block.
+
+        With ``identifies``, the run reports which modules of its revision it has loaded. Raises
+        ``HarnessError`` if a service does not start.
+        """
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / REPORTS).mkdir()
             environment = self.environments[label]
@@ -94,33 +92,33 @@ class Bench:
                 config = LaunchConfig(
                     program=program,
                     tracepoint=self.instruments.tracepoint,
-                    services=services.described(),
+                    services=services.states,
                     slot=slot,
-                    modules=modules_of(self.engine, environment) if is_identified else None,
-                    pokes=self.wakes_up,
+                    modules=expected_modules(self.engine, environment) if is_identified else None,
+                    pokes=self.pokes,
                 )
-                limit_s = self.time_limit_s or scenario.time_limit_s
                 yield ReadyRun(
                     folder=folder,
                     launcher=(*LAUNCHER, str(folder / REPORT), encode(config)),
-                    variables={
-                        **self._variables(folder, scenario),
-                        **self.engine.variables(environment),
-                    },
-                    time_limit_s=limit_s * slot.size,  # runs of a batch take turns
+                    variables=self._variables(folder, scenario, environment),
+                    # Runs of a batch take turns.
+                    time_limit_s=(self.time_limit_s or scenario.time_limit_s) * slot.size,
                     services=services,
                     config=config,
                 )
 
-    def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
-        # A dataflow imports our support code. A worker file's command must not: a module of its own
-        # might have the same name.
+    def _variables(
+        self, folder: Path, scenario: Scenario, environment: Environment
+    ) -> dict[str, str]:
+        # Dataflows import modules of dataflows/. Commands of worker files must not: a module of
+        # theirs may have the same name.
         python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.has_probe else {}
         return {
             **variables.of_workload(),
             PROBES: str(folder / REPORTS),
             **python_path,
-            # One seed for str hashes, so that dictionaries do not differ between runs by chance.
+            # The same hashes of strings in all runs, so that the order of sets does not differ.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
+            **self.engine.variables(environment),
         }

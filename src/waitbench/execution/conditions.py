@@ -1,4 +1,4 @@
-"""Waits until conditions of a worker file hold."""
+"""Tests conditions of worker files, such as a line in the log, until they hold."""
 
 import re
 import signal
@@ -16,35 +16,35 @@ from waitbench.system.tcp import is_listened_to
 
 
 class ConditionLaunch(ABC):
-    """A launcher that waits for conditions: of a worker's copies or of a service."""
+    """A launcher of a worker's copies, or of a service, that waits for conditions of them."""
 
     def __init__(self, tree: CountedTree, outputs: Sequence[Path], command_output: Path) -> None:
         self.tree = tree
         self.command_output = command_output
         self.output_offsets = dict.fromkeys(outputs, 0)
-        """Sizes of its output files when output began to count."""
+        """The bytes at the start of each output file that conditions ignore, as they are older."""
 
     @abstractmethod
     def command(self, words: Sequence[str]) -> Command:
-        """Makes a command of a command line. Raises ``Failure`` without the program."""
+        """Makes a command from a command line. Raises ``Failure`` if the program is missing."""
 
     @abstractmethod
     def listeners(self) -> Sequence[tuple[int, int]]:
-        """Returns process and port of each command that it has started."""
+        """Returns the PID and the port of each copy that has been started, or of the service."""
 
     @abstractmethod
     def require_alive(self, when: str) -> None:
-        """Raises ``Failure`` if it has ended."""
+        """Raises ``Failure`` if a copy or the service has ended; ``when`` ends its message."""
 
     def wait(self, condition: Condition, what: str, *, calm: int = 1) -> None:
-        """Waits for a condition, a momentary one ``calm`` times running. Raises ``Failure``."""
+        """Waits for a condition, if momentary ``calm`` times in a row. Raises ``Failure``."""
         when = f"before it was {what}"
         if condition.seconds:
             self.wait_until(time.monotonic() + condition.seconds, lambda: when)
         left = needed = calm if condition.is_momentary else 1
         end = time.monotonic() + condition.within
         while True:
-            # First, so that the whole output of an ended process is there.
+            # Before the test, so that an ended process has written all its output.
             self.tree.reap()
             holds = condition.holds(self, len(self.listeners()))
             left = left - 1 if holds else needed
@@ -57,7 +57,7 @@ class ConditionLaunch(ABC):
         raise Failure(f"it was not {what} within {condition.within:g} s{condition.hint(self)}")
 
     def wait_until(self, until_s: float, when: Callable[[], str]) -> None:
-        """Raises ``Failure`` if it ends before."""
+        """Waits until a monotonic time. Raises ``Failure`` if the worker or service ends first."""
         while True:
             self.tree.reap()
             self.require_alive(when())
@@ -73,14 +73,14 @@ class ConditionLaunch(ABC):
         return self.run_command(words, within_s)[0] == 0
 
     def run_command(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
-        """Returns the exit code of a command, ``None`` if it took too long, and its output."""
+        """Runs a command. Returns its exit code, ``None`` if it took too long, and its output."""
         process = self.tree.start_beside(self.command(words), self.command_output)
         read = partial(read_output, self.command_output, f"the command {words[0]}")
         code = self.tree.end_beside(process, within_s, read)
         return code, read().decode("utf-8", "replace")
 
     def count_matches(self, pattern: str) -> int:
-        """Counts matches in the output: two copies that share it may print into one line."""
+        """Counts matches, not lines, as copies that share an output may print into one line."""
         expression, count = re.compile(pattern, re.MULTILINE), 0
         for path, begin in self.output_offsets.items():
             with files.open_file(path) as file:
@@ -103,6 +103,7 @@ class ConditionLaunch(ABC):
 
 
 def describe_exit(code: int) -> str:
+    """Returns "with exit code 1", or "by SIGKILL", as the end of a sentence."""
     if code >= 0:
         return f"with exit code {code}"
     names = {number.value: number.name for number in signal.Signals}

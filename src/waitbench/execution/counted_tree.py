@@ -1,6 +1,6 @@
 """Process trees: commands and their descendants, counted from outside, reaped and killed.
 
-Launchers run with ``-I -S``: only the standard library and our own modules can be imported.
+Launchers import this: standard library only.
 """
 
 import math
@@ -27,7 +27,7 @@ _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
 class Command(NamedTuple):
-    """A program to be started, in a folder."""
+    """A program to be started in a working folder, with its arguments and variables."""
 
     program: str
     words: Sequence[str]
@@ -35,7 +35,7 @@ class Command(NamedTuple):
     folder: Path
 
     def become(self, output: Path | None = None, stdin: int | None = None) -> NoReturn:
-        """Executes it in a session of its own: it may signal its whole group."""
+        """Replaces this process by the command, in a new session, as it may signal its group."""
         try:
             os.setsid()
             os.chdir(self.folder)
@@ -43,7 +43,7 @@ class Command(NamedTuple):
             if output is not None:
                 os.dup2(os.open(output, _OUTPUT_FLAGS), 1)
                 os.dup2(1, 2)
-            # Python ignores these, and programs inherit that.
+            # Python ignores these signals, and programs would inherit that.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             os.execve(self.program, list(self.words), dict(self.variables))  # noqa: S606
@@ -53,24 +53,27 @@ class Command(NamedTuple):
 
 
 class CountedTree:
-    """Commands and descendants, with orphans. One per process: it takes over SIGCHLD."""
+    """Commands and all their descendants. A process may have only one, which handles SIGCHLD."""
 
     def __init__(self, tracepoint: int | None) -> None:
         self.tracepoint = tracepoint
         self.pids: list[int] = []
+        """The processes of the commands, in the order of their start."""
         self.exit_codes: dict[int, int] = {}
         self._uncounted: set[int] = set()
+        """Commands beside the worker, such as pokes."""
         self._used: list[resource.struct_rusage] = []
         """The usage of each reaped process and of the children that it reaped."""
         self.threads: frozenset[proc.Thread] = frozenset()
+        """The threads of the latest reading."""
         self._clocks: dict[proc.Thread, tuple[int, int]] = {}
-        """A counter of each thread, and the thread's CPU when that was opened: see ``_lag``."""
+        """The descriptor of each thread's counter, and the thread's CPU in ns at its opening."""
         self._lags_ns: dict[proc.Thread, int] = {}
-        """How far that counter is behind the thread's clock."""
+        """By how much the counter of each thread is behind the thread's clock."""
         self._preemptions: dict[proc.Thread, int] = {}
         self._counters: list[counters.TreeCounters] = []
         self.is_blind = False
-        """Whether children may have used CPU that is in no figure."""
+        """Whether CPU of child processes may be missing from all figures."""
         proc.adopt_orphans()
         self._woken, waking = os.pipe()
         for descriptor in (self._woken, waking):
@@ -85,6 +88,7 @@ class CountedTree:
 
     @property
     def codes(self) -> list[int]:
+        """The exit codes of the commands that have ended, the first one first."""
         return [code for pid, code in self.exit_codes.items() if pid in self.pids]
 
     @property
@@ -103,13 +107,13 @@ class CountedTree:
             command.become(stdin=stdin)
         os.close(reading)
         if self.is_counted or not self.pids:
-            self._count(pid)
+            self._attach_counters(pid)
         self.pids.append(pid)
         os.write(writing, b"x")
         os.close(writing)
 
     def replace_with_orphans(self, pid: int) -> bool:
-        """Lets the processes that an ended command left stand for it; returns whether any run."""
+        """Replaces an ended command by the processes that it left; returns whether any run."""
         processes = self.running()
         orphans = processes.difference(proc.descendants(*processes), self.pids, self._uncounted)
         self.pids.remove(pid)
@@ -124,13 +128,13 @@ class CountedTree:
         if pid == 0:
             command.become(output)
         self._uncounted.add(pid)
-        self.exit_codes.pop(pid, None)  # of an earlier process with this number
+        self.exit_codes.pop(pid, None)  # of an earlier process with this PID
         return pid
 
     def end_beside(
         self, pid: int, within_s: float, check: Callable[[], object] = lambda: None
     ) -> int | None:
-        """Waits for a command's exit code, and calls ``check``; ``None`` if it had to be killed."""
+        """Waits for an uncounted command, and calls ``check``. Its code is ``None`` if killed."""
         end_s = time.monotonic() + within_s
         while self.reap() and pid not in self.exit_codes:
             check()
@@ -142,18 +146,19 @@ class CountedTree:
             self.wait(min(left_s, _CHECK_EVERY_S))
         return self.exit_codes[pid]
 
-    def _count(self, pid: int) -> None:
+    def _attach_counters(self, pid: int) -> None:
+        """Attaches the kernel's counters; drops all if it does not count for this user."""
         calls = {}
         if self.tracepoint is not None:
-            calls["system_calls"] = counters.hits_of(self.tracepoint)
+            calls["system_calls"] = (counters.TRACEPOINT, self.tracepoint)
         for events in (_EVENTS | calls, _EVENTS):
             with suppress(OSError):
                 self._counters.append(counters.TreeCounters(events, pid))
                 return
         self._counters.clear()
 
-    def signal(self, number: int, *others: int) -> None:
-        for pid in (*self.pids, *others):
+    def signal(self, number: int, *other_pids: int) -> None:
+        for pid in (*self.pids, *other_pids):
             if pid not in self.exit_codes:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, number)
@@ -161,44 +166,45 @@ class CountedTree:
     def reading(self) -> dict[str, Any]:
         """Reads CPU time in s, wake-ups, and switches and system calls where the kernel counts.
 
-        ``system_s`` is the kernel's estimate by ticks. Preemptions are no wake-ups, but those of
-        threads that ended between two readings are unknown.
+        ``system_s`` is the kernel's estimate by ticks. Wake-ups are the switches minus the known
+        preemptions: a thread's preemptions since the reading before its end are unknown.
 
-        By ``/proc``, ``unseen_s`` is the CPU of unreaped processes and threads that have ended;
-        their wake-ups are missing, and ``accounting`` adds them.
+        Where ``/proc`` is read, ``unseen_s`` is the CPU of ended threads, and of children that
+        their parents reaped. Their wake-ups are missing, and ``accounting`` estimates them.
         """
         processes = self.processes()
+        # A protected process has lost its counters: /proc has the figures of all.
         if self.is_counted and any(map(proc.is_protected, processes)):
             while self._counters:
                 self._counters.pop().close()
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         seen = proc.usage_by_thread(processes)
-        if self._forgets_children(processes) and self.is_counted:
-            self._lag(seen)
+        if self._check_children(processes) and self.is_counted:
+            self._update_lags(seen)
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
-        reading["system_s"] = proc.system_s(processes) + self.waited_s()[1]
+        reading["system_s"] = proc.system_s(processes) + self.reaped_s()[1]
         self.threads = frozenset(seen)
         for thread, used in seen.items():
             self._preemptions[thread] = max(used.preempted, self._preemptions.get(thread, 0))
         if self.is_counted:
             reading["wakeups"] = reading["switches"] - sum(self._preemptions.values())
         else:
-            ended = sum(usage.ru_nvcsw for usage in self._used)
-            reading["wakeups"] = ended + sum(used.wakeups for used in seen.values())
-            seen_s = sum(self.waited_s()) + sum(used.cpu_ns for used in seen.values()) / 1e9
+            reaped = sum(usage.ru_nvcsw for usage in self._used)
+            reading["wakeups"] = reaped + sum(used.wakeups for used in seen.values())
+            seen_s = sum(self.reaped_s()) + sum(used.cpu_ns for used in seen.values()) / 1e9
             reading["unseen_s"] = max(0.0, reading["cpu_s"] - seen_s)
         return reading
 
-    def _forgets_children(self, processes: Sequence[int]) -> bool:
-        """Whether a process ignores SIGCHLD: by ``/proc``, the CPU of its children is lost."""
-        forgets = any(map(proc.ignores_children, processes))
-        self.is_blind |= forgets and not self.is_counted
-        return forgets
+    def _check_children(self, processes: Sequence[int]) -> bool:
+        """Returns whether a process ignores SIGCHLD; sets ``is_blind`` if CPU is then lost."""
+        is_ignored = any(map(proc.ignores_children, processes))
+        self.is_blind |= is_ignored and not self.is_counted
+        return is_ignored
 
-    def _lag(self, threads: Mapping[proc.Thread, proc.Used]) -> None:
-        """Notes by how much the kernel's counter is behind the clocks of threads from now on."""
+    def _update_lags(self, threads: Mapping[proc.Thread, proc.Used]) -> None:
+        """Measures by how much the kernel's counters have fallen behind the threads' clocks."""
         for thread, used in threads.items():
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # the thread has ended
                 if thread not in self._clocks:
                     descriptor = counters.open_event(*counters.TASK_CLOCK, 0, process=thread[1])
                     self._clocks[thread] = descriptor, used.cpu_ns
@@ -207,38 +213,37 @@ class CountedTree:
                 self._lags_ns[thread] = max(lag_ns, self._lags_ns.get(thread, 0))
 
     def counted(self) -> Counter[str]:
+        """Returns the kernel's counts so far, by name; 0 for all where it does not count."""
         total = Counter[str]()
         for tree_counters in self._counters:
             total.update(tree_counters.reading())
         return total
 
     def cpu_s(self) -> float:
-        """CPU time so far; NaN where some may be lost."""
+        """Returns the CPU time so far; NaN if some may be missing."""
         processes = self.processes()
-        self._forgets_children(processes)
+        self._check_children(processes)
         return math.nan if self.is_blind else self._cpu_s(processes, self.counted()["cpu"])
 
     def _cpu_s(self, processes: Sequence[int], counted_ns: int) -> float:
-        """Takes the higher of the scheduler's clock and the kernel's counter.
+        """Returns the higher figure of the scheduler's clocks and the kernel's counter.
 
-        The counter stands still while a CPU is handed over to a thread, up to half of the cost of a
-        wake-up. The clock lacks children whose parents ignore SIGCHLD; then the counter has all,
-        and the lag of live threads is added.
+        The counter stands still while a CPU switches to a thread, for up to half of the cost of a
+        wake-up. The clocks lack children whose parents ignore SIGCHLD: the counter has them, and
+        the lags of the threads are added to it.
         """
         lag_ns = sum(self._lags_ns.values())
-        clocks_s = sum(self.waited_s()) + proc.cpu_s(processes)
+        clocks_s = sum(self.reaped_s()) + proc.cpu_s(processes)
         return max(clocks_s, (counted_ns + lag_ns) / 1e9)
 
-    def waited_s(self) -> tuple[float, float]:
-        user_s, system_s = (
-            sum(getattr(usage, f"ru_{name}") for usage in self._used) for name in ("utime", "stime")
-        )
-        return user_s, system_s
+    def reaped_s(self) -> tuple[float, float]:
+        """Returns the user and the system time of all reaped processes."""
+        user_s = sum(usage.ru_utime for usage in self._used)
+        return user_s, sum(usage.ru_stime for usage in self._used)
 
     def usage(self) -> dict[str, float]:
-        """Returns the usage at the end, by key of metric; unreaped children have no switches in
-        it."""
-        user_s, system_s = self.waited_s()
+        """Returns the usage, by key of metric, once all processes have ended."""
+        user_s, system_s = self.reaped_s()
         # Split the total like that of the reaped processes.
         share = system_s / (user_s + system_s) if user_s + system_s else 0.0
         total_s = self._cpu_s(self.processes(), self.counted()["cpu"])
@@ -250,15 +255,15 @@ class CountedTree:
             "context_switches_involuntary": sum(used.ru_nivcsw for used in self._used),
         }
 
-    def wait(self, timeout_s: float | None, *others: int) -> list[int]:
-        """Waits for the end of a child; returns the descriptors that can be read."""
-        ready = select.select([self._woken, *others], [], [], timeout_s)[0]
+    def wait(self, timeout_s: float | None, *descriptors: int) -> list[int]:
+        """Waits until a child ends or a descriptor can be read; returns readable descriptors."""
+        ready = select.select([self._woken, *descriptors], [], [], timeout_s)[0]
         with suppress(BlockingIOError):
             os.read(self._woken, 4096)
         return [descriptor for descriptor in ready if descriptor != self._woken]
 
     def reap(self) -> bool:
-        """Reaps ended children; whether any are left."""
+        """Reaps ended children; returns whether any others are left."""
         while True:
             try:
                 pid, status, used = os.wait4(-1, os.WNOHANG)
@@ -274,10 +279,10 @@ class CountedTree:
         return proc.descendants(os.getpid())
 
     def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> str:
-        """Waits for all commands, or one failure, and then for their descendants for so long.
+        """Waits until all commands have ended, and then ``within_s`` for their descendants.
 
-        Returns the names of descendants that were killed after it. A failure kills the other
-        commands. A watched descriptor's function is called when it can be read.
+        Kills the other commands if one fails. Calls the function of a ``watched`` descriptor
+        when it can be read. Returns the names of descendants that had to be killed.
         """
         end_s = math.inf
         while self.reap():
@@ -294,15 +299,18 @@ class CountedTree:
         return ""
 
     def running(self) -> set[int]:
+        """Returns the processes that have not ended; ``processes`` includes zombies."""
         return {pid for pid, _ in proc.identities(self.processes())}
 
     def names(self) -> str:
+        """Returns the command lines of some running processes, for messages."""
         lines = [" ".join(proc.arguments(pid)) for pid in sorted(self.running())]
         named = [repr(masked(line)[:_MAX_NAME_CHARS]) for line in lines[:_MAX_NAMED]]
         more = len(lines) - len(named)
         return f"{', '.join(named)}{f' and {more} more' if more else ''}"
 
     def kill_all(self) -> str:
+        """Kills all processes; returns their names."""
         if not self.reap():
             return ""
         names = self.names()

@@ -44,7 +44,7 @@ class DataflowLaunch:
         self.marks: dict[str, dict[str, Any]] = {}
         self.threads_at: dict[str, frozenset[Thread]] = {}
         self.sockets: Sequence[socket] = ()
-        """Reserve a cluster's ports; open until all processes have ended."""
+        """Sockets that reserve a cluster's ports until all processes have ended."""
 
     def run(self) -> int:
         """Returns the exit code of the first process that failed, or 0. Raises ``Failure``."""
@@ -73,7 +73,7 @@ class DataflowLaunch:
     def _start(self) -> None:
         """Starts each process when the one before it listens.
 
-        One that finds its peer not yet listening may sleep for a second, depending on chance.
+        A process whose peer does not listen yet may sleep for a second, which depends on chance.
         """
         words, count = self.config.arguments, self.config.processes
         self.sockets = reserve_ports(count if ADDRESSES in words else 0)
@@ -88,6 +88,7 @@ class DataflowLaunch:
                 return
 
     def _await_listening(self, port: int) -> bool:
+        """Waits for a listener on a port. Returns ``False`` if a process has ended instead."""
         end_s = time.monotonic() + _LISTENS_WITHIN_S
         while not is_listened_to(port) and time.monotonic() < end_s:
             self.tree.reap()
@@ -97,6 +98,7 @@ class DataflowLaunch:
         return True
 
     def _mark(self, pipe: int) -> None:
+        """Reads the counters for the marks in the pipe; a later mark replaces an earlier one."""
         with suppress(BlockingIOError):
             names = os.read(pipe, 4096).split()
             reading = self.tree.reading()
@@ -107,12 +109,13 @@ class DataflowLaunch:
                 Path(os.environ[WAITING]).touch()
 
     def _correct_wakeups(self) -> None:
-        """Splits the wake-ups since BEGIN between the window and shutdown.
+        """Splits the wake-ups since ``BEGIN`` between the window and the shutdown.
 
-        Switch counts of threads that exited before END are lost there, but contained in the total.
+        The reading at ``END`` has preemptions of ended threads as wake-ups; the total of reaped
+        processes has not. The window gets the same share of wake-ups as of switches.
         """
         begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
-        after = last["switches"] - begin["switches"]
-        share = (end["switches"] - begin["switches"]) / max(1, after)
-        woken = self.tree.usage()["context_switches_voluntary"] - begin["wakeups"]
-        end["wakeups"] = begin["wakeups"] + round(share * max(0.0, woken))
+        switches = last["switches"] - begin["switches"]
+        share = (end["switches"] - begin["switches"]) / max(1, switches)
+        wakeups = self.tree.usage()["context_switches_voluntary"] - begin["wakeups"]
+        end["wakeups"] = begin["wakeups"] + round(share * max(0.0, wakeups))

@@ -1,7 +1,7 @@
-"""hyperfine, the benchmark program: located or installed, run once, its exports parsed.
+"""Locates or installs the program hyperfine, makes its arguments, and parses its exports.
 
-Python's index has a physics library of that name. ``--output inherit`` needs 1.13. The JSON of 1.x
-and 2.x differs. It runs one command once: it cannot interleave revisions.
+Each call runs one command once, as hyperfine cannot interleave revisions. ``--output inherit``
+needs 1.13. The JSON of 1.x and 2.x differs.
 """
 
 import json
@@ -34,8 +34,7 @@ class Hyperfine:
     def arguments(self, command: Sequence[str], export: Path) -> list[str]:
         """Makes the arguments that run ``command`` once, without a shell, and export JSON.
 
-        A failing command does not make hyperfine fail: its exit code is exported and judged
-        elsewhere.
+        A failing command does not make hyperfine fail: the export has its exit code.
         """
         return [
             self.path, "--runs", "1", "--warmup", "0", "--shell", "none", "--ignore-failure",
@@ -45,7 +44,7 @@ class Hyperfine:
 
 
 def parse_export(text: str) -> tuple[float, int | None]:
-    """Returns seconds and exit code of the only run. Raises ``HarnessError``."""
+    """Returns the real time in s, and the exit code, of the only run. Raises ``HarnessError``."""
     try:
         (result,) = json.loads(text)["results"]
         if "measurements" in result:
@@ -60,7 +59,7 @@ def parse_export(text: str) -> tuple[float, int | None]:
 
 
 def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
-    """Returns hyperfine from PATH or the cache, or installs it there without root."""
+    """Returns hyperfine from PATH or the cache, or installs it there. Raises ``HarnessError``."""
     if hyperfine := installed(cache):
         return hyperfine
     path = _cached_path(cache)
@@ -73,7 +72,7 @@ def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
 
 
 def installed(cache: Cache) -> Hyperfine | None:
-    """Returns hyperfine from PATH if new enough, else from the cache, if it is there."""
+    """Returns hyperfine from PATH if it is new enough, or else from the cache, if there."""
     on_path = shutil.which("hyperfine")
     return (_program_at(Path(on_path)) if on_path else None) or _program_at(_cached_path(cache))
 
@@ -101,28 +100,29 @@ def _install(path: Path, cache: Cache, say: Callable[[str], None]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     log = cache.folder("logs") / "hyperfine.log"
     failures = []
-    archive, source = ("apt-get", "Debian's archive", _from_apt), ("cargo", "source", _from_cargo)
-    for needed, origin, install in (archive, source):
-        if shutil.which(needed) is None:
-            failures.append(f"no {needed}")
+    archive = ("apt-get", "Debian's archive", _install_from_apt)
+    source = ("cargo", "source", _install_from_cargo)
+    for program, origin, install in (archive, source):
+        if shutil.which(program) is None:
+            failures.append(f"no {program}")
             continue
         say(f"hyperfine: from {origin}, into {cache.root / 'tools'}")
         try:
             install(path, cache, log)
             return
         except HarnessError as error:
-            failures.append(f"{needed}: {str(error).splitlines()[-1]}")
+            failures.append(f"{program}: {str(error).splitlines()[-1]}")
     raise HarnessError(
         f"hyperfine is missing and could not be set up ({'; '.join(failures)}). {_INSTRUCTION}"
     )
 
 
-def _from_apt(path: Path, cache: Cache, log: Path) -> None:
+def _install_from_apt(path: Path, cache: Cache, log: Path) -> None:
     folder = cache.folder("tools/apt")
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
-    # Lists of our own: the system's may be empty, and only root may update them.
-    lists, cached = f"Dir::State::Lists={folder / 'lists'}", f"Dir::Cache={folder}"
-    apt = ["apt-get", f"-o{lists}", f"-o{cached}", "-oAPT::Sandbox::User="]
+    # Package lists in the cache: the system's may be empty, and only root may update them.
+    lists, archives = f"Dir::State::Lists={folder / 'lists'}", f"Dir::Cache={folder}"
+    apt = ["apt-get", f"-o{lists}", f"-o{archives}", "-oAPT::Sandbox::User="]
     run_logged([*apt, "update"], log)
     run_logged([*apt, "download", "hyperfine"], log, cwd=folder)
     package = next(folder.glob("hyperfine_*.deb"), None)
@@ -136,6 +136,6 @@ def _from_apt(path: Path, cache: Cache, log: Path) -> None:
     files.remove(folder)
 
 
-def _from_cargo(path: Path, _cache: Cache, log: Path) -> None:
+def _install_from_cargo(path: Path, _cache: Cache, log: Path) -> None:
     release = ("--version", CARGO_VERSION, "--locked")
     run_logged(["cargo", "install", "hyperfine", *release, "--root", str(path.parent.parent)], log)

@@ -11,8 +11,8 @@ from waitbench.model.launch import WorkerConfig
 from waitbench.model.revision import Environment
 
 
-def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None:
-    """Returns files of which a run should load one; ``None`` for variants, none for programs."""
+def expected_modules(engine: Engine, environment: Environment) -> Sequence[str] | None:
+    """Returns files, of which a run loads at least one; ``None`` for variants, () for programs."""
     if engine.variants:
         return None
     package = packages.installed(environment.folder).get(canonicalize_name(engine.package))
@@ -20,14 +20,11 @@ def modules_of(engine: Engine, environment: Environment) -> Sequence[str] | None
 
 
 def why_from_elsewhere(
-    loaded: Sequence[str],
-    modules: Sequence[str],
-    environment: Environment,
-    worker: WorkerConfig,
+    loaded: Sequence[str], modules: Sequence[str], environment: Environment, worker: WorkerConfig
 ) -> str | None:
-    """Says why a run has not measured its revision, if that is certain.
+    """Returns the reason why a run has not measured its revision, if that is certain.
 
-    ``loaded`` has the modules in its memory whose names are those of the package's.
+    ``loaded`` are the module files in its memory whose paths end with one of ``modules``.
     """
     places = environment.folder.glob("lib/python*/site-packages")
     expected = [file for place in places for name in modules if (file := place / name).exists()]
@@ -36,7 +33,7 @@ def why_from_elsewhere(
         if any(file.samefile(path) for file in expected):
             return None
         root = next(path.removesuffix(f"/{name}") for name in modules if path.endswith(f"/{name}"))
-        # Otherwise it is a module of another package with the same name.
+        # A root that is itself a package contains another module of the same name.
         if not Path(root, "__init__.py").exists():
             roots.add(root)
     if not roots:

@@ -2,10 +2,10 @@
 
     python -I -S launch.py REPORT.json CONFIGURATION-AS-JSON
 
-The kernel counts all processes from outside, from before their first instruction; counters are read
-at the ends of the window and at the end. A run that is not a measurement leaves its reason in the
-file ``failure`` beside the report, and the exit code is 1. Otherwise it is that of the first
-process of a dataflow that failed, or of a service: 128 + N where signal N has killed it.
+The kernel counts all processes from before their first instruction. The launcher reads the counters
+at both ends of the window, and at the end of the run. If the run is not a measurement, its reason
+is in the file ``failure`` beside the report, and the exit code is 1. Otherwise the exit code is
+that of a service, or of the first process of a dataflow that failed: 128 + N for signal N.
 """
 
 import os
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     config: LaunchConfig = decode(arguments[1])
     program, tree = config.program, CountedTree(config.tracepoint)
     try:
-        # Imports only what is needed: a launcher's start is in the real time of a run.
+        # Imports only the modules it needs: the launcher's start is in the real time of a run.
         if isinstance(program, ServiceConfig):
             from waitbench.execution.service_launch import ServiceLaunch
 
@@ -47,5 +47,5 @@ def main(arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     exit_code = main(sys.argv[1:])
     sys.stdout.flush()
-    # CPU of a teardown would be missing from the report.
+    # Without Python's teardown, as its CPU would be missing from the report.
     os._exit(exit_code)

@@ -11,22 +11,22 @@ from waitbench.execution.counted_tree import CountedTree
 from waitbench.system import files
 
 PROBES = "BENCH_PROBE_DIR"
-"""Environment variable for dataflows/support/probe.py: the folder of its reports."""
+"""The environment variable that names the folder of reports to dataflows/support/probe.py."""
 WAITING = "BENCH_WAITING"
-"""Environment variable with a file to be made when the waiting begins, for a sampler of stacks."""
+"""The environment variable that names a file to make when the window begins, for samplers."""
 REPORT, REPORTS = "launched.json", "probes"
-"""The launcher's report and the folder of the probes', as JSON, in the run's folder."""
+"""Names in a run's folder: the launcher's report, and the folder of the probes' reports."""
 METRICS = "metrics"
 """The beginning of the names of files to which copies of a worker write metrics."""
 OUTPUT = ("stdout", "stderr")
 FAILURE, HAS_ENDED = "failure", "ended"
-"""Files that say why a run is not a measurement: ``HAS_ENDED`` if its worker may end."""
+"""Files with the reason why a run is not a measurement; ``HAS_ENDED`` if its worker may end."""
 BEGIN, END, EXIT = "begin", "end", "exit"
-"""Marks at which counters are read: a window's ends, and when all has ended."""
+"""Marks at which counters are read: both ends of the window, and the end of all processes."""
 LAST = "last"
-"""The mark before a worker is told to end, when all its work but shutdown is done."""
+"""The mark before a worker's signal to end, when it has done all its work."""
 STARTED, ACTING, ACTED, ENDING = "started", "acting", "acted", "ending"
-"""Further marks of concurrent runs. These wait for each other after ``STARTED``, before ``ENDING``,
+"""Further marks of concurrent runs, which wait for each other after ``STARTED``, before ``ENDING``,
 and, if phases have actions, before ``ACTING`` and after ``ACTED``."""
 
 LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu_idle"
@@ -47,7 +47,7 @@ class HasEnded(Failure):
 
 
 def read_output(path: Path, program: str) -> bytes:
-    """Reads what a command beside the worker has printed. Raises ``Failure`` if it is too much."""
+    """Reads the output of a command, such as a poke. Raises ``Failure`` if it is too long."""
     try:
         return files.read(path, most=files.MOST_OUTPUT)
     except OSError as error:
@@ -58,18 +58,20 @@ def read_output(path: Path, program: str) -> bytes:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a file in place of whatever a worker has put there."""
+    """Writes a file; replaces a link or pipe that a worker may have put there."""
     files.write_with(path, lambda part: part.write_text(text, "utf-8", "replace"))
 
 
 def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
-    # Commands that poke a worker or check conditions count as the launcher's.
-    ours = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    """Writes a ``LaunchReport`` of execution/accounting.py. Other fields are in ``more``."""
+    # Commands outside of the tree, such as pokes, count as the launcher's.
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    all_s = sum(usage.ru_utime + usage.ru_stime for usage in usages)
     launched = {
         "used": tree.usage(),
-        "launcher_s": sum(usage.ru_utime + usage.ru_stime for usage in ours) - sum(tree.waited_s()),
+        "launcher_s": all_s - sum(tree.reaped_s()),
         "by_proc": not tree.is_counted,
         "is_blind": tree.is_blind,
         "started_ns": started_ns,

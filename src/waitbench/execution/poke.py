@@ -1,7 +1,7 @@
-"""Pokes: commands that send a worker one message, and how late it is handled.
+"""Pokes: commands that send a worker one message, and the lateness of its handling.
 
-A command prints ``sent`` when it has sent. If a buffer may have held that line until its end, the
-time is unknown, and lateness counts from its start.
+A command prints ``sent`` when it has sent the message. If a buffer may have held that line until
+the command ended, lateness counts from the command's start.
 """
 
 import re
@@ -15,11 +15,11 @@ from waitbench.execution.launch_report import Failure, read_output
 _SENT = re.compile(rb"^sent\r?$", re.MULTILINE)
 _LATENESS = re.compile(rb"^lateness (\S+)$", re.MULTILINE)
 _MAX_LATENESS_S = 1e6
-"""11 days: more is a mistake."""
+"""The greatest lateness that a command may print: 11 days."""
 _FLUSH_NS = 2_000_000
-"""Buffers are flushed so shortly before a command's end."""
+"""A line printed in the last 2 ms of a command may have been in a buffer."""
 _MATERIAL_NS = 5_000_000
-"""A shorter start changes no lateness by more than a gate allows."""
+"""The rise of lateness that a gate allows: the time of a shorter start-up does not matter."""
 _ENDS_WITHIN_S = 10.0
 _MAX_MESSAGE_CHARS = 200
 
@@ -29,7 +29,7 @@ class Unanswered(Failure):
 
 
 class Message:
-    """A message to the worker, sent by a command beside it."""
+    """A message to the worker, sent by a command that runs beside the worker."""
 
     def __init__(self, tree: CountedTree, command: Command, output: Path) -> None:
         self.tree = tree
@@ -39,16 +39,16 @@ class Message:
         self.sent_ns: int | None = None
         self.ended_ns: int | None = None
         self.is_sent_at_end = False
-        """The line may have been in a buffer, and the start took long enough to matter."""
+        """Whether ``sent`` may have been in a buffer, and the start-up took a material time."""
 
     @property
     def since_sent_s(self) -> float:
-        """Returns the time since the message was sent, as far as is known."""
+        """Returns the time since the message was sent, or since the command ended; else 0."""
         since = self.sent_ns or self.ended_ns
         return (time.monotonic_ns() - since) / 1e9 if since else 0.0
 
     def poll(self) -> None:
-        """Notes whether it has sent, or ended. Raises ``Failure`` if it has failed."""
+        """Records when the command prints ``sent`` and ends. Raises ``Failure`` if it fails."""
         now_ns = time.monotonic_ns()
         if self.sent_ns is None and _SENT.search(read_output(self.output, "the poke")):
             self.sent_ns = now_ns
@@ -60,7 +60,7 @@ class Message:
             self.ended_ns = now_ns
 
     def lateness_ns(self, done_ns: int) -> int:
-        """Waits for its end; returns the lateness of a message handled then. Raises ``Failure``."""
+        """Waits for the command's end; returns the lateness at ``done_ns``. Raises ``Failure``."""
         self.poll()
         if self.tree.end_beside(self.process, _ENDS_WITHIN_S) is None:
             raise Failure("the poke did not end")
@@ -71,7 +71,7 @@ class Message:
                 if 0 <= (seconds := float(printed[1])) < _MAX_LATENESS_S:
                     return int(seconds * 1e9)
             text = printed[1].decode("utf-8", "replace")
-            raise Failure(f"the poke printed a lateness of {text!r}")
+            raise Failure(f"the poke printed a lateness of {text!r}, which is not a time in s")
         sent_ns = self.sent_ns or ended_ns
         if not _SENT.search(output):
             sent_ns = self.begun_ns
@@ -81,10 +81,10 @@ class Message:
         return max(0, done_ns - sent_ns)
 
     def last_words(self) -> str:
-        """Ends a sentence with the last line of its output, but for ``sent``."""
+        """Ends a sentence with the last line of the output other than ``sent``."""
         try:
             output = read_output(self.output, "the poke")
-        except Failure:  # which is what it could say
+        except Failure:  # the sentence itself reports it
             return ""
         lines = output.decode("utf-8", "replace").splitlines()
         messages = [line.strip() for line in lines if line.strip() not in ("", "sent")]

@@ -1,7 +1,7 @@
-"""Runs one service, counts it with its descendants, and ends them with it.
+"""Runs one service; counts and ends it with all its descendants.
 
-Once it is ready, or has failed, the launcher writes one line of JSON to the report, which is a
-pipe: its ``RunningService``, or the reason. Then it carries out orders that come by a socket, and
+When the service is ready, or has failed, the launcher writes one line of JSON to the report, a
+pipe: a ``RunningService``, or the reason. Then it carries out orders that come by a socket, and
 answers each with the CPU time that the service has used so far. SIGTERM ends service and launcher.
 """
 
@@ -22,15 +22,15 @@ from waitbench.model.launch import RunningService, ServiceConfig, encode
 
 ENDS_WITHIN_S = 10.0
 READ, STOP, START = "read", "stop", "start"
-"""Orders: to read the CPU time alone, to stop the service, and to start it again with the same
-port, folder and counters."""
+"""Orders: to do nothing but answer, to stop the service, and to start it again with the same port,
+folder and counters."""
 _READ_TIMEOUT_S = 10.0
 
 
 def request(service: RunningService, order: str = READ) -> float:
-    """Returns the service's CPU time in s, NaN if unknown, once the order is carried out.
+    """Sends an order and waits until it is carried out. Returns the service's CPU time in s.
 
-    Raises ``OSError`` if the service has ended.
+    NaN if the CPU time is unknown. Raises ``OSError`` if the service's launcher has ended.
     """
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(_READ_TIMEOUT_S if order == READ else None)
@@ -54,13 +54,13 @@ class ServiceLaunch(ConditionLaunch):
         self.is_up = False
 
     def run(self) -> int:
-        """Returns the service's exit code, or 128 + N where signal N has killed it."""
+        """Returns the service's exit code, or 128 + N if signal N killed it."""
         signal.signal(signal.SIGTERM, self._end_soon)
-        # Otherwise it would preempt a worker on its CPU, which would have an answer before it
-        # slept: wake-ups would depend on where the kernel puts both.
+        # Else the service, on the CPU of a worker, would preempt it and answer before the worker
+        # sleeps: wake-ups would depend on the CPUs that the kernel chooses for both.
         with suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-        # Orphans of the service must not hold the pipe open.
+        # Processes that outlive the launcher must not hold the pipe open.
         os.set_inheritable(int(self.report.name), False)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind("")  # the kernel chooses a unique abstract name
@@ -101,7 +101,7 @@ class ServiceLaunch(ConditionLaunch):
             raise Failure(f"it ended {describe_exit(code)} {when}")
 
     def _serve(self, listener: socket.socket) -> None:
-        """Carries out orders until it is over. Raises ``Failure`` if it does not start again."""
+        """Carries out orders until the service ends or must end. Raises ``Failure``."""
         while not self.must_end and not (self.is_up and self._has_ended()):
             for _ in self.tree.wait(None, listener.fileno()):
                 client, _ = listener.accept()

@@ -19,23 +19,23 @@ _Counts = Mapping[str, float]
 
 
 class ServiceReadings:
-    """The services of one run, read at the begin and at the end of its window."""
+    """The services of one run, read at both ends of its window."""
 
     def __init__(
         self,
         services: Mapping[str, RunningService],
         run: Callable[[Sequence[str], float], tuple[int | None, str]],
     ) -> None:
-        """``run`` returns the exit code of a command, ``None`` if it took too long, and its
-        output."""
+        """Takes running services by name, and ``ConditionLaunch.run_command``."""
         self._services = services
         self._run = run
         self.stopped = set[str]()
+        """The names of services that an action has stopped."""
         self._connections: Connections | None = None
-        """Counts requests to services without counters, where the kernel does."""
+        """The kernel's counts of requests to services whose tables have no ``counters``."""
         self._first: _Counts = {}
         self._added: _Counts = {}
-        """The counts that a reading itself adds."""
+        """The rises of counts that a reading itself causes."""
 
     def order(self, name: str, kind: str) -> None:
         """Stops or starts a service. Raises ``OSError`` if its launcher has ended."""
@@ -43,22 +43,22 @@ class ServiceReadings:
         self.stopped ^= {name}
 
     def begin(self) -> None:
-        """Reads twice, to know what a reading adds. Raises ``Failure``."""
+        """Reads twice: the difference is the rise that a reading causes. Raises ``Failure``."""
         services = (service for name, service in self._services.items() if name not in self.stopped)
         if ports := [service.config.port for service in services if not service.config.counters]:
             with suppress(OSError):
                 self._connections = Connections(ports)
-        # One reading of the kernel's counters for both: its readings are not requests.
+        # Both use one reading of the kernel's counters, as these readings are not requests.
         traffic = self._traffic()
-        once, self._first = self._read(traffic), self._read(traffic)
-        self._added = {key: self._first.get(key, 0.0) - count for key, count in once.items()}
+        before, self._first = self._read(traffic), self._read(traffic)
+        self._added = {key: self._first.get(key, 0.0) - count for key, count in before.items()}
 
     def begin_again(self) -> None:
-        """Takes this moment for the begin, as ``begin`` was early."""
+        """Moves the beginning of the window to now."""
         self._first = self._read(self._traffic())
 
     def rises(self) -> dict[str, float]:
-        """Returns the rise of each known count since the begin, by key of metric."""
+        """Returns the rise of each known count since the beginning, by key of metric."""
         return {
             f"service_{key}": max(
                 0.0, count - self._first.get(key, 0.0) - self._added.get(key, 0.0)
@@ -67,16 +67,16 @@ class ServiceReadings:
         }
 
     def _traffic(self) -> Mapping[int, Traffic]:
-        """Returns the traffic of each port; empty where the kernel does not tell all of it."""
+        """Returns the traffic of each port; empty if the kernel does not count all of it."""
         with suppress(OSError):
             return self._connections.reading() if self._connections else {}
         return {}
 
     def _read(self, traffic: Mapping[int, Traffic]) -> _Counts:
-        """Sums the services' CPU time, and the requests to those that run.
+        """Sums the CPU time of all services, and the requests to running ones.
 
-        Requests come from their own commands, or else from the kernel; a count that one service
-        lacks is unknown for all.
+        A service's ``counters`` command, or else the kernel, counts requests. If one service lacks
+        a count, the sum is unknown.
         """
         cpu_s, counts = 0.0, list[_Counts]()
         for name, service in self._services.items():
@@ -88,14 +88,15 @@ class ServiceReadings:
                 continue
             seen = traffic.get(service.config.port)
             if service.config.counters:
-                counts.append(self._declared(name, service.config.counters))
+                counts.append(self._printed_counts(name, service.config.counters))
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)
         totals = {key: sum(count[key] for count in counts) for key in keys}
         return totals if math.isnan(cpu_s) else {"cpu_idle": cpu_s, **totals}
 
-    def _declared(self, name: str, command: Sequence[str]) -> _Counts:
+    def _printed_counts(self, name: str, command: Sequence[str]) -> _Counts:
+        """Runs a service's command; sums the numbers in its output by name. Raises ``Failure``."""
         code, output = self._run(command, _COUNTED_WITHIN_S)
         if code != 0:
             how = "took too long" if code is None else f"ended with exit code {code}"
@@ -104,7 +105,7 @@ class ServiceReadings:
         for line in output.splitlines():
             with suppress(ValueError):
                 key, number = line.split()
-                # No rise could be computed from such a value.
+                # Also rejects NaN and infinity, from which no rise can be computed.
                 if not 0 <= (value := float(number)) < _MAX_COUNT:
                     raise Failure(f"the command that counts for {name} printed '{key} {value}'")
                 counts[key] += value

@@ -1,4 +1,4 @@
-"""Runs services during a run: each is a process on a free port, ready before it is asked."""
+"""Runs the services of a run, each with a launcher and a free port, ready before the worker."""
 
 import os
 import select
@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waitbench.engines.base import Service
+from waitbench.engines.base import Service, require_program
 from waitbench.execution.service_launch import ENDS_WITHIN_S, request
 from waitbench.model.errors import HarnessError
 from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
@@ -20,12 +20,12 @@ from waitbench.system.tcp import free_port
 
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")))
 _SPARE_S = 10.0
-"""The launcher's own time to end."""
+"""Added to the time limits of a service, for its launcher."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A service that is up."""
+    """A service that has become ready."""
 
     service: Service
     state: RunningService
@@ -33,6 +33,7 @@ class Server:
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
 
     def why_ended(self) -> str | None:
+        """Returns the failure of a service that has ended; ``None`` if it runs."""
         code = self.process.poll()
         if code is None:
             return None
@@ -42,19 +43,20 @@ class Server:
 
 @contextmanager
 def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
-    service.require()
+    """Runs a service within the block. Raises ``HarnessError`` if it does not become ready."""
+    require_program(service.file.command[0], f"The service {service.name}", service.file.install)
     port = free_port()
     folder = logs / f"service-{service.name}"
     folder.mkdir()
-    config = service.config(port, folder)
+    config = service.configure(port, folder)
     log = Path(config.log)
     reading, writing = os.pipe()
-    launchers = list[int]()
+    launchers = list[int]()  # empty until it has started
 
     def stop() -> None:
-        # Errors quote the end of the log.
+        # Into the log, as errors quote its end.
         file.write(f"\nit wrote more than {files.MOST_OUTPUT >> 20} MiB; killed\n".encode())
-        proc.kill(lambda: [it for pid in launchers for it in proc.tree(pid)])
+        proc.kill(lambda: [pid for launcher in launchers for pid in proc.tree(launcher)])
 
     with log.open("xb") as file, os.fdopen(reading) as report, ExitStack() as copying:
         output = copying.enter_context(limited(file, stop))
@@ -62,7 +64,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             [*LAUNCHER, f"/dev/fd/{writing}", encode(LaunchConfig(program=config))],
             output,
             output,
-            # A .env of the user's must not be read.
+            # Not the current folder, where some programs would read the user's file .env.
             cwd=folder,
             env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root)},
             pass_fds=[writing],
@@ -71,12 +73,12 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
         os.close(writing)
         try:
             within_s = config.ready.seconds or config.ready.within
-            is_heard = select.select([report], [], [], within_s + _SPARE_S)[0]
-            # Empty if the launcher was killed, or stopped by its service.
-            line = report.readline() if is_heard else ""
+            has_reported = select.select([report], [], [], within_s + _SPARE_S)[0]
+            # Without a report, the launcher was killed, or its service has stopped it.
+            line = report.readline() if has_reported else ""
             state: RunningService | str = decode(line) if line else "was killed"
             if isinstance(state, str):
-                copying.close()  # so that the whole log is there
+                copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
             yield Server(service=service, state=state, log=log, process=process)
         finally:
@@ -88,10 +90,11 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
 
 
 def _not_ready(service: Service, why: str, log: Path, cache: Cache) -> HarnessError:
+    """Makes the error of a service that failed to start, and saves its log in the cache."""
     saved_log = cache.folder("logs") / log.name
     with suppress(OSError):
         saved_log.write_bytes(files.read(log))
-    colon = ":" if why.startswith("the ") else ""
+    colon = ":" if why.startswith("the ") else ""  # with another subject than the service
     why = f"The service {service.name}{colon} {why.removeprefix('it ')}"
     last = tail(log, 1)
     printed = f"It printed: {last}" if last else "It printed nothing."
@@ -104,8 +107,9 @@ class Running:
 
     servers: tuple[Server, ...]
 
-    def described(self) -> dict[str, RunningService]:
-        """Describes the servers to the launcher of a worker: execution/worker_launch.py."""
+    @property
+    def states(self) -> dict[str, RunningService]:
+        """The servers by name, for the launcher of a worker."""
         return {server.service.name: server.state for server in self.servers}
 
     def cpu_s(self) -> float:
@@ -116,15 +120,17 @@ class Running:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 
     def why_ended(self) -> str | None:
+        """Returns the failure of the first server that has ended; ``None`` if all run."""
         return next(filter(None, (server.why_ended() for server in self.servers)), None)
 
     def last_words(self) -> str:
+        """Returns the ends of the logs of servers that have ended."""
         logs = [server.log for server in self.servers if server.why_ended()]
         return "\n".join(f"{log.name}:\n{tail(log)}" for log in logs)
 
 
 @contextmanager
 def running(services: Sequence[Service], logs: Path, cache: Cache) -> Iterator[Running]:
-    """Starts each service when the one before it is up. Raises ``HarnessError``."""
+    """Runs services, each started when the one before is ready. Raises ``HarnessError``."""
     with ExitStack() as stack:
         yield Running(tuple(stack.enter_context(_serving(it, logs, cache)) for it in services))

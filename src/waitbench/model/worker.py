@@ -29,11 +29,11 @@ UNTIL_EXIT = "until-exit"
 """The value of ``window`` for a command that ends by itself: from being ready to its exit."""
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+class TomlTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a worker file."""
 
 
-class ServiceTable(_Table, frozen=True, kw_only=True):
+class ServiceTable(TomlTable, frozen=True, kw_only=True):
     """A server that the worker needs."""
 
     command: Words
@@ -44,7 +44,7 @@ class ServiceTable(_Table, frozen=True, kw_only=True):
     install: str = ""
 
 
-class Poke(_Table, frozen=True, kw_only=True):
+class Poke(TomlTable, frozen=True, kw_only=True):
     """A command that sends the worker a message, by default once, after the window."""
 
     command: Words
@@ -53,7 +53,7 @@ class Poke(_Table, frozen=True, kw_only=True):
     """Messages a second in the window of an additional scenario, ``NAME-at-rate``."""
 
 
-class Phase(_Table, frozen=True, kw_only=True):
+class Phase(TomlTable, frozen=True, kw_only=True):
     """A phase, which is also a scenario: its window begins after an action."""
 
     name: Name
@@ -84,7 +84,7 @@ class Phase(_Table, frozen=True, kw_only=True):
         return [action for action in ACTIONS if getattr(self, action) not in (None, ())]
 
 
-class Build(_Table, frozen=True, kw_only=True):
+class Build(TomlTable, frozen=True, kw_only=True):
     """A command that builds a revision, in any language, into the folder ``{prefix}``."""
 
     command: Words
@@ -99,7 +99,7 @@ class Build(_Table, frozen=True, kw_only=True):
         return any("{source}" in word for word in self.command)
 
 
-class MetricTable(_Table, frozen=True, kw_only=True):
+class MetricTable(TomlTable, frozen=True, kw_only=True):
     """Numbers that the command writes to ``{metrics}``."""
 
     unit: Unit = "count"
@@ -108,7 +108,7 @@ class MetricTable(_Table, frozen=True, kw_only=True):
     """Statistics, each the metric ``NAME-SHOW``. If empty, a run writes a single number."""
 
 
-class WorkerTable(_Table, frozen=True, kw_only=True, rename={
+class WorkerTable(TomlTable, frozen=True, kw_only=True, rename={
     "extra_requirements": "with", "window_s": "window",
     "stop_within_s": "stop_within", "phases": "phase",
 }):  # fmt: skip

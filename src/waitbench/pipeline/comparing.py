@@ -127,7 +127,7 @@ def run(
     output: Output,
     *,
     measure: Callable[[ValidRequest, Path, Output], StoredComparison] = measure,
-    resumable: Callable[[Path], object] = comparisons.resume,
+    resumable: Callable[[Path], object] = comparisons.read_begun,
 ) -> Iterator[StoredComparison]:
     """Measures a request into a folder of results, which stays locked within the block.
 
@@ -141,7 +141,7 @@ def run(
         resumable=resumable if request.resume else None,
     )
     message = partial(interruption_message, has_resume=request.resume is not None)
-    with claim as folder, shutdown.noted(folder, message(folder)):
+    with claim as folder, shutdown.advice_if_interrupted(folder, message(folder)):
         yield measure(valid, folder, output)
 
 

@@ -48,7 +48,7 @@ def read_each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[Stored
     errors = make_console(stderr=True)
     for folder in folders:
         try:
-            contents = comparisons.resume(folder)
+            contents = comparisons.read_begun(folder)
         except UsageError as error:
             unreadable.append(f"{folder} is left out: {error}")
             continue

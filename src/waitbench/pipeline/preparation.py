@@ -105,7 +105,7 @@ def measurer(
         cache=valid.cache,
         time_limit_s=valid.request.time_limit_s,
         instruments=valid.instruments if counts_calls else Instruments(),
-        wakes_up=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
+        pokes=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
     )
     return Measurer(hyperfine, bench)
 
@@ -143,7 +143,7 @@ def begin(
 
     Raises ``UsageError`` if the folder has another comparison, or another shard.
     """
-    before = comparisons.resume(folder)
+    before = comparisons.read_begun(folder)
     if before is not None and before.cut_off:
         say(before.cut_off)
     if before is not None and before.records:

@@ -1,1 +1,1 @@
-"""Records <-> files."""
+"""Reads and writes result files."""

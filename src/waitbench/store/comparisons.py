@@ -24,11 +24,11 @@ COMPARISON_NAME = f"{KIND}.json"
 RUNS_NAME = "runs.jsonl"
 MEASURE_FIRST = f"Measure first: {called('compare')} v0.16.0 v0.16.1"
 
-_NOTHING_WITHOUT = (
+_RESTORE_HEADER = (
     f"{COMPARISON_NAME} has the revisions, machine and settings of all runs in the folder: without "
     "it none of them counts. Restore it from a copy, or measure into another folder."
 )
-_WITHOUT_THE_LINE = (
+_RESTORE_LINE = (
     "Restore the file from a copy, or delete the line: --resume measures its round again."
 )
 
@@ -45,14 +45,14 @@ class StoredComparison:
 
 
 def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[ScenarioResults]) -> None:
-    """Writes the header and earlier runs. Raises ``HarnessError``; ``UsageError`` if invalid."""
+    """Writes the header and the runs so far. Raises ``HarnessError``; ``UsageError`` if invalid."""
     _write(folder, comparison)
     lines = [_line(record, run) + "\n" for record in records for run in record.results]
     files.write_text(folder / RUNS_NAME, "".join(lines))
 
 
 def append(folder: Path, record: ScenarioResults, result: Result) -> None:
-    """Writes a run to disk. When read, a later result of the same run replaces an earlier one.
+    """Writes a run to disk. For ``read``, a later result of the same run replaces an earlier one.
 
     Raises ``HarnessError`` if the disk refuses, and leaves the file unchanged.
     """
@@ -67,15 +67,16 @@ def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
 
 
 def finish(folder: Path, records: Sequence[ScenarioResults]) -> None:
+    """Writes the files for other tools, and marks the comparison as finished."""
     export(folder, records)
-    header = formats.read(folder, KIND, ComparisonHeader, _NOTHING_WITHOUT)
-    assert header is not None, "it was begun in this folder"
+    header = formats.read(folder, KIND, ComparisonHeader, _RESTORE_HEADER)
+    assert header is not None, "``begin`` wrote the header"
     _write(folder, structs.replace(header, finished=True))
 
 
 def read(folder: Path) -> StoredComparison:
     """Reads a comparison. Raises ``UsageError`` if it has no runs, or a file is damaged."""
-    contents = resume(folder)
+    contents = read_begun(folder)
     if contents is None or not contents.records:
         below = sorted(path.parent for path in folder.glob(f"*/{COMPARISON_NAME}"))
         remedy = f"Name one of {len(below)} in it, such as {below[0]}." if below else MEASURE_FIRST
@@ -83,15 +84,13 @@ def read(folder: Path) -> StoredComparison:
     return contents
 
 
-def resume(folder: Path) -> StoredComparison | None:
+def read_begun(folder: Path) -> StoredComparison | None:
     """Reads a comparison, even without runs; ``None`` if there is none. Raises ``UsageError``."""
     runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
-    comparison = formats.read(folder, KIND, ComparisonHeader, _NOTHING_WITHOUT)
+    comparison = formats.read(folder, KIND, ComparisonHeader, _RESTORE_HEADER)
     if comparison is None:
         if has_runs:
-            raise UsageError(
-                f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
-            )
+            raise UsageError(f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_RESTORE_HEADER}")
         return None
     records = {
         scenario.name: ScenarioResults(spec=scenario, context=comparison.for_records)
@@ -109,7 +108,7 @@ def resume(folder: Path) -> StoredComparison | None:
 
 def _write(folder: Path, comparison: ComparisonHeader) -> None:
     content = formats.to_builtins(comparison)
-    # Their sets are sorted.
+    # This order sorts sets, too.
     revisions = formats.to_builtins(comparison.revisions, order="deterministic")
     try:
         formats.convert(content, ComparisonHeader)
@@ -125,17 +124,17 @@ def _line(record: ScenarioResults, result: Result) -> str:
 def _read_runs(path: Path, records: Mapping[str, ScenarioResults]) -> bool:
     """Adds the runs of a file to their records. Returns whether its last line is truncated."""
     with errors_explained(path):
-        *lines, rest = files.read(path).split(b"\n")
+        *lines, truncated_line = files.read(path).split(b"\n")
     latest: dict[tuple[object, ...], tuple[ScenarioResults, Result]] = {}
     for number, line in enumerate(lines, 1):
-        with errors_explained(path, number, _WITHOUT_THE_LINE):
+        with errors_explained(path, number, _RESTORE_LINE):
             run = json.loads(line)
             kind: type[Result] = Measurement if run["outcome"] == MEASURED else FailedRun
             record, result = records[run["scenario"]], convert(run, kind)
         key = (record.scenario, result.label, result.round, result.position, result.started_at)
-        # A replacement takes its place at the end.
+        # A later result of a run comes last, not in the place of the earlier one.
         latest.pop(key, None)
         latest[key] = record, result
     for record, result in latest.values():
         record.add(result)
-    return bool(rest)
+    return bool(truncated_line)

@@ -1,4 +1,4 @@
-"""Folders of comparisons, which are never overwritten. ``latest`` links to the last."""
+"""Folders of comparisons, which are never overwritten. ``latest`` links to the newest."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from waitbench.system.paths import RESULTS
 LATEST = "latest"
 
 _MOST_BYTES = 120
-"""The longest name without its number. File systems allow 255."""
+"""The longest name in bytes, without a number at its end. File systems allow 255."""
 
 
 @contextmanager
@@ -41,10 +41,10 @@ def claimed(
     if resumable is not None:
         requested = requested or latest
     place = requested or store
-    new = [path for path in (place, *place.parents) if not os.path.lexists(path)]
+    created = [path for path in (place, *place.parents) if not os.path.lexists(path)]
     folder = requested or _new_folder(store, labels or ("comparison",))
     if requested is None:
-        new.insert(0, folder)
+        created.insert(0, folder)
     with ExitStack() as stack:
         try:
             with _errors_explained(folder):
@@ -54,7 +54,7 @@ def claimed(
                 stack.callback(os.close, descriptor)
                 is_empty = not any(folder.iterdir())
             if not locks.try_lock(descriptor):
-                new.clear()  # the other comparison has made it
+                created.clear()  # the other comparison has created them
                 raise UsageError(
                     f"Another comparison is writing to {str(folder)!r}. "
                     "Wait for it, or name another folder with --results."
@@ -66,14 +66,14 @@ def claimed(
                     "folder that is empty or not there yet, or with --resume one that the same "
                     "command has begun."
                 )
-            # As the lock is ours, the processes that were writing these files have ended.
-            for half in folder.glob(f".*{files.HALF}"):
+            # The processes that were writing these files have ended, as they held the lock.
+            for partial in folder.glob(f".*{files.PARTIAL}"):
                 with suppress(OSError):
-                    half.unlink()
+                    partial.unlink()
             yield folder
         except BaseException:
-            for path in new:
-                with suppress(OSError):  # it is not empty, or was never made
+            for path in created:
+                with suppress(OSError):  # the folder is not empty, or was never created
                     path.rmdir()
                     link = store / LATEST
                     if requested is None and path == folder and link.resolve() == folder.resolve():
@@ -92,7 +92,7 @@ def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
 
 
 def make_subfolder(folder: Path) -> None:
-    """Makes a folder within one of results. Raises ``UsageError`` for a link in its place."""
+    """Makes a folder in a results folder. Raises ``UsageError`` for a link in its place."""
     if folder.is_symlink():
         raise UsageError(
             f"{str(folder)!r} is a link: remove it, or name another folder with --results."
@@ -106,6 +106,7 @@ def _latest(store: Path) -> Path | None:
 
 
 def _new_folder(store: Path, labels: Sequence[str]) -> Path:
+    """Makes a folder named after the time and the labels, and links ``latest`` to it."""
     latest = store / LATEST
     if latest.exists() and not latest.is_symlink():
         raise UsageError(f"{str(latest)!r} is not a link that waitbench made: move it away.")

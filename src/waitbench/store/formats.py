@@ -1,4 +1,4 @@
-"""JSON files. They are validated when read, as they may be damaged or not ours."""
+"""JSON files of results, validated when read: they may be damaged, or another program's."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class _Format(msgspec.Struct):
 
 @contextmanager
 def errors_explained(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
-    """Turns errors of reading a file, or a line of it, into a ``UsageError`` with a remedy."""
+    """Turns an error of reading a file, or a line of it, into a ``UsageError`` with a remedy."""
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -40,7 +40,7 @@ def errors_explained(path: Path, line: int | None = None, remedy: str = "") -> I
 
 
 def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind | None:
-    """Reads a file that ``write`` wrote; ``None`` if it is missing. Raises ``UsageError``."""
+    """Reads a file of ``write`` into a type; ``None`` if it is missing. Raises ``UsageError``."""
     path = folder / f"{kind}.json"
     if not files.is_there(path):
         return None

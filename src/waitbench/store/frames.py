@@ -22,12 +22,12 @@ TABLE_NAME = "runs.csv"
 _HYPERFINE_SCHEMA = 2
 _RESERVED = ("comparison", "verdict")
 _SUMMARY = {"mean": "mean", "std": "stddev", "50%": "median", "min": "min", "max": "max"}
-"""Names of statistics in pandas, with those in hyperfine."""
+"""Names of statistics in pandas, each with its name in hyperfine."""
 _COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
 
 
 def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
-    """One row per run, failed ones included, with a column for the key of each metric."""
+    """A table with a row for each run, also failed ones, and a column for each metric's key."""
     keys = dict.fromkeys(metric.key for record in records for metric in record.metrics)
     rows = [
         {"scenario": record.scenario, **run, **run.get("metrics", {})}
@@ -44,9 +44,10 @@ def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
 
 
 def export(folder: Path, records: Sequence[ScenarioResults]) -> None:
+    """Writes ``runs.csv``, and a file for hyperfine's scripts for each scenario."""
     runs = frame(records)
     for record in records:
-        # A worker file's name may be reserved.
+        # A scenario of a worker file may have a name that another file needs.
         suffix = "-scenario" if record.scenario in _RESERVED else ""
         path = folder / f"{record.scenario}{suffix}.json"
         files.write_text(path, json.dumps(for_hyperfine(record, runs), indent=1))
@@ -62,8 +63,8 @@ def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]
         "metadata": {"hyperfine_version": record.context.hyperfine_version},
         "primary_metric": METRICS[0].key,
         "results": [
-            # The scan script of hyperfine 1.x takes exactly one parameter, a number as a string.
-            # (That of 2.0 takes an object.)
+            # hyperfine's script for scans expects exactly one parameter: in 1.x a number as a
+            # string, in 2.0 an object.
             {
                 "command": label,
                 "parameters": {"revision_number": str(number)},
@@ -83,7 +84,7 @@ def _result(runs: pd.DataFrame, units: dict[str, str]) -> dict[str, Any]:
     summaries = table.where(table.notna(), None).to_dict()
     return {
         **summaries["time_wall_clock"],
-        # Runs whose CPU is incomplete have neither.
+        # Both are missing if the CPU of a run is incomplete.
         **{key: summaries.get(f"time_{key}", {}).get("mean") for key in ("user", "system")},
         "times": runs["time_wall_clock"].tolist(),
         "exit_codes": [0] * len(runs),

@@ -1,8 +1,7 @@
 """Exact counters of a program and all its descendants, kept by the kernel.
 
-The thread that starts the program opens the counters, and exec enables them. Then the kernel counts
-each call or switch at no other cost. A reading is the sum over all descendants, living and dead, in
-any session.
+The thread that starts the program opens the counters, and exec enables them. A reading is the sum
+over all descendants, running and ended, in any session.
 """
 
 import ctypes
@@ -12,8 +11,8 @@ import platform
 import struct
 from collections.abc import Mapping
 
-TYPE_SOFTWARE = 1
-TYPE_TRACEPOINT = 2
+SOFTWARE = 1
+TRACEPOINT = 2
 DISABLED, INHERIT, ENABLE_ON_EXEC = 1 << 0, 1 << 1, 1 << 12
 """Together they count the programs that a thread starts, but not the thread: a fork inherits the
 counter, and an exec enables it. ``INHERIT`` alone counts the thread as well."""
@@ -44,18 +43,13 @@ def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREA
     return int(descriptor)
 
 
-TASK_CLOCK = (TYPE_SOFTWARE, 1)
+TASK_CLOCK = (SOFTWARE, 1)
 """The event whose count is CPU time in ns."""
-CONTEXT_SWITCHES = (TYPE_SOFTWARE, 3)
-
-
-def hits_of(tracepoint: int) -> tuple[int, int]:
-    """The event of passing a tracepoint."""
-    return TYPE_TRACEPOINT, tracepoint
+CONTEXT_SWITCHES = (SOFTWARE, 3)
 
 
 class TreeCounters:
-    """Counters of the program that a thread starts while they are open, and its descendants."""
+    """Counters of a program, which a thread starts while they are open, and of its descendants."""
 
     def __init__(
         self,
@@ -65,7 +59,7 @@ class TreeCounters:
     ) -> None:
         """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one.
 
-        The thread may start a single program. When a CPU switches from a process to its child, the
+        The thread may start only one program. When a CPU switches from a process to its child, the
         kernel swaps their counters. The child's exec then enables those of the parent, and children
         that start later inherit counters that no exec enables. (Seen on Linux 6.18; source:
         kernel/events/core.c, ``perf_event_context_sched_out``, ``event_enable_on_exec``,

@@ -16,20 +16,20 @@ from typing import IO, Any, TypeVar
 
 from waitbench.model.errors import HarnessError, UsageError
 
-HALF = ".part"
+PARTIAL = ".part"
 """Suffix of a file that is being written."""
 MOST_BYTES = 2**28
-"""The limit of a file."""
+"""The size in bytes up to which a file is read."""
 MOST_OUTPUT = 16 * 2**20
 """The limit of each output of a program, in bytes."""
 _SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_PART_BYTES = 2**20
+_CHUNK_BYTES = 2**20
 _MOST_DOTS = 200
 _Kind = TypeVar("_Kind")
 
 
 def is_there(path: str | Path) -> bool:
-    """Like ``Path.exists``, but ``False`` where that raises, as for a name that is too long."""
+    """Like ``Path.exists``, but ``False`` for a path that the system rejects as too long."""
     return os.path.exists(path)  # noqa: PTH110
 
 
@@ -42,7 +42,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Opens a file for reading. Raises ``OSError`` also for a link, or anything but a file."""
+    """Opens a file for reading. Raises ``OSError``, also for a link, a pipe or a device."""
     try:
         file = os.fdopen(os.open(path, os.O_RDONLY | _SAFE_FLAGS), "rb")
     except OSError as error:
@@ -80,8 +80,8 @@ def sha256(path: Path) -> str:
         return ""
     try:
         with path.open("rb") as file:
-            while part := file.read(_PART_BYTES):
-                digest.update(part)
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
     except OSError:
         return ""
     return digest.hexdigest()
@@ -111,9 +111,9 @@ def write_text(path: Path, text: str, *, named: bool = False) -> None:
 
 
 def write_with(path: Path, write: Callable[[Path], object]) -> None:
-    """Has ``write`` write a file, which then replaces ``path``. Raises ``HarnessError``."""
-    # A random name: nobody else can have put a link there, and no other thread writes there.
-    partial = path.with_name(f".{os.urandom(8).hex()}{HALF}")
+    """Lets ``write`` write a new file, which then replaces ``path``. Raises ``HarnessError``."""
+    # A random name: no other program can have put a link there, and no other thread uses it.
+    partial = path.with_name(f".{os.urandom(8).hex()}{PARTIAL}")
     try:
         write(partial)
         partial.replace(path)
@@ -155,7 +155,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes as much of a folder as permitted, at any depth and with any modes."""
+    """Removes a folder of any depth, as far as permitted, even if its files are read-only."""
     top = os.fspath(folder)
     if folder.is_symlink():
         folder.unlink()

@@ -8,23 +8,21 @@ from pathlib import Path
 
 from waitbench.system.paths import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
-_SHOWN_DIGITS = 10  # the model's would import libraries, and they may be broken
+_SHOWN_DIGITS = 10  # not imported from the model, which needs libraries that may be broken
 VERSION = "0.1.0"
 _SUFFIXES = (".py", ".txt", ".toml")
 _SCRIPTS = {"compare": "./compare.sh", "plot": "./plot.sh"}
 _UVX_FOLDER = "archive-v0"
 
 
-@cache
-def version() -> str:
-    """The version at the first call in this process, as sources may change meanwhile."""
-    return version_now()
-
-
 def version_now() -> str:
-    """The version with a digest of the sources, which differ between checkouts of a version."""
+    """The version with a digest of the sources, as checkouts of the same version may differ."""
     requirements = ROOT / "requirements.txt"
     return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:_SHOWN_DIGITS]}"
+
+
+version = cache(version_now)
+"""The version at the first call in this process, as sources may change meanwhile."""
 
 
 def digest(*roots: Path) -> str:
@@ -53,7 +51,7 @@ def called(command: str) -> str:
 
 
 def as_called(text: str) -> str:
-    """Replaces command lines of a clone in a text by those of this installation."""
+    """Replaces commands of a clone, such as ``./compare.sh``, by those of this installation."""
     if not IS_INSTALLED:
         return text
     for command, script in _SCRIPTS.items():

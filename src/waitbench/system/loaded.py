@@ -10,25 +10,25 @@ _MAX_SEARCHED_BYTES = 2**29
 _MAX_PATH_BYTES = 4096
 _ASCII_PATH = re.compile(rb"/[ -~]*\Z")
 _OPEN_FOR_WRITING = 0o200
-_NO_PROGRAMS = frozenset(map(Path, ("/proc", "/sys", "/dev")))
+_SPECIAL_FOLDERS = frozenset(map(Path, ("/proc", "/sys", "/dev")))
 
 
 def files(processes: Iterable[int], run: Path, begun_s: float) -> set[str]:
     """The files that processes execute, have mapped or opened, or name in their arguments.
 
-    Excludes data: files in the folder ``run``, and files modified since ``begun_s``.
+    Excludes data: files in the run's folder ``run``, and files modified after ``begun_s``.
     """
-    named = set[Path]()
+    paths = set[Path]()
     for process in processes:
         folder = Path(f"/proc/{process}")
-        with suppress(OSError):  # it has ended, or is another user's
-            # In another container the same paths are other files.
+        with suppress(OSError):  # the process has ended, or is another user's
+            # In another container, the same paths may be other files.
             if (folder / "ns/mnt").samefile("/proc/self/ns/mnt"):
-                named.update(_named(folder))
-    return {str(path) for path in named if _is_program(path, run, begun_s)}
+                paths.update(_paths_of(folder))
+    return {str(path) for path in paths if _is_program(path, run, begun_s)}
 
 
-def _named(process: Path) -> Iterator[Path]:
+def _paths_of(process: Path) -> Iterator[Path]:
     yield (process / "exe").readlink()
     for *_, name in _mappings(process):
         yield Path(name)
@@ -46,22 +46,22 @@ def _is_program(path: Path, run: Path, begun_s: float) -> bool:
         is_old = path.is_file() and path.stat().st_mtime < begun_s
     except (OSError, ValueError):
         return False
-    return is_old and path.is_absolute() and _NO_PROGRAMS.union({run}).isdisjoint(path.parents)
+    return is_old and path.is_absolute() and _SPECIAL_FOLDERS.union({run}).isdisjoint(path.parents)
 
 
 def modules(processes: Iterable[int], names: Sequence[str]) -> set[str]:
-    """The paths of loaded Python modules whose paths end with ``names``, searched in memory."""
-    paths, left = set[str](), _MAX_SEARCHED_BYTES
+    """The paths of loaded Python modules that end with one of ``names``, searched in memory."""
+    paths, left_bytes = set[str](), _MAX_SEARCHED_BYTES
     for process in processes:
         folder = Path(f"/proc/{process}")
         with suppress(OSError), (folder / "mem").open("rb", 0) as memory:
             for begin, end, access, name in _mappings(folder):
                 is_heap = access.startswith("rw") and not name.startswith("/")
-                if is_heap and end - begin <= left:
-                    with suppress(OSError, OverflowError):  # a device's mapping, for example
+                if is_heap and end - begin <= left_bytes:
+                    with suppress(OSError, OverflowError):  # unreadable, such as a device's
                         memory.seek(begin)
                         content = memory.read(end - begin)
-                        left -= len(content)
+                        left_bytes -= len(content)
                         paths.update(_paths_in(content, names))
     return {path for path in paths if Path(path).is_file()}
 

@@ -15,17 +15,17 @@ from waitbench.system.paths import Cache
 
 PATIENCE_S = 1.0
 """The time after which a wait is reported."""
-_AGAIN_S = 0.02
+_RETRY_EVERY_S = 0.02
 
 
 @contextmanager
-def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
+def locked(path: Path, say: Callable[[str], None] = lambda _message: None) -> Iterator[int]:
     """Holds the lock of a file within the block; yields its descriptor. Raises ``HarnessError``.
 
     A process that inherits the descriptor keeps the lock. Reports a long wait with ``say``.
     """
     try:
-        # No link is followed: it may lead to another user's file.
+        # Links are not followed, as they may lead to another user's file.
         flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
@@ -37,7 +37,7 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
                 say("waiting for another process, which sets up the same")
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 break
-            time.sleep(_AGAIN_S)
+            time.sleep(_RETRY_EVERY_S)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -54,7 +54,7 @@ def try_lock(descriptor: int) -> bool:
 def measuring() -> AbstractContextManager[int]:
     """Excludes other measurements of this user on this host within the block."""
     path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
-    return locked(path, lambda _message: None)
+    return locked(path)
 
 
 @contextmanager

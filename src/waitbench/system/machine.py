@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Instruments
-from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, hits_of, open_event
+from waitbench.model.metrics import OTHER_CPU, STEAL, Instruments
+from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TRACEPOINT, open_event
 
 OTHER_CORES = 0.10
 """The number of cores beyond which other load disturbs a round."""
 TICKS_TOLERATED = 4
-"""Clock ticks of other load that never disturb a round, as CPU times are counted in ticks."""
+"""Other load of so many clock ticks never disturbs a round: the kernel counts CPU by ticks."""
 _SETTING = "BENCH_INSTRUMENTS"
 _TRACING = Path("/sys/kernel/tracing")
 _CONTAINER_REMEDY = (
@@ -41,7 +41,7 @@ def describe() -> dict[str, object]:
 
 
 def fingerprint() -> str:
-    """12 hex digits that identify a machine across sessions, and do not disclose its name."""
+    """12 hex digits that identify a machine in all comparisons, and do not disclose its name."""
     identity = _read(Path("/etc/machine-id")) or platform.node()
     features = (identity, platform.machine(), _cpu_model(), str(cpus()))
     return hashlib.sha256("\0".join(features).encode()).hexdigest()[:12]
@@ -52,7 +52,7 @@ def cpus() -> int:
 
 
 def usable_cpus(root: Path = Path("/")) -> float:
-    """The number of CPUs that this process may use, within the quotas of its containers."""
+    """The number of CPUs that this process may use: at most the quotas of its containers."""
     quotas = []
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -68,9 +68,8 @@ def usable_cpus(root: Path = Path("/")) -> float:
 
 def available_memory() -> int:
     """The number of bytes that programs can take without swapping, by the kernel's estimate."""
-    match = re.search(
-        r"^MemAvailable:\s+(\d+) kB$", _read(Path("/proc/meminfo")) or "", re.MULTILINE
-    )
+    meminfo = _read(Path("/proc/meminfo")) or ""
+    match = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
     return int(match[1]) << 10 if match else 0
 
 
@@ -131,31 +130,31 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
     Steal time grows with the CPU that a run wants, so it is recorded but never judged.
     """
     return {
-        "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
-        "machine_steal": max(0.0, after.steal_s - before.steal_s),
+        OTHER_CPU: max(0.0, after.busy_s - before.busy_s - run_cpu_s),
+        STEAL: max(0.0, after.steal_s - before.steal_s),
     }
 
 
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
-    """Whether other load was so high that a round is repeated, or counts against a pass.
+    """Whether other load was so high that a round is repeated, or else marked as disturbed.
 
-    Considers the metrics of the baseline's run only: else a candidate that has the kernel or a
-    broker do its work could discard its own rounds. Since runs alternate, a longer disturbance
-    reaches the baseline, too, and the question ``foreign-cpu`` covers the candidate's runs.
+    Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
+    work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
+    too. The question ``foreign-cpu`` judges the candidate's runs.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
-    other_s = baseline.get("machine_foreign_cpu", 0.0)
+    other_s = baseline.get(OTHER_CPU, 0.0)
     return other_s > OTHER_CORES * baseline["time_wall_clock"] + tolerated_s
 
 
 def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
     """The mean number of cores that other programs used during the runs of a round."""
     real_s = sum(metrics["time_wall_clock"] for metrics in runs)
-    return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
+    return sum(metrics.get(OTHER_CPU, 0.0) for metrics in runs) / max(real_s, 1e-9)
 
 
 def find_instruments() -> Instruments:
-    """Tries the optional counters. Raises ``UsageError`` for an invalid ``BENCH_INSTRUMENTS``."""
+    """Tests the optional counters. Raises ``UsageError`` for an invalid ``BENCH_INSTRUMENTS``."""
     setting = os.environ.get(_SETTING) or "on"
     if setting not in ("on", "off"):
         raise UsageError(f"{_SETTING}={setting}: must be on or off.")
@@ -170,12 +169,12 @@ def find_instruments() -> Instruments:
     except (OSError, ValueError) as error:
         readable = f"sudo chmod o+rx {_TRACING} && sudo chmod o+r {entry}"
         return Instruments(reason=f"{entry} cannot be read: {error}", remedy=readable)
-    reason, remedy = why_uncounted(hits_of(tracepoint))
+    reason, remedy = why_uncounted((TRACEPOINT, tracepoint))
     return Instruments(tracepoint=None if reason else tracepoint, reason=reason, remedy=remedy)
 
 
 def why_uncounted(event: tuple[int, int] = CONTEXT_SWITCHES) -> tuple[str, str]:
-    """Why the kernel does not count events for this user, and a remedy; both empty if it does."""
+    """Why the kernel does not count an event for this user, and a remedy; both empty if it does."""
     try:
         os.close(open_event(*event, INHERIT))
     except OSError as error:

@@ -1,6 +1,7 @@
-"""Folders of the project, the cache and the results: in a clone, or else of the user.
+"""Folders of the project, the cache and the results.
 
-``BENCH_HOME`` names another folder for both, and ``BENCH_CACHE`` one for the cache alone.
+Cache and results are in the clone or, if waitbench is installed, in the user's folders.
+``BENCH_HOME`` names another folder for both, ``BENCH_CACHE`` for the cache only.
 """
 
 import os
@@ -10,14 +11,14 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
 _BUNDLED = PACKAGE / "bundled"
-"""A wheel's copy of files that a clone has outside of the package."""
+"""The wheel's copies of files that are outside of the package in a clone."""
 IS_INSTALLED = _BUNDLED.is_dir()
 ROOT = _BUNDLED if IS_INSTALLED else PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
 WORKERS = ROOT / "workers"
 
 if os.path.expanduser("~") == "~":  # noqa: PTH111
-    # Without it, libraries fail to look up a user who has no entry in passwd, as in a container.
+    # In a container, a user may have no entry in passwd: without HOME, libraries would fail.
     os.environ["HOME"] = "/nonexistent"
 
 

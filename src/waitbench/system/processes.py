@@ -1,4 +1,4 @@
-"""Runs programs to their end: with time limits and logs, and without processes left behind."""
+"""Runs programs to their end, with time limits and logs, and kills the processes they leave."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from waitbench.model.errors import HarnessError, sanitize
 from waitbench.system import files, proc, shutdown, variables
@@ -18,12 +18,12 @@ _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
-_begun: set[int] = set()
-"""PIDs of the running programs, each the leader of a process group."""
-_begins = threading.Lock()
-"""Held while a program starts, so that it is in ``_begun`` before another thread can find it."""
+_running: set[int] = set()
+"""PIDs of programs that ``start`` has started and ``end`` has not ended."""
+_start_lock = threading.Lock()
+"""Held while a program starts, so that no thread finds its process before it is in ``_running``."""
 FindLeft = Callable[[int], Sequence[int]]
-"""Finds the processes of a program, given its PID."""
+"""Takes the PID of a program; returns its processes."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Finished:
 def start(
     arguments: Sequence[str], stdout: IO[bytes] | int, stderr: IO[bytes] | int, **more: Any
 ) -> "subprocess.Popen[bytes]":
-    """Starts a program in a session of its own. The caller must call ``end``.
+    """Starts a program in a new session. The caller must call ``end``.
 
-    Raises ``HarnessError`` during a shutdown, so that no thread begins another step.
+    Raises ``HarnessError`` after an interruption: no thread may begin another step.
     """
     if shutdown.was_interrupted():
         raise HarnessError(f"{arguments[0]} was not started, as waitbench is ending.")
-    with _begins:
+    with _start_lock:
         process = subprocess.Popen(
             list(arguments),
             stdin=subprocess.DEVNULL,
@@ -59,15 +59,15 @@ def start(
             start_new_session=True,
             **more,
         )
-        _begun.add(process.pid)
+        _running.add(process.pid)
     return process
 
 
 def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
-    """Kills the processes that a program has left; returns their number."""
+    """Kills the processes of a program that still run; returns their number."""
     leftovers = proc.kill(lambda: find_left(process.pid))
     process.wait()
-    _begun.discard(process.pid)
+    _running.discard(process.pid)
     for pid in find_left(process.pid):  # zombies
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
@@ -75,15 +75,15 @@ def end(process: "subprocess.Popen[bytes]", find_left: FindLeft) -> int:
 
 
 def tree_and_orphans() -> FindLeft:
-    """Finds the descendants of the program that is started next, including orphans.
+    """Returns a function that finds the descendants, with orphans, of the program started next.
 
-    Programs that run at the same time must adopt their own orphans.
+    Programs that run concurrently must adopt their own orphans.
     """
     before = {*proc.descendants(os.getpid())}
 
     def find(pid: int) -> Sequence[int]:
-        with _begins:
-            return proc.descendants(os.getpid(), without=before | _begun.difference((pid,)))
+        with _start_lock:
+            return proc.descendants(os.getpid(), without=before | _running.difference((pid,)))
 
     return find
 
@@ -102,7 +102,7 @@ def run(
 ) -> Finished:
     """Runs a program to its end or time limit, then kills the processes that ``find_left`` finds.
 
-    Blocks without polling, so that waitbench uses no CPU meanwhile.
+    Waits without polling, so that waitbench uses no CPU. Calls ``on_start`` with the PID.
     """
     over, too_much = threading.Event(), threading.Event()
 
@@ -124,7 +124,7 @@ def run(
         process = start(arguments, *outputs, env=env, cwd=cwd)
         try:
             on_start(process.pid)
-            # Popen.wait with a timeout polls, 20 times a second; a thread in waitpid does not.
+            # Popen.wait with a timeout would poll 20 times a second; a thread in waitpid blocks.
             threading.Thread(target=wait, daemon=True).start()
             timed_out = not over.wait(time_limit_s)
         finally:
@@ -137,7 +137,6 @@ def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
     """Yields a descriptor whose data a thread copies to ``target``; calls ``stop`` at a limit."""
     reading, writing = os.pipe()
 
-    # The thread blocks until there is data: a silent program costs nothing.
     def copy() -> None:
         left = files.MOST_OUTPUT
         while left > 0 and (data := os.read(reading, 1 << 16)):
@@ -160,8 +159,12 @@ def limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
         os.close(reading)
 
 
-CommandOutput = subprocess.CompletedProcess[str]
-"""Its exit code is ``None`` if it was killed at its time limit."""
+class CommandOutput(NamedTuple):
+    """The exit code, ``None`` if the program was killed at its time limit, and the output."""
+
+    returncode: int | None
+    stdout: str
+    stderr: str
 
 
 def ask(
@@ -171,7 +174,7 @@ def ask(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> CommandOutput:
-    """Runs a program for its output. Raises ``OSError`` if there is no such program."""
+    """Runs a program and returns its output. Raises ``OSError`` if there is no such program."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         finished = run(
             arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env, cwd=cwd
@@ -180,13 +183,13 @@ def ask(
         for file in (stdout, stderr):
             file.seek(0)
             texts.append(file.read().decode("utf-8", "surrogateescape"))
-    return subprocess.CompletedProcess(arguments, finished.returncode, *texts)  # type: ignore[arg-type]
+    return CommandOutput(finished.returncode, *texts)
 
 
 def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
     """The last lines of a log from the byte ``since`` on; empty if there is no file.
 
-    The ``first`` lines of the log precede them, with "…" in place of omitted lines.
+    The ``first`` lines of the log precede these, with "…" in place of omitted lines.
     """
     try:
         with files.open_file(path) as file:
@@ -206,8 +209,8 @@ def tail(path: Path, lines: int = 15, since: int = 0, *, first: int = 0) -> str:
 
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
-
-_COMPLAINT = re.compile(
+"""Time limits of steps of a set-up."""
+_ERROR_LINE = re.compile(
     r"\b(error|fatal|panicked|not found|not installed|no such file|cannot|could not)\b", re.I
 )
 _MOST_READ = 4 * 2**20
@@ -223,7 +226,7 @@ def run_logged(
 ) -> None:
     """Runs a step of a set-up, and appends its output to a log. Raises ``HarnessError``.
 
-    Python imports modules from the current folder, so the default is another one.
+    The default folder is not the current one, from which Python would import modules.
     """
     with log.open("ab") as file:
         begun = file.tell()
@@ -233,7 +236,7 @@ def run_logged(
             stderr=subprocess.STDOUT,
             limits_output=True,
             time_limit_s=time_limit_s,
-            # Without other variables, as some steps run the code under test.
+            # Only listed variables, as some steps run the code under test.
             env={**variables.of_setup(), **(more_variables or {})},
             cwd=cwd,
         )
@@ -245,19 +248,19 @@ def run_logged(
         if finished.wrote_too_much:
             why = f"wrote more than {files.MOST_OUTPUT >> 20} MiB"
         raise HarnessError(f"{program} {why}, and was killed.\nThe end of {log}:\n{tail(log)}")
-    # The first line becomes the stored reason: it is complete, and has no paths of this machine.
+    # Results store the first line as the reason, so it has no paths of this machine.
     end = tail(log, since=begun)
-    first = _complaint(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
+    first = _first_error(log, begun) or end.rpartition("\n")[2].strip() or "it printed nothing"
     details = "\n".join((first, end, f"The log is {log}."))
     raise HarnessError(f"{program} failed (exit {finished.returncode}): {details}")
 
 
-def _complaint(log: Path, begun: int) -> str:
-    """The first error message in a log, as later ones are consequences."""
+def _first_error(log: Path, since: int) -> str:
+    """The first error message in a log from a byte on: later ones are often consequences."""
     with log.open("rb") as file:
-        file.seek(begun)
+        file.seek(since)
         text = file.read(_MOST_READ).decode("utf-8", "replace")
     # The last of uv's ``cause`` lines is the reason.
     text = re.sub(r"\n +cause: (?:.*\n +cause: )*", ": ", text)
-    lines = (line for line in text.splitlines() if _COMPLAINT.search(line))
+    lines = (line for line in text.splitlines() if _ERROR_LINE.search(line))
     return sanitize(next(lines, "").strip()[:_LINE_LENGTH])

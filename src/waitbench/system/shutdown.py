@@ -1,6 +1,6 @@
 """Shutdown on signals and after crashes, in the process that ``supervisor`` calls the harness.
 
-The first signal raises an exception in the main thread for an orderly end, which a second one does
+The first signal raises an exception in the main thread, for an orderly end that further signals do
 not interrupt. ``supervisor`` repeats the signal until the main thread has handled it, kills
 children soon after, and the harness within seconds.
 """
@@ -24,7 +24,7 @@ from waitbench.system import supervisor
 from waitbench.system.installation import program_name
 from waitbench.system.paths import Cache
 
-_REFUSALS = {
+_SYSTEM_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
     errno.EMFILE, errno.ENFILE, errno.EAGAIN,
 }  # fmt: skip
@@ -40,23 +40,23 @@ class Interrupted(BaseException):
 
 class _State:
     has_begun = False
-    """Whether there is anything to end in order."""
+    """Whether ``interruptible`` was entered: nothing before it needs an orderly end."""
     may_raise = False
-    """Whether the main thread may raise ``Interrupted`` now."""
+    """Whether the main thread is within ``interruptible``."""
     was_interrupted = False
 
 
 _state = _State()
-_notes: list[tuple[Path, str]] = []
+_advice: list[tuple[Path, str]] = []
 
 
 def handle_signals() -> None:
-    """Installs the signal handlers. The main thread calls it once.
+    """Installs the signal handlers; to be called once, by the main thread.
 
-    Before ``interruptible``, signals end this process at once. At exit they are ignored.
+    Before ``interruptible``, signals end this process immediately. At exit they are ignored.
     """
     for number in supervisor.SIGNALS:
-        # Signals that nohup, or a shell's background job, ignores stay ignored.
+        # nohup, and shells for background jobs, make programs ignore signals: these stay ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
             # The interpreter removes handlers before it exits.
@@ -74,20 +74,20 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def noted(folder: Path, text: str) -> Iterator[None]:
-    """Sets the message that an interruption within the block prints, if the folder has files."""
-    _notes.append((folder, text))
+def advice_if_interrupted(folder: Path, text: str) -> Iterator[None]:
+    """Sets the advice to print after an interruption in the block, if the folder has files then."""
+    _advice.append((folder, text))
     yield
-    # Not in a ``finally``: the message of an interruption is printed after the block.
-    _notes.remove((folder, text))
+    # Not in a ``finally``: after an interruption, the advice is printed outside of the block.
+    _advice.remove((folder, text))
 
 
-def note() -> str:
-    return _notes[-1][1] if has_note() else "Nothing had been measured."
+def advice() -> str:
+    return _advice[-1][1] if has_advice() else "Nothing had been measured."
 
 
-def has_note() -> bool:
-    return bool(_notes) and _notes[-1][0].is_dir() and any(_notes[-1][0].iterdir())
+def has_advice() -> bool:
+    return bool(_advice) and _advice[-1][0].is_dir() and any(_advice[-1][0].iterdir())
 
 
 def was_interrupted() -> bool:
@@ -95,9 +95,7 @@ def was_interrupted() -> bool:
 
 
 def run_parallel(
-    call: Callable[[_Argument], _Result],
-    arguments: Sequence[_Argument],
-    at_most: int | None = None,
+    call: Callable[[_Argument], _Result], arguments: Sequence[_Argument], at_most: int | None = None
 ) -> list[_Result]:
     """Maps ``call`` over arguments in threads, started in order, ``at_most`` at a time.
 
@@ -124,7 +122,7 @@ def _interrupt(*_signal: object) -> None:
 
 def explain_crash(error: Exception) -> str:
     """Returns a message for the user, and logs the traceback unless the system reports an error."""
-    if isinstance(error, OSError) and error.errno in _REFUSALS:
+    if isinstance(error, OSError) and error.errno in _SYSTEM_ERRORS:
         path = f"{error.filename}: " if error.filename else ""
         return masked(f"the system reports an error: {path}{error.strerror}.")
     if isinstance(error, ImportError):
@@ -144,7 +142,7 @@ def explain_crash(error: Exception) -> str:
 def end_crashed(
     _type: type[BaseException], error: BaseException, _traceback: TracebackType | None
 ) -> None:
-    """Ends this process with 3: Python's code for uncaught exceptions, 1, is for regressions."""
+    """Ends this process with exit code 3. Python's own code, 1, means a regression."""
     message = f"{type(error).__name__}: {error}"
     with suppress(OSError):
         if isinstance(error, Exception):

@@ -1,12 +1,12 @@
-"""Supervision: all that waitbench started ends with it, even after ``kill -9`` of its group.
+"""Ends all processes that waitbench started when it ends, even after ``kill -9`` of its group.
 
     the user's process    passes signals on; exits with the code of the harness
     └─ supervisor         in a session of its own; limits the time of an interrupted harness
        └─ harness         waitbench itself, in the user's process group
           └─ builds, services, runs
 
-Both parents adopt orphans, and block at no cost. Each kills its descendants and removes the
-temporary folders once its child has ended; the supervisor also once the user's process has ended.
+The upper two adopt orphans, and sleep without polling. When its child ends, each kills its other
+descendants and removes the temporary folders; so does the supervisor when the user's process ends.
 """
 
 import os
@@ -24,7 +24,7 @@ from waitbench.system.paths import Cache
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PREFIX = os.urandom(8).hex()
-"""Begins the names of the harness's temporary folders, in folders of the cache."""
+"""The beginning of the names of temporary folders, which are in folders of the cache."""
 parents: list[int] = []
 """In the harness: the PIDs of the user's process and of the supervisor."""
 _PARENT_GONE = signal.SIGUSR1
@@ -32,10 +32,10 @@ _KILL_AFTER_S = 0.5
 _EXIT_AFTER_S = 3.0
 _KILLED_WITHIN_S = 1.0
 _REPEAT_EVERY_S, _HOUR_S = 0.05, 3600.0
-"""Signals are repeated, as one that comes just before the harness blocks does not wake it."""
+"""Signals are repeated: one that arrives just before the harness blocks would not wake it."""
 
 _React = Callable[[int, float], ExitCode | None]
-"""Takes a signal and the seconds since the first; returns an exit code to end at once."""
+"""Takes a signal and the seconds since the first one; returns an exit code to end immediately."""
 
 
 def start() -> None:
@@ -55,13 +55,13 @@ def start() -> None:
     proc.adopt_orphans()
 
 
-def _end_with(child: int, react: _React, spared: int) -> NoReturn:
-    """Waits for a child, kills what it left, and ends this process with its exit code."""
+def _end_with(child: int, react: _React, spared_group: int) -> NoReturn:
+    """Waits for a child, kills its descendants, and ends this process with the child's code."""
     code: int = ExitCode.FAILED
     try:
         proc.adopt_orphans()
         code = _wait(child, react)
-        proc.kill(lambda: proc.descendants(os.getpid()), spared=spared)
+        proc.kill(lambda: proc.descendants(os.getpid()), spared=spared_group)
         for folder in Cache().root.glob(f"*/{PREFIX}-*"):
             files.remove(folder)
     finally:
@@ -70,11 +70,11 @@ def _end_with(child: int, react: _React, spared: int) -> NoReturn:
 
 def _wait(child: int, react: _React) -> int:
     """Waits for a child. After a signal, calls ``react`` again and again until the child ends."""
-    # Signals that nohup, or a shell's background job, ignores stay ignored.
+    # nohup, and shells for background jobs, make programs ignore signals: these stay ignored.
     handled = {number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN}
     watched = handled | {signal.SIGCHLD, _PARENT_GONE}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
-    number, begun_s = 0, 0.0
+    number, first_s = 0, 0.0
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == child:
@@ -84,14 +84,14 @@ def _wait(child: int, react: _React) -> int:
             continue
         event = signal.sigtimedwait(watched, _REPEAT_EVERY_S if number else _HOUR_S)
         if event is not None and event.si_signo != signal.SIGCHLD:
-            number, begun_s = event.si_signo, begun_s or time.monotonic()
-        ending = react(number, time.monotonic() - begun_s) if number else None
-        if ending is not None:
-            return ending
+            number, first_s = event.si_signo, first_s or time.monotonic()
+        forced_code = react(number, time.monotonic() - first_s) if number else None
+        if forced_code is not None:
+            return forced_code
 
 
 def _limit(harness: int, group: int, number: int, passed_s: float) -> ExitCode | None:
-    """Interrupts the harness, kills its children soon after, and then ends it in any case."""
+    """Passes a signal on to the harness; kills its children after 0.5 s, and gives up after 3 s."""
     if number == _PARENT_GONE:
         return ExitCode.FAILED
     if passed_s > _EXIT_AFTER_S:

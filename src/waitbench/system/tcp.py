@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 LOOPBACK = "127.0.0.1"
-_LISTEN_STATE = "0A"
-_given: "deque[int]" = deque(maxlen=1000)
-"""Recently returned ports. They look free to the kernel until their owners listen."""
+_recent_ports: "deque[int]" = deque(maxlen=1000)
+"""Recently returned ports, which the kernel takes for free until a server listens on them."""
 _SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY, _ERROR, _DONE = 20, 2, 3
 _REQUEST_DUMP = 0x301
 _INFO = 2
 _LISTEN = 10
 _STATES = sum(1 << state for state in (1, 4, 5, 7, 8, 9, _LISTEN, 11))
-"""All states but handshakes, without traffic yet, and TIME_WAIT, whose event was sent."""
+"""All states except handshakes, which have no traffic, and TIME_WAIT, whose event was sent."""
 _DESTROYED_GROUPS = (1, 3)
 _NETLINK, _ADD_MEMBERSHIP = 270, 1
 _ATTACH_FILTER, _BUFFER_BY_FORCE = 26, 33
@@ -41,9 +40,10 @@ _PORT_AT, _COOKIE_AT = 4, 44
 _COUNTS, _COUNTS_AT = struct.Struct("=Q16xI44xQ"), 128
 """In ``tcp_info``: bytes received, data segments in, bytes sent (since Linux 4.19)."""
 _EVENT_DELAY_S = 0.005
+"""The time within which the event of a closed connection arrives."""
 _CONNECT_WITHIN_S = 5.0
 _READ_WITHIN_S = 0.1
-"""Time for a server to read a message, which a reset discards."""
+"""The time for a server to read a message, as a reset discards unread data."""
 
 
 def free_port() -> int:
@@ -52,8 +52,8 @@ def free_port() -> int:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
             port = int(probe.getsockname()[1])
-        if port not in _given:
-            _given.append(port)
+        if port not in _recent_ports:
+            _recent_ports.append(port)
             return port
 
 
@@ -84,7 +84,8 @@ def is_listened_to(port: int, process: int | str = "self") -> bool:
         with suppress(OSError):
             lines = Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]
             for words in map(str.split, lines):
-                if words[3] == _LISTEN_STATE and int(words[1].rpartition(":")[2], 16) == port:
+                state, listened_port = int(words[3], 16), int(words[1].rpartition(":")[2], 16)
+                if state == _LISTEN and listened_port == port:
                     return True
     return False
 
@@ -109,14 +110,14 @@ class Connections:
     """Counts the traffic of ports in the network namespace of this process, from now on."""
 
     def __init__(self, ports: Collection[int]) -> None:
-        """Starts to count. Raises ``OSError`` if the kernel gives no such events or figures."""
+        """Starts to count. Raises ``OSError`` if the kernel has no such events or counts."""
         self._ports = frozenset(ports)
         self._ended = dict.fromkeys(self._ports, Traffic(0, 0))
         self._events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG)
         try:
             self._events.setblocking(False)
-            _select(self._events, sorted(self._ports))
-            # The system's limit, enough for hundreds of connections, needs a capability to exceed.
+            _filter_events(self._events, sorted(self._ports))
+            # Without a capability, the system's limit applies: enough for hundreds of connections.
             for option in (socket.SO_RCVBUF, _BUFFER_BY_FORCE):
                 with suppress(PermissionError):
                     self._events.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
@@ -154,14 +155,15 @@ class Connections:
 
 
 @cache
-def are_counted() -> bool:
+def is_traffic_counted() -> bool:
+    """Whether the kernel counts the traffic of connections for this user."""
     with suppress(OSError):
         return bool(Connections([1]))
     return False
 
 
-def _select(events: socket.socket, ports: Collection[int]) -> None:
-    """Has the kernel drop events of other ports, by a classic BPF filter."""
+def _filter_events(events: socket.socket, ports: Collection[int]) -> None:
+    """Makes the kernel drop events of other ports, by a classic BPF filter."""
     load, equal, answer = 0x28, 0x15, 0x06
     program = [(load, 0, 0, _HEADER.size + _PORT_AT)]
     program += [(equal, len(ports) - place, 0, port) for place, port in enumerate(ports)]
@@ -173,6 +175,7 @@ def _select(events: socket.socket, ports: Collection[int]) -> None:
 
 
 def _dump(port: int) -> Iterator[_Socket]:
+    """Yields the open sockets of a local port."""
     for family in (socket.AF_INET, socket.AF_INET6):
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as netlink:
             request = struct.pack(

@@ -2,8 +2,8 @@
 
 Builds and workloads run untrusted code. Variables of the caller's shell, such as tokens, another
 repository's ``GIT_DIR`` or a ``PYTHONPATH``, must neither reach that code nor change a figure. So
-waitbench removes all variables from its own environment that are not listed here, or named in
-``BENCH_PASS_ENV``, which adds variables for builds, services and workloads.
+waitbench removes all variables from its own environment except those listed here. The user can add
+variables for builds, services and workloads by naming them in ``BENCH_PASS_ENV``.
 """
 
 import os
@@ -17,7 +17,7 @@ EVERYWHERE = (
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
     "LD_LIBRARY_PATH",
 )  # fmt: skip
-"""Inherited by all programs. Workloads and services get no others."""
+"""Inherited by all programs. Workloads and services inherit no others."""
 
 SETTING_UP = (
     "*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -45,7 +45,7 @@ _SET = {"OPENBLAS_NUM_THREADS": "1"}
 """Set for waitbench itself. Threads of numpy's linear algebra wait for each other by spinning: if
 another program uses a CPU, a system of 300 equations takes fifty times as long."""
 
-_KEEP_SETTING = "BENCH_PASS_ENV"
+_EXTRA_SETTING = "BENCH_PASS_ENV"
 _SECRET_SUFFIXES = ("_TOKEN", "_PASSWORD", "_SECRET", "_SECRET_KEY")
 """Endings of names, as of cargo's publishing token, that are removed even if a pattern matches."""
 
@@ -70,7 +70,7 @@ def require_passed() -> None:
     """Raises ``UsageError`` for a name in ``BENCH_PASS_ENV`` that is not set."""
     for name in _passed():
         if name not in os.environ or name in _SET:
-            raise UsageError(f"{_KEEP_SETTING}: {name}: there is no such environment variable.")
+            raise UsageError(f"{_EXTRA_SETTING}: {name}: there is no such environment variable.")
 
 
 def of_workload() -> Mapping[str, str]:
@@ -87,7 +87,7 @@ def _chosen(listed: Iterable[str]) -> Mapping[str, str]:
 
 
 def _passed() -> Sequence[str]:
-    return os.environ.get(_KEEP_SETTING, "").split()
+    return os.environ.get(_EXTRA_SETTING, "").split()
 
 
 def _is_listed(name: str, patterns: Iterable[str]) -> bool:

@@ -83,7 +83,10 @@ def test_a_worker_is_late_only_where_all_its_services_run(tmp_path: Path) -> Non
         (CLEAN.replace("{folder}", "{a.folde}"), "phase.clean.run: nothing fills {a.folde}"),
         (WORK + "[scenarios.x]\n", "phase: does not go with [scenarios.NAME]"),
         ("window = 'until-exit'\n" + CLEAN, "phase: does not go with [scenarios.NAME], or with"),
-        ("settled = { log = 'x' }\n" + WORK, "phase.work.seconds: is needed, as settled.log comes"),
+        (
+            "settled = { log = 'x' }\n" + WORK,
+            "phase.work.seconds: is needed, as settled.log happens",
+        ),
         ("parameters = { phase = 1 }\n" + WORK, "parameters.phase: is a placeholder already"),
     ],
 )

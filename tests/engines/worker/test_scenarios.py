@@ -79,8 +79,8 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     )
     for settings, jobs in (((), "4"), (("jobs=8",), "8")):
         model, proxy = services(worker, *settings)
-        assert model.config(1001, Path("/model")).command == ["serve", jobs, "a"]
-        assert proxy.config(1002, Path("/proxy")).command == ["proxy", "1002", "1001"]
+        assert model.configure(1001, Path("/model")).command == ["serve", jobs, "a"]
+        assert proxy.configure(1002, Path("/proxy")).command == ["proxy", "1002", "1001"]
     with pytest.raises(UsageError, match=r"There are: jobs, name, window\."):
         services(worker, "other=1")
 

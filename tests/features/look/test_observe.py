@@ -199,7 +199,7 @@ def test_where_the_kernel_refuses_its_counters_proc_is_read_and_where_it_hides_m
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(observe, "TreeCounters", refuse)
+    monkeypatch.setattr("waitbench.system.counters.TreeCounters", refuse)
     monkeypatch.setattr(proc, "memory", lambda _: None)
     with target(ALONE, tmp_path) as sleeper:
         cost, slept = observed(sleeper)

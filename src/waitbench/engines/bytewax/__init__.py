@@ -1,4 +1,4 @@
-"""bytewax: all facts that waitbench knows of it, apart from the workloads in dataflows/."""
+"""The facts that waitbench knows about bytewax, except for the workloads in dataflows/."""
 
 import re
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ _NOT_BUILT_FROM = (
     "conftest.py", "stubgen.py", "vermin*.ini", ".cbfmt.*", ".pre-commit-config.*",
     ".readthedocs.*",
 )  # fmt: skip
-"""Files that no build uses; ``migrations/`` is compiled in by sqlx."""
+"""Files that no build uses. (``migrations/`` is not among them: sqlx compiles it in.)"""
 
 _RUN_LAUNCHES = "run-launches"
-"""A capability of early releases: ``bytewax.run -p N`` starts a local cluster."""
+"""A capability of early releases: ``bytewax.run -p N`` is the launcher of a local cluster."""
 
 
 class Bytewax(Engine):

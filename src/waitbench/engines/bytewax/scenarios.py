@@ -14,7 +14,7 @@ from waitbench.system.paths import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
 _MOST_READING_WORKERS = 16
-"""Further workers have no source, so that the work does not depend on their number."""
+"""Further workers have no source, so that the work does not grow with the number of workers."""
 _QUICK: Parameters = {
     "items_per_partition": 8,
     "items_per_worker": 8,
@@ -34,7 +34,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
     counted_by: str
     """The name of the parameter with the number of items of each source."""
     quick: Parameters = field(default_factory=dict)
-    """Parameters in gates, besides ``_QUICK``."""
+    """Parameters in gates that override ``_QUICK``."""
 
     def __post_init__(self) -> None:
         waits = self.parameters["long_input"] or self.parameters["idle"]
@@ -53,7 +53,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
 
     @property
     def is_mostly_idle(self) -> bool:
-        # Concurrent runs blur small differences.
+        # Concurrent runs hide small differences.
         return self.large_changes_only and bool(self.parameters["idle"])
 
     @property
@@ -69,7 +69,7 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
             waiting_s += items / self._number("burst") * self._number("interval")
         if self.works:
             sources = float(self.parameters.get("partitions", 1))
-            working_s = sources * items * self._number("heaviness") * 4e-7
+            working_s = sources * items * self._number("heaviness") * 4e-7  # s for each unit
         return 0.5 + max(waiting_s, working_s)
 
     def expected_items(self, topology: Topology) -> int:
@@ -111,7 +111,7 @@ _COMMON: dict[str, Value] = {
     "idle": 0.0, "heaviness": 40_000, "seed": 1,
 }  # fmt: skip
 _LONG: dict[str, Value] = {"long_input": True}
-_SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
+_LONG_THEN_IDLE: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
 _WAITING: Parameters = {"items_per_partition": 4, "items_per_worker": 4}
 """In gates 0.5 s of waiting, instead of 1 s.
 
@@ -130,7 +130,7 @@ class _Kind(Struct, frozen=True):
     parameters: Parameters
     purpose: str
     quick: Parameters = {}
-    """Parameters in gates, besides ``_QUICK``. A dataflow ignores those of the other."""
+    """Parameters in gates that override ``_QUICK``. A dataflow ignores unknown names."""
 
 
 _KINDS = (
@@ -150,9 +150,9 @@ _KINDS = (
           "10 items at once after 1.25 s of silence: latency after parking",
           # A single burst, after its silence.
           {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25}),
-    _Kind("-windowed", 8, {**_SOME, "window": 3600.0},
+    _Kind("-windowed", 8, {**_LONG_THEN_IDLE, "window": 3600.0},
           "8 items each within 1 s, then 4 s of silence while a window of an hour holds them"),
-    _Kind("-notify", 8, {**_SOME, "alarm": 3600.0},
+    _Kind("-notify", 8, {**_LONG_THEN_IDLE, "alarm": 3600.0},
           "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour"),
     _Kind("-ended", 20, {"silent": 1, "idle": 5.0},
           "all but one have ended after 20 items each; that one is silent for 5 s"),

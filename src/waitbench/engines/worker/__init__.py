@@ -38,7 +38,7 @@ class WorkerFileEngine(Engine):
         self.variants = worker.variants
         self.build = _located_build(worker)
         if self.build is not None and self.build.takes_source:
-            self.release = re.compile("(?!)")  # no name is a release: tags are commits, too
+            self.release = re.compile("(?!)")  # matches no name: a tag names a commit
         self.pythons = worker.python
         self.is_program = not (worker.package or worker.variants or worker.build)
         self.has_environment = not self.is_program and needs_python(worker)
@@ -65,7 +65,7 @@ class WorkerFileEngine(Engine):
 
 
 def _located_build(worker: WorkerFile) -> Build | None:
-    """The build of a worker, with the folder of its file filled in."""
+    """The build of a worker, with ``{here}`` filled in."""
     if worker.build is None:
         return None
     here = {"here": str(worker.path.parent)}
@@ -100,6 +100,7 @@ def worker_config(
 
 
 def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
+    """Returns the services of a worker file, in the order of their start."""
     site, values = _site(worker, python), _values_of(worker, parameters)
     return [
         Service(name=name, file=file, site=site, values=values)

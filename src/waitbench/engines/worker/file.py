@@ -31,24 +31,16 @@ _RESERVED = {
     *PLACEHOLDERS, *IN_BUILD, PHASE, "processes", "workers", "silence", "window", "rate", "file",
     "sha256",
 }  # fmt: skip
-_TABLES = (
-    WorkerTable,
-    tables.Build,
-    tables.ServiceTable,
-    tables.Poke,
-    tables.Phase,
-    tables.MetricTable,
-)
 _CONDITIONS = {*Readiness.__subclasses__(), *Answer.__subclasses__()}
 _KEYS = [
-    *(key for table in _TABLES for key in table.__struct_encode_fields__),
+    *(key for table in tables.TomlTable.__subclasses__() for key in table.__struct_encode_fields__),
     *(condition.key for condition in _CONDITIONS),
 ]
 _MAX_BYTES = 2**20
-"""The limit of the file, as some TOML takes quadratic time, and of other files kept in results."""
+"""The limit of a worker file, as some TOML takes quadratic time, and of ``files`` in results."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
-"""Signs that only a shell interprets: pipes, redirections, ends of commands."""
+"""Operators of a shell: pipes, redirections, ends of commands."""
 
 
 def read(path: Path) -> WorkerFile:
@@ -75,7 +67,7 @@ def read(path: Path) -> WorkerFile:
 
 
 def needs_python(worker: WorkerFile) -> bool:
-    """Whether a worker installs Python packages, or one of its command lines names a Python."""
+    """Whether a worker needs a virtualenv: for its packages, or for ``python`` in its commands."""
     is_installed = bool(
         worker.package or worker.extra_requirements or worker.python or worker.module
     )
@@ -91,7 +83,7 @@ def has_changed(worker: WorkerFile) -> bool:
 
 
 class _InvalidKeyError(Exception):
-    """An error that names a key."""
+    """An error in a worker file, whose message names the key."""
 
 
 def _reject(key: str, why: str) -> NoReturn:
@@ -123,17 +115,17 @@ def _convert_hook(kind: type, given: object) -> object:
     return _condition(kind, given) if issubclass(kind, Condition) else _words(given)
 
 
-def _condition(place: type[Condition], given: object) -> Condition:
+def _condition(base: type[Condition], given: object) -> Condition:
     """Converts a table with the key of a condition, and ``within``. Raises ``ValueError``."""
-    kinds = {kind.key: kind for kind in place.__subclasses__()}
+    kinds = {kind.key: kind for kind in base.__subclasses__()}
     fields = [(key, kind.accepts | UnsetType, UNSET) for key, kind in kinds.items()]
     table = msgspec.defstruct(
-        place.__name__, [*fields, ("within", tables.Seconds, 30.0)], forbid_unknown_fields=True
+        base.__name__, [*fields, ("within", tables.Seconds, 30.0)], forbid_unknown_fields=True
     )
     try:
         values = msgspec.structs.asdict(msgspec.convert(given, table, dec_hook=_convert_hook))
     except msgspec.ValidationError as error:
-        # msgspec prefixes the place of the condition only to a plain ``ValueError``.
+        # msgspec adds the place in the file only to a ``ValueError`` of no subclass.
         raise ValueError(str(error)) from error
     within = values.pop("within")
     conditions = [kinds[key](value, within) for key, value in values.items() if value is not UNSET]
@@ -163,6 +155,7 @@ def _words(given: object) -> Words:
 
 
 def _completed(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
+    """Adds defaults, normalised names, and the digest and texts of all files."""
     digest, texts = hashlib.sha256(content), {path.name: content.decode("utf-8")}
     for name in table.files:
         file = path.parent / name
@@ -192,6 +185,7 @@ def _completed(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
 
 
 def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
+    """Splits a package, such as ``uvicorn[standard]``, into its name and its extras."""
     if text is None:
         return None, ()
     try:
@@ -259,7 +253,7 @@ def _require_phases(table: WorkerTable) -> None:
         if before and before[-1].must_end:
             _reject(key, f"the worker must end in the phase before it, {before[-1].name}")
         if phase.seconds is None and table.settled is not None and table.settled.is_event:
-            _reject(f"{key}.seconds", f"is needed, as settled.{table.settled.key} comes once")
+            _reject(f"{key}.seconds", f"is needed, as settled.{table.settled.key} happens once")
 
 
 def _require_placeholders(table: WorkerTable) -> None:
@@ -281,8 +275,8 @@ def _require_placeholders(table: WorkerTable) -> None:
 
 
 def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
-    """Yields each text that may have placeholders, with its key and its known placeholders."""
-    usable = {name for name, is_in in PLACEHOLDERS.items() if is_in(table)}
+    """Yields key, text and known placeholders of each text that may have placeholders."""
+    usable = {name for name, is_usable in PLACEHOLDERS.items() if is_usable(table)}
     known = {*table.parameters, *usable} - NOT_IN_SERVICES
     for name, service in table.services.items():
         for key in ("command", "ready", "counters"):
@@ -303,7 +297,7 @@ def _texts(table: WorkerTable) -> Iterator[tuple[str, str, set[str]]]:
 
 
 def _flat(key: str, part: object) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a value, a command line or a condition, with their keys."""
+    """Yields key and text of each text in a value: a text, a command line, or a condition."""
     if isinstance(part, Condition) and part.has_placeholders:
         yield from _flat(f"{key}.{part.key}", part.value)
     elif isinstance(part, Words):

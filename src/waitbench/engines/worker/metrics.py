@@ -1,6 +1,7 @@
-"""Metrics of worker files: those that apply, and those that a command writes itself.
+"""Metrics of worker files: those that waitbench measures, and those that a command writes.
 
-A command writes them to the file ``{metrics}``: on each line, a JSON object of names and numbers.
+A command writes its metrics to the file ``{metrics}``: each line is a JSON object, such as
+``{"jobs": 3}``.
 """
 
 import math
@@ -20,18 +21,16 @@ LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"
 """Keys of metrics that need a poke."""
 OF_LIVING = frozenset({metrics.MEMORY.key, metrics.MEMORY_GROWTH, "processes_replaced"})
 """Keys of metrics that need a worker that is alive at the end of the window."""
-START_UP = "time_startup"
-"""The key of the metric that needs a condition of readiness."""
 REQUESTS = frozenset({metrics.SERVICE_REQUESTS, metrics.SERVICE_BYTES})
 """Keys of metrics that need a running service and a way to count its requests."""
 
 _MISSING = frozenset(
     {"memory_peak_resident", "time_shutdown", metrics.IDLE_USER, metrics.IDLE_SYSTEM}
 )
-"""Keys of metrics that no run of a worker file has, as it is counted from outside.
+"""Keys of metrics that no run of a worker file has.
 
-The kernel's counters of a window do not split user and system time. The peak memory of a small
-worker is below that of our launcher. The metric ``stop`` takes the place of the shutdown time.
+The kernel's counters do not split the window's CPU into user and system time. The peak memory of a
+small worker is below that of the launcher. The metric ``stop`` replaces the shutdown time.
 """
 _UNITS = {"s": "second", "B": "byte"}
 _MAX_CHARS = 60
@@ -44,7 +43,7 @@ def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, 
     if not worker.services:
         missing |= {metric.key for metric in SERVICES}
     if worker.ends_by_itself:
-        # It works, so that none of its CPU is the cost of waiting.
+        # Such a command is busy: none of its CPU is the cost of waiting.
         missing |= {metric.key for metric in metrics.METRICS if metric.is_of_window}
         missing.add("time_cpu_shutdown")
     common = (*metrics.METRICS, *(UNTIL_EXIT if worker.ends_by_itself else WAITING))
@@ -54,18 +53,18 @@ def metrics_of(worker: WorkerFile, absent: Iterable[str] = ()) -> tuple[Metric, 
 
 
 def declared_metrics(name: str, file: MetricTable) -> tuple[Metric, ...]:
-    """Makes the metrics of a table ``[metrics.NAME]``: one for each statistic, or NAME itself."""
+    """Makes the metrics of a table ``[metrics.NAME]``: NAME-STATISTIC for each, or only NAME."""
     unit = _UNITS.get(file.unit, file.unit)
     with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
-    statistics: list[tuple[str, ...]] = [(statistic,) for statistic in file.show] or [()]
+    suffixes: list[tuple[str, ...]] = [(statistic,) for statistic in file.show] or [()]
     return tuple(
         Metric(
-            "-".join((name, *shown)),
-            f"{metrics.OWN}{'_'.join((*name.split('-'), *shown))}",
-            "count" if shown == ("count",) else unit,
-            " ".join((name, *shown)) + with_unit,
+            "-".join((name, *suffix)),
+            f"{metrics.OWN}{'_'.join((*name.split('-'), *suffix))}",
+            "count" if suffix == ("count",) else unit,
+            " ".join((name, *suffix)) + with_unit,
         )
-        for shown in statistics
+        for suffix in suffixes
     )
 
 
@@ -86,8 +85,9 @@ def read_written(paths: Sequence[Path], files: Mapping[str, MetricTable]) -> Map
     for name, file in files.items():
         if name not in numbers:
             raise ValueError(f"it wrote no {name} to {{metrics}}")
-        for metric, shown in zip(declared_metrics(name, file), file.show or ("",), strict=True):
-            values_by_key[metric.key] = value = _statistic(name, numbers[name], shown)
+        statistics = file.show or ("",)
+        for metric, statistic in zip(declared_metrics(name, file), statistics, strict=True):
+            values_by_key[metric.key] = value = _statistic(name, numbers[name], statistic)
             if not abs(value) <= metrics.MOST:
                 raise ValueError(f"its {metric.name} in {{metrics}} is beyond {metrics.MOST:g}")
     return values_by_key
@@ -112,21 +112,21 @@ def _values(line: bytes, where: str, files: Mapping[str, MetricTable]) -> dict[s
     }
 
 
-def _statistic(name: str, values: Sequence[float], shown: str) -> float:
-    if shown in ("count", "total"):
-        return len(values) if shown == "count" else math.fsum(values)
+def _statistic(name: str, values: Sequence[float], statistic: str) -> float:
+    if statistic in ("count", "total"):
+        return len(values) if statistic == "count" else math.fsum(values)
     if not values:
         raise ValueError(f"it wrote no numbers of {name} to {{metrics}}")
-    if not shown and len(values) > 1:
+    if not statistic and len(values) > 1:
         raise ValueError(
             f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is expected. "
             "For several, add the key show"
         )
-    if shown in ("", "mean"):
+    if statistic in ("", "mean"):
         return fmean(values)
-    if shown in ("min", "max"):
-        return float(min(values) if shown == "min" else max(values))
-    # Imported here, as it takes long, and no run is under way now.
+    if statistic in ("min", "max"):
+        return float(min(values) if statistic == "min" else max(values))
+    # Imported here: few commands need it, and no run is under way that it could disturb.
     import numpy as np
 
-    return float(np.percentile(values, int(shown.removeprefix("p"))))
+    return float(np.percentile(values, int(statistic.removeprefix("p"))))

@@ -23,7 +23,7 @@ _WARM_UP_S = 2.0
 _EXPECTED_S, _MAX_S = 30.0, 600.0
 """The expected time, and the time limit, of a command that ends by itself."""
 _ACTION_S = 30.0
-"""The time limit of a phase's action, without a start of its service."""
+"""The time limit of a phase's action; the start of a service has its own."""
 
 
 class WorkerScenario(Scenario, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def is_mostly_idle(self) -> bool:
-        # Not with messages in the window: the programs that send them would compete for CPUs.
+        # With messages in the window, the programs that send them would compete for CPUs.
         return self.worker.side_by_side and not self.works and RATE not in self.parameters
 
     @property
@@ -60,15 +60,15 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def _absent(self) -> Mapping[str, str]:
-        """The keys of metrics that its runs lack, each with a remedy or a reason."""
+        """The metrics that its runs lack, by key, each with a remedy or a reason."""
         worker, stopped, absent = self.worker, stopped_after(self.phases), dict[str, str]()
         if worker.ready.seconds is not None:
-            absent[metrics.START_UP] = "`ready` in its file is a number of seconds"
+            absent["time_startup"] = "`ready` in its file is a number of seconds"
         if not worker.poke or stopped:
             remedy = "a service is stopped" if worker.poke else "[poke] in its file says how"
             absent |= dict.fromkeys(metrics.LATENESS, remedy)
         running = [file for name, file in worker.services.items() if name not in stopped]
-        are_counted = tcp.are_counted() or all(file.counters for file in running)
+        are_counted = tcp.is_traffic_counted() or all(file.counters for file in running)
         if worker.services and not (running and are_counted):
             remedy = "`counters` of the service says how" if running else "the service is stopped"
             absent |= dict.fromkeys(metrics.REQUESTS, remedy)
@@ -83,20 +83,20 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def expected_s(self) -> float:
-        return self._window_s(_EXPECTED_S) + self._outside_window_s
+        return self._window_or(_EXPECTED_S) + self._outside_window_s
 
     @property
     def time_limit_s(self) -> float:
         worker = self.worker
-        steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
+        limits_s = [worker.ready.within, worker.settled.within, worker.stop_within_s]
         pokes = 1 + sum(phase.poke is not None for phase in self.phases)
-        steps += [pokes * worker.poke.done.within] if worker.poke else []
+        limits_s += [pokes * worker.poke.done.within] if worker.poke else []
         for phase in self.phases:
             settles_s = worker.settled.within if phase.seconds is None else phase.seconds
             starts = worker.services[phase.start].ready if phase.start else None
             starts_s = (starts.seconds or starts.within) if starts else 0.0
-            steps.append(_ACTION_S + starts_s + settles_s)
-        return 30 + self._window_s(_MAX_S) + self._outside_window_s + sum(steps)
+            limits_s.append(_ACTION_S + starts_s + settles_s)
+        return 30 + self._window_or(_MAX_S) + self._outside_window_s + sum(limits_s)
 
     @property
     def window_s(self) -> float:
@@ -107,7 +107,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return self.works or WINDOW in self.parameters
 
     def shortened(self) -> Scenario:
-        # A run can measure a suitable window only if nothing happens in it.
+        # A run can find a suitable window only if the worker merely waits in it.
         is_fixed = self.works or self.must_end or RATE in self.parameters
         if is_fixed or self.worker.window_s is not None:
             return self
@@ -115,10 +115,10 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return replace(self, parameters=parameters)
 
     def for_warm_up(self) -> Scenario:
-        return self.with_window(min(self._window_s(), _WARM_UP_S))
+        return self.with_window(min(self._window_or(), _WARM_UP_S))
 
     def with_least_window(self, seconds: float) -> Scenario:
-        return self.with_window(max(self._window_s(), seconds))
+        return self.with_window(max(self._window_or(), seconds))
 
     def with_window(self, seconds: float) -> Scenario:
         is_fixed = self.works or self.must_end
@@ -127,7 +127,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
         return metrics.read_written(paths, self.worker.metrics) if self.worker.metrics else {}
 
-    def _window_s(self, until_exit_s: float = 0.0) -> float:
+    def _window_or(self, until_exit_s: float = 0.0) -> float:
+        """The window in s, by default ``WINDOW_S``; ``until_exit_s`` if the command ends it."""
         return until_exit_s if self.works else float(self.parameters.get(WINDOW, WINDOW_S))
 
     @property
@@ -144,7 +145,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
-    """Makes a scenario for each ``[scenarios.NAME]``, or else: idle, at a rate, for each phase."""
+    """Makes a scenario for each ``[scenarios.NAME]``, or: idle, at ``poke.rate``, each phase."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
     phases: dict[str, Values] = {
         f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases

@@ -12,7 +12,7 @@ import typer
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.environments import candidates
+from waitbench.environments import ranges
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.revisions import without_label
 from waitbench.features.bisect import view
@@ -98,7 +98,7 @@ def bisect(
     first = _first_range(valid)
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
-    with claim as folder, shutdown.noted(folder, interruption_message(folder)):
+    with claim as folder, shutdown.advice_if_interrupted(folder, interruption_message(folder)):
         run = BisectRun(
             valid=valid,
             criterion=criterion,
@@ -138,8 +138,8 @@ def _first_range(valid: ValidRequest) -> SearchRange:
     """
     good, bad = valid.specs
     if good.origin is bad.origin and good.origin.is_release:
-        return candidates.releases(valid.engine, good, bad, good.python)
-    commits = candidates.commits(valid.engine, valid.repository, good, bad)
+        return ranges.releases(valid.engine, good, bad, good.python)
+    commits = ranges.commits(valid.engine, valid.repository, good, bad)
     if len(commits.points) < _FEWEST_POINTS:
         raise UsageError(
             f"Nothing between {good.label} and {bad.label} can change the package: no file "
@@ -166,7 +166,7 @@ class BisectRun(Bisection):
             search = self._search(first)
             if search.kind == RELEASES and search.is_proven and repository is not None:
                 good, bad = (self._unresolved_spec(search, point) for point in search.suspects)
-                commits = candidates.commits(engine, repository, good, bad)
+                commits = ranges.commits(engine, repository, good, bad)
                 if len(commits.points) >= _FEWEST_POINTS:
                     self._search(commits)
         except HarnessError as error:

@@ -11,7 +11,7 @@ import typer
 
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.environments import candidates
+from waitbench.environments import ranges
 from waitbench.features.history import view
 from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
@@ -151,9 +151,9 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     """The newest revisions, oldest first: names in histories, with texts for ``compare``."""
     anchor = valid.specs[0]
     if branch is None:
-        releases = candidates.newest(valid.engine, anchor.python, newest)
+        releases = ranges.newest(valid.engine, anchor.python, newest)
         return {name_of(it): valid.engine.tag_of(it.identity) for it in releases}
-    points = candidates.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
+    points = ranges.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
     return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
 
 

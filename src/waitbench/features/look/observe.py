@@ -22,8 +22,7 @@ from waitbench.features.look import drift
 from waitbench.features.look.cgroups import PROCESSES, locate
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Cost
-from waitbench.system import files, proc, supervisor
-from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TASK_CLOCK, TreeCounters, hits_of
+from waitbench.system import counters, files, proc, supervisor
 from waitbench.system.machine import find_instruments
 from waitbench.system.proc import Thread
 
@@ -31,7 +30,7 @@ _LONGEST_COMM = 15
 """The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
 """Observations of at least ``_LONG_S`` read quantities that may drift ``_READINGS`` times."""
-_Counters = dict[Thread, tuple[TreeCounters, TreeCounters]]
+_Counters = dict[Thread, tuple[counters.TreeCounters, counters.TreeCounters]]
 """The counters of each thread: with its future children, and alone."""
 
 
@@ -272,27 +271,27 @@ def _open_counters(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, 
     # Processes that a test suite starts later would inherit the raised limit.
     stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
     allowed = find_instruments()
-    events, notes = {"cpu": TASK_CLOCK, "switches": CONTEXT_SWITCHES}, []
+    events, notes = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}, []
     if allowed.tracepoint is None:
         notes = [f"System calls are not counted: {allowed.reason}."]
     else:
-        events["calls"] = hits_of(allowed.tracepoint)
-    counters: _Counters = {}
+        events["calls"] = (counters.TRACEPOINT, allowed.tracepoint)
+    opened: _Counters = {}
     try:
         for key in proc.usage_by_thread(pids):
             with suppress(ProcessLookupError):
-                whole = TreeCounters(events, key[1], INHERIT)
+                whole = counters.TreeCounters(events, key[1], counters.INHERIT)
                 stack.callback(whole.close)
-                alone = TreeCounters({"alone": TASK_CLOCK}, key[1], 0)
+                alone = counters.TreeCounters({"alone": counters.TASK_CLOCK}, key[1], 0)
                 stack.callback(alone.close)
-                counters[key] = whole, alone
+                opened[key] = whole, alone
     except OSError as error:
         message = (
             f"The kernel does not count here: {error.strerror}. System calls and processes that "
             "have ended are not in these figures."
         )
         return {}, [message]
-    return counters, notes
+    return opened, notes
 
 
 def wait(pids: Collection[int], seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Lists the releases, or the commits that change the package, between two revisions."""
+"""Lists the releases, or the commits that change the package, in a range of revisions."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -41,22 +41,19 @@ def releases(
         versions = builds.list_releases(engine)
         begin, end = (versions.index(end.source.identity) for end in (good, bad))
         if begin >= end:
-            raise _not_before(good, bad)
+            raise _order_error(good, bad)
         versions = versions[begin + 1 : end]
     else:
         _require_order(good, bad)
         first, last = (Version(end.source.identity) for end in (good, bad))
         # By PEP 440, ">" excludes post-releases of its version, and "<" pre-releases.
-        between = f">={first},!={first},<={last},!={last}"
+        specifiers = f">={first},!={first},<={last},!={last}"
         prereleases = first.is_prerelease or last.is_prerelease
-        versions = [*uv.releases(engine, python, between, prereleases=prereleases)][::-1]
-    inside = (Source(good.source.origin, version) for version in versions)
-    sources = (good.source, *inside, bad.source)
-    return SearchRange(
-        points=tuple(
-            Point(label=engine.tag_of(source.identity), source=source) for source in sources
-        )
-    )
+        versions = [*uv.releases(engine, python, specifiers, prereleases=prereleases)][::-1]
+    between_ends = (Source(good.source.origin, version) for version in versions)
+    sources = (good.source, *between_ends, bad.source)
+    points = (Point(label=engine.tag_of(it.identity), source=it) for it in sources)
+    return SearchRange(points=tuple(points))
 
 
 def newest(engine: Engine, python: Interpreter, most: int) -> list[Source]:
@@ -72,8 +69,8 @@ def commits(
 ) -> SearchRange:
     """The commits between two revisions, along first parents, that change the package's sources.
 
-    If the good end is a release on a branch of its own, the range begins at the fork of the
-    branches. Raises ``UsageError``.
+    If the good end is a release on another branch, the range begins where that branch forks off.
+    Raises ``UsageError``.
     """
     _require_order(good, bad)
     begin, end = (tree_of(spec, engine, repository) for spec in (good, bad))
@@ -87,7 +84,7 @@ def commits(
             "between them to search."
         )
     if start == end.tree:
-        raise _not_before(good, bad)
+        raise _order_error(good, bad)
     if start != begin.tree and good.source.origin is not Origin.WHEEL:
         shown = start[:SHOWN_DIGITS]
         raise UsageError(
@@ -101,16 +98,15 @@ def commits(
     first = next(_log(folder, "--no-walk", start))
     logged = _log(folder, f"{start}..{end.tree}", "--", *engine.build_paths)
     later = (commit for commit in logged if commit.commit in descends)
-    return SearchRange(
-        points=tuple(
-            Point(label=c.commit[:SHOWN_DIGITS], source=Source(Origin.SOURCE, c.commit), commit=c)
-            for c in (first, *later)
-        ),
-        begins_at_fork=start != begin.tree,
+    points = (
+        Point(label=it.commit[:SHOWN_DIGITS], source=Source(Origin.SOURCE, it.commit), commit=it)
+        for it in (first, *later)
     )
+    return SearchRange(points=tuple(points), begins_at_fork=start != begin.tree)
 
 
 def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
+    """Yields the commits that ``git log`` lists, the oldest first."""
     tokens = iter(require_git(_UNREADABLE, folder, *_LOG, *arguments).split("\0"))
     for commit in filter(None, tokens):
         parents, date, author, subject = (next(tokens) for _ in _FIELDS[1:])
@@ -136,10 +132,10 @@ def _require_order(good: EnvironmentSpec, bad: EnvironmentSpec) -> None:
             )
     are_releases = good.source.origin is bad.source.origin is Origin.WHEEL
     if are_releases and Version(good.source.identity) >= Version(bad.source.identity):
-        raise _not_before(good, bad)
+        raise _order_error(good, bad)
 
 
-def _not_before(good: EnvironmentSpec, bad: EnvironmentSpec) -> UsageError:
+def _order_error(good: EnvironmentSpec, bad: EnvironmentSpec) -> UsageError:
     return UsageError(
         f"{good.label} does not come before {bad.label}: name the older one first, even if the "
         "newer one is better."
