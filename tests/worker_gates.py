@@ -8,16 +8,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
-from tests.execution.made_runs import Made
+from tests.execution.made_runs import NOTHING_CONCURRENT, Together
 from tests.records import context, measurement
 from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.rounds import metric_changed_by_concurrency
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution import window
-from waitbench.model.metrics import WINDOW, Instruments
+from waitbench.execution.concurrency import Concurrency
+from waitbench.model.metrics import SHARED, WINDOW, Instruments
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
@@ -80,6 +83,7 @@ class Behaviour:
             "time_cpu": startup_s + idle_s + shutdown_s,
             "time_cpu_startup": startup_s,
             "time_cpu_idle": idle_s,
+            "cpu_share_idle": idle_s / window_s,
             "time_cpu_shutdown": shutdown_s,
             "time_cpu_running": idle_s + shutdown_s,
             "time_startup": SETTLED_AFTER_S,
@@ -100,17 +104,31 @@ class Behaviour:
 
 
 def gates_of(
-    folder: Path, candidate: Behaviour, count: int = 1, *, phases: str = "", where: str = "mine"
+    folder: Path,
+    candidate: Behaviour,
+    count: int = 1,
+    *,
+    phases: str = "",
+    where: str = "mine",
+    is_concurrent: bool = False,
 ) -> Counter[GateStatus]:
     """What so many gates come to that compare a worker with one that does more in a scenario."""
     path = folder / "mine.toml"
     path.write_text(WORKER + phases)
     scenarios = selection.select((), (), worker=worker_file.read(path), quick=True)
-    return Counter(_gate_of(scenarios, candidate, where, Random(seed)) for seed in range(count))
+    return Counter(
+        _gate_of(scenarios, candidate, where, Random(seed), is_concurrent=is_concurrent)
+        for seed in range(count)
+    )
 
 
 def _gate_of(
-    scenarios: Sequence[Scenario], candidate: Behaviour, where: str, random: Random
+    scenarios: Sequence[Scenario],
+    candidate: Behaviour,
+    where: str,
+    random: Random,
+    *,
+    is_concurrent: bool,
 ) -> GateStatus:
     """What a gate by the default criteria comes to."""
     instruments = Instruments(tracepoint=0)
@@ -136,8 +154,12 @@ def _gate_of(
         given[WINDOW] = window_s
         return measurement(planned.label, planned.round, given, position=planned.position)
 
-    made = Made(run)
-    made.session(records).carry_out_while(
+    shared = [criterion for criterion in gate.criteria if criterion.metric.name in SHARED]
+    made, concurrency = Together(run), NOTHING_CONCURRENT
+    if is_concurrent:
+        differing = partial(metric_changed_by_concurrency, criteria=shared)
+        concurrency = Concurrency(records.keys(), differing)
+    made.session(records, concurrency).carry_out_while(
         OpenQuestions(gate, records).wants_more,
         gate.groups(scenarios),
         ["base", "new"],
@@ -145,4 +167,5 @@ def _gate_of(
         math.inf,
         gate.deciding_analyses,
     )
+    assert bool(made.at_once) is is_concurrent
     return gate.conclude(records.values()).outcome

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from tests.records import make_record, measurement, specify
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import concurrent_rounds_understate, differing_metric
+from waitbench.analysis.rounds import concurrent_rounds_understate, metric_changed_by_concurrency
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
@@ -30,7 +30,7 @@ def rounds(metric: Metric, in_turn: Sequence[Pair], at_once: Sequence[Pair]) -> 
 
 
 def found(record: ScenarioResults) -> str:
-    return differing_metric(record, DEFAULTS)
+    return metric_changed_by_concurrency(record, DEFAULTS)
 
 
 def times(pair: Pair, *factors: float) -> list[Pair]:

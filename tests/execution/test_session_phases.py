@@ -1,6 +1,8 @@
 """Phases of a worker file, whose concurrent runs share batches."""
 
+import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.execution.made_runs import (
     using,
 )
 from tests.records import measurement, outcome, specify
+from tests.worker_gates import Behaviour, gates_of
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.model.record import ScenarioResults
@@ -31,6 +34,7 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.model.scenario import Scenario
+from waitbench.model.verdicts import GateStatus
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
 
@@ -207,3 +211,23 @@ def test_a_candidate_that_may_end_costs_no_rounds_of_the_baseline_alone() -> Non
     made = Together(run)
     of_phases(made, *PHASES[:2], wanted=4, most=4)
     assert made.runs.count(("two", 2, "a")) <= 1
+
+
+PHASE = '[[phase]]\nname = "{}"\npoke = true\n'
+
+
+@pytest.mark.parametrize(
+    ("where", "spins_after_s", "expected"),
+    [
+        ("mine", math.inf, GateStatus.PASS),
+        ("mine", 1.0, GateStatus.FAIL),
+        ("mine-second", 1.0, GateStatus.FAIL),
+    ],
+)
+def test_a_gate_over_phases_that_begin_with_a_batch_has_the_answer_of_one_in_turns(
+    tmp_path: Path, where: str, spins_after_s: float, expected: GateStatus
+) -> None:
+    candidate = Behaviour(spins_after_s=spins_after_s)
+    phases = PHASE.format("first") + PHASE.format("second")
+    results = gates_of(tmp_path, candidate, 3, phases=phases, where=where, is_concurrent=True)
+    assert results == {expected: 3}

@@ -26,7 +26,7 @@ from tests.execution.made_runs import (
 )
 from tests.records import measurement, outcome, specify, times
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import differing_metric
+from waitbench.analysis.rounds import metric_changed_by_concurrency
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns
@@ -372,7 +372,7 @@ def idling(alone: float, at_once: float, *, first: float | None = None) -> Toget
 
 def judged(made: Together, *, guided: bool) -> ScenarioResults:
     """What becomes of nine rounds, or of eight that a guide wants."""
-    tells = partial(differing_metric, criteria=DEFAULTS)
+    tells = partial(metric_changed_by_concurrency, criteria=DEFAULTS)
     return measured(made, guided=guided, differing=tells)
 
 
@@ -401,7 +401,7 @@ def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> Non
 
 def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:
     made = idling(0.14, 0.1)
-    allowed = Concurrency(("one",), partial(differing_metric, criteria=DEFAULTS))
+    allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))
     at_work, _, records = make_session(made, "one", concurrency=allowed)
     specify(records["one"], waits=True)
     at_work.carry_out_while(

@@ -250,7 +250,8 @@ def _retract_if_doubtful(answer: Judgement) -> Judgement:
     A rise stands nevertheless, except of metrics that such a collision changes.
     """
     is_rise = answer.verdict is Verdict.SLOWER
-    if answer.verdict is Verdict.NOT_MEASURED or (is_rise and answer.metric.name not in SHARED):
+    is_open = answer.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
+    if is_open or (is_rise and answer.metric.name not in SHARED):
         return answer
     unconfirmed = tuple(record.scenario for record in answer.records if record.may_collide)
     if unconfirmed or (answer.is_disturbed and not is_rise):

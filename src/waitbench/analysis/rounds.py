@@ -45,7 +45,7 @@ def by_round(
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
 
 
-def differing_metric(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
+def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios certainly differ between both kinds of rounds.
 
     Empty if there is none. A metric is skipped if its cost exceeds the allowed cost in each round,

@@ -132,7 +132,7 @@ class Interval:
     low: float
     high: float
 
-    def verdict(self, *, is_open: bool) -> Verdict:
+    def verdict(self, *, is_open: bool = False) -> Verdict:
         """Slower if the bounds are above 0; within margin if they are below, unless ``is_open``."""
         if self.low > 0:
             return Verdict.SLOWER

@@ -80,7 +80,7 @@ class BatchMember:
         begun = time.monotonic()
         self._marker(barrier).unlink()
         # A single system call: many runs that wait must leave the CPUs to those that start or end.
-        while os.listdir(self._marker(barrier).parent):
+        while self._is_closed(barrier):
             check()
             time.sleep(_POLL_INTERVAL_S)
         self.waited_s += time.monotonic() - begun
@@ -91,6 +91,11 @@ class BatchMember:
             # A worker may have put a folder there.
             with suppress(OSError):
                 self._marker(barrier).unlink()
+
+    def _is_closed(self, barrier: str) -> bool:
+        with suppress(FileNotFoundError):
+            return any(map(str.isdigit, os.listdir(self._marker(barrier).parent)))
+        return False
 
     def _marker(self, barrier: str) -> Path:
         """The file that keeps others waiting at a barrier."""

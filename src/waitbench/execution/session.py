@@ -68,7 +68,7 @@ class Session:
     _windows: dict[str, float] = field(default_factory=dict, init=False)
     """Windows in s of scenarios whose worker files name none."""
     _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
-    """The baseline's first run of scenarios, which warms up, or finds a window; it is not saved."""
+    """The baseline's runs that found windows, by scenario; they are not saved."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -90,9 +90,9 @@ class Session:
             most = self._concurrent_rounds(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
-            self._round(batch)
+            repeated = self._round(batch)
             discarded = self._discard_differing(self.records[scenario.name], 1)
-            repeated = [run for run in runs if run.scenario is scenario and run.round in discarded]
+            repeated += [run for run in runs if run.scenario is scenario and run.round in discarded]
             self.observer.extend(repeated)
             rounds.extendleft(reversed(_rounds(repeated)))
 
@@ -148,16 +148,15 @@ class Session:
         row. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
         the part of the machine's capacity that they use.
         """
-        begun, unsettled, number = time.monotonic(), dict(enumerate(group)), 0
+        begun, number, is_settled = time.monotonic(), 0, False
         self._find_windows([it for it in group if wants_more(it.name)], end)
-        while unsettled:
-            number += 1
+        while not is_settled:
+            number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
-            for place, named in [*unsettled.items()]:
+            for place, named in enumerate(group):
                 left = self._left(self.records[named.name], wants_more, labels, most_rounds)
-                if not left:
-                    del unsettled[place]
-                elif min(left) <= number:
+                is_settled &= not left
+                if left and min(left) <= number:
                     scenario = self._with_window(named, end)
                     at_once = self._concurrent_rounds(scenario)
                     rounds = _until_stop(sorted(left), max(1, at_once), stops)
@@ -257,6 +256,7 @@ class Session:
             name = planned.scenario.name
             if isinstance(result, Measurement):
                 self._windows[name] = result.metrics.get(WINDOW, 0.0)
+                self._first_runs[name] = result
             elif len(runs) == 1:
                 self._windows[name] = 0.0
 
@@ -302,25 +302,28 @@ class Session:
         record = self.records[scenario.name]
         return self.concurrency.concurrent_rounds(record, scenario, first_run)
 
-    def _round(self, runs: Sequence[PlannedRun]) -> None:
-        """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
+    def _round(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+        """Makes one round of a scenario, or several rounds at once, also of several scenarios.
+
+        Returns the runs to be repeated, as concurrent runs of their scenario were discarded.
+        """
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
         if not (is_possible and self._concurrent_rounds(scenario)):
             for round_runs in rounds:
                 self._interleaved_round(round_runs)
-            return
+            return []
         # Concurrent runs of a scenario are discarded all together.
         interfered = {
             planned.scenario.name
             for planned, result in self._run(runs)
             if isinstance(result, FailedRun) and result.reason == INTERFERED
         }
-        for round_runs in rounds:
-            record = self._record(round_runs[0])
-            if record.scenario in interfered and self._is_comparable(record):
-                self.observer.extend(round_runs)
-                self._round(round_runs)
+        return [
+            run
+            for run in runs
+            if run.scenario.name in interfered and self._is_comparable(self._record(run))
+        ]
 
     def _interleaved_round(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
         """Makes one round, run by run; repeats it once if other programs disturbed it.
@@ -413,8 +416,6 @@ class Session:
         if isinstance(result, FailedRun) or result.round != WARM_UP:
             record.add(result)
             self.save(record, result)
-        elif result.label == record.context.labels[0]:
-            self._first_runs[record.scenario] = result
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)

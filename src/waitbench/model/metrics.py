@@ -81,7 +81,7 @@ MEMORY_GROWTH = "memory_growth"
 IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
-SHARED = frozenset({"memory", "latency-p50"})
+SHARED = frozenset({"memory", "latency", "latency-p50", "latency-max"})
 """Names of the metrics that concurrent runs change if they share pages of memory, or answer each
 other's messages. One interleaved round shows that; CPU and counts vary too much for it."""
 OTHER_ALLOWED_S = 0.25

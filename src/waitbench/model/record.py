@@ -79,6 +79,7 @@ class ComparisonHeader(
     """In the order given: the baseline first."""
     topology: Topology
     mixed_origins: bool
+    """Whether the revisions may come from different compilers."""
     hyperfine_version: str
     machine: Mapping[str, object]
     started_at: str
@@ -186,7 +187,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def mostly_waits(self) -> bool:
-        """Whether the worker only waits in its window, so that its CPU is the cost of waiting."""
+        """Whether the CPU in its window is the cost of waiting, as work takes little of it."""
         return self.spec.waits and not self.spec.works
 
     def add(self, result: Result) -> None:
@@ -258,7 +259,11 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
         Dataflows have neither ports nor services that their runs could share.
         """
-        return STOP in self.metrics and bool(self.rounds) and not self.interleaved_rounds
+        return (
+            STOP.key in {metric.key for metric in self.metrics}
+            and bool(self.rounds)
+            and not self.interleaved_rounds
+        )
 
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""

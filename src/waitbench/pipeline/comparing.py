@@ -11,7 +11,7 @@ from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.gate import is_too_disturbed
-from waitbench.analysis.rounds import differing_metric
+from waitbench.analysis.rounds import metric_changed_by_concurrency
 from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
@@ -91,7 +91,8 @@ def measure(
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
-    shared_costs = [criterion for criterion in criteria if criterion.metric.name in SHARED]
+    # Concurrent runs share memory and messages, which may change these costs.
+    sensitive = [criterion for criterion in criteria if criterion.metric.name in SHARED]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         measurer(valid, environments, hyperfine, criteria),
@@ -102,7 +103,7 @@ def measure(
             concurrent_scenarios(
                 valid.scenarios_here, criteria, valid.topology, is_shard=valid.shard is not None
             ),
-            partial(differing_metric, criteria=shared_costs),
+            partial(metric_changed_by_concurrency, criteria=sensitive),
         ),
     )
     try:
@@ -156,8 +157,8 @@ def concurrent_scenarios(
 
     Two kinds of criteria exclude a scenario: those of the user about CPU of other programs, which
     may be due to any of several concurrent runs; and limits of anything but counts in the window,
-    because concurrent runs share memory and caches, and cost less. Staggered runs of a shard, or of
-    several processes, are not concurrent either.
+    because concurrent runs share memory and caches, and cost less. Runs that start one by one
+    (staggered) are not concurrent in a shard, nor with several processes.
     """
     excluding = [
         criterion

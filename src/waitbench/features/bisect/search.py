@@ -3,7 +3,7 @@
 Points are revisions in the order of history: point 0 is the good end, the last one the bad end. To
 resume a search, its stored rounds are judged again.
 
-A step measures the ends of the suspects and a point in their middle in each round, so that drift
+Each round of a step measures the two points around the change and one midway, so that drift
 affects all alike. Each half is judged by the exact signed-rank test on pairs, after fixed numbers
 of rounds, as in the gate (``analysis/rule.py``). The search continues in a half whose change is
 certainly beyond the margin. So the last half, which ends with the culprit, has a proven change.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 RELEASES, COMMITS = "releases", "commits"
 ANALYSES = (6, 12, 20, 30)
-"""Numbers of rounds after which a step is judged. A single scenario needs twelve."""
+"""Numbers of rounds after which a step is judged. With one scenario, six are too few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +185,10 @@ class StepRule:
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> set[str]:
         # A step needs all of its points, so it is over as soon as one is given up.
-        is_over = bool(given_up(records)) or self.step(records).suspects is not None
-        return set() if is_over else {record.scenario for record in records}
+        if given_up(records):
+            return set()
+        is_open = self.step(records).suspects is None
+        return {record.scenario for record in records if is_open or record.may_collide}
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
@@ -239,7 +241,7 @@ def judge(
 def _change(search: Search, half: tuple[int, int], logs: "Floats", error: float) -> Change:
     margin, sign = math.log1p(search.margin), -1 if search.faster else 1
     # A fall is judged like a rise, with the sign changed.
-    verdict = signed_rank_interval(sign * logs - margin, error, error).verdict(is_open=False)
+    verdict = signed_rank_interval(sign * logs - margin, error, error).verdict()
     if verdict is Verdict.SLOWER and search.faster:
         verdict = Verdict.FASTER
     ratio = signed_rank_interval(logs, error, error).ratio(len(logs))
