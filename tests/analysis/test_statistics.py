@@ -93,7 +93,7 @@ def test_of_eight_scenarios_in_which_nothing_changed_none_is_called_slower_or_fa
             ratio.verdict in (Verdict.SLOWER, Verdict.FASTER)
             for ratios in compared
             for name, ratio in ratios.items()
-            if name in statistics.HEADLINE_METRICS
+            if name in statistics.METRICS_WITH_SENTENCE
         )
 
     alone, together = (sum(is_claimed(trial, over) for trial in range(100)) for over in (1, 8))

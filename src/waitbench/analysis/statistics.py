@@ -5,9 +5,9 @@ Hodges-Lehmann estimate of the ratios within rounds, as in the gate: pairing rem
 machine. Intervals are Student's t, for ratios on their logarithms.
 
 Verdicts follow from the intervals of ratios. An error of 5 % is divided (Bonferroni) over all
-scenarios, candidates and metrics that sentences mention: with eight unchanged scenarios, one of
-eight 95 % intervals would exclude 1 in a third of comparisons. Intervals of each other metric
-divide another 5 %.
+scenarios, candidates, ``METRICS_WITH_SENTENCE`` and ``SIDE_EFFECTS``: with eight unchanged
+scenarios, one of eight 95 % intervals would exclude 1 in a third of comparisons. Each other metric
+has 5 % of its own, divided over scenarios and candidates.
 """
 
 import math
@@ -28,14 +28,14 @@ ERROR = 0.05
 WIDEST = 1000.0
 """The largest factor between a ratio and a bound; a wider interval has no bounds."""
 UNABLE = {NOT_SUPPORTED: "not supported", ENDED: "ended"}
-"""Reasons why there is no ratio, by the outcome of the runs."""
+"""Why there is no ratio, by the reason of failed runs; ``ENDED``: the worker exited early."""
 BELOW_RESOLUTION = "below the resolution"
 """The reason why there is no ratio if both means are below the resolution of the metric."""
-# The metrics of the first screen: of all runs, and beside them of what waits, or ends by itself.
+# Metrics of the first screen: of all runs; then of workers that wait, or of those that exit.
 OF_RUNS = ("real", "user", "system", "cpu")
 OF_WAITING = ("idle", "wakeups", "latency", "memory")
 OF_COMMANDS = ("window", "cpu-window", "memory")
-HEADLINE_METRICS = ("cpu", "real", "system", "idle")
+METRICS_WITH_SENTENCE = ("cpu", "real", "system", "idle")
 """The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (
     "latency", "latency-p50", "wakeups", "syscalls", "startup", "shutdown", "rss", "memory",
@@ -160,14 +160,14 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
     others = OF_COMMANDS if ends_by_itself else OF_WAITING if record.spec.waits else ()
     # A worker that reports no window is judged by its total CPU.
     has_idle = "idle" in (compared if "cpu" in compared else shown)
-    is_worker = "memory" in metrics and not ends_by_itself
-    judged_by = "idle" if has_idle and is_worker else "cpu"
+    until_stopped = "memory" in metrics and not ends_by_itself
+    judged_by = "idle" if has_idle and until_stopped else "cpu"
     reasons = {it.reason for it in record.failed_runs if it.label in (baseline, label)}
     why_unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
     error_parts = {
         name: share / sum(it in metrics for it in group)
-        for share, group in ((0.8, HEADLINE_METRICS), (0.2, SIDE_EFFECTS))
+        for share, group in ((0.8, METRICS_WITH_SENTENCE), (0.2, SIDE_EFFECTS))
         for name in group
         if name in metrics
     }

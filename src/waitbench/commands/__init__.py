@@ -76,7 +76,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # A terminal may lack a character such as ×.
             stream.reconfigure(errors="replace")
-    with variables.only_listed():
+    with variables.only_listed():  # of the environment
         code, message = _run()
         code = _flush(code)
         if message:

@@ -48,7 +48,7 @@ class ServiceLaunch(ConditionLaunch):
     def __init__(self, report: Path, service: ServiceConfig, tree: CountedTree) -> None:
         self.service = service
         log = Path(service.log)
-        super().__init__(tree, [log], log.with_suffix(".called"))
+        super().__init__(tree, [log], command_output=log.with_suffix(".called"))
         self.report = report
         self.must_end = False
         self.is_up = False

@@ -53,13 +53,13 @@ def findings_of(contents: StoredComparison) -> Findings:
 
 
 def tables(findings: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
-    """Tables of idle costs, of the metrics of commands, and of features.
+    """Tables of idle costs, of metrics that measured commands report, and of features.
 
     With ``brief``, idle costs are left out, unless there is a price.
     """
-    in_units = idle.tables(findings.comparisons, price) if price or not brief else []
+    idle_tables = idle.tables(findings.comparisons, price) if price or not brief else []
     contributed = (table for it in findings.contributions for table in it.tables)
-    return [*in_units, *command_tables(findings), *contributed]
+    return [*idle_tables, *command_tables(findings), *contributed]
 
 
 def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) -> ExitCode:

@@ -109,9 +109,9 @@ def print_cells(table: Table, console: Console) -> None:
     table = table.as_text
     headings, gaps = table.headings, _gaps(table.headings)
     widths = _widths(table, gaps)
-    giving_way = [heading for heading in headings if heading.gives_way]
-    if sum(widths) + sum(gaps) > console.width and giving_way:
-        print_cells(table.without(giving_way), console)
+    optional = [heading for heading in headings if heading.is_optional]
+    if sum(widths) + sum(gaps) > console.width and optional:
+        print_cells(table.without(optional), console)
         return
     names = [place for place, it in enumerate(headings) if it.is_left]
     while sum(widths) + sum(gaps) > console.width and any(

@@ -91,7 +91,7 @@ class Heading:
     is_left: bool = True
     axis: Axis | None = None
     """The axis of a column of dots, which pages and charts draw."""
-    gives_way: bool = False
+    is_optional: bool = False
     """Whether a console may leave out the column, so that names fit."""
     group: str = ""
     """A common heading above this and its neighbours of the same group."""

@@ -135,14 +135,14 @@ def summarize(findings: Findings) -> Report:
 
 
 def result_table(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
-    """A row for each result, with the figures of the baseline if there is one."""
+    """A row for each result: the figures of both revisions, or of the only one."""
     axis = forest.axis_of(results) if findings.labels[1:] else None
     columns, colours = forest.columns_of(findings.labels), colours_of(findings.labels)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 
 def scenario_table(findings: Findings, name: str, *, everything: bool = False) -> Table:
-    """The main figures of a scenario; with ``everything``, all."""
+    """The main figures of a scenario, and those that its worker file declares; or all."""
     results = [it for it in findings.results if it.scenario == name]
     if not everything:
         results = [it for it in results if it.metric.name in METRIC_ORDER or it.metric.is_declared]
@@ -169,7 +169,7 @@ def gate_table(findings: Findings, judgements: Sequence[MetricResult], title: st
         title,
         judgements,
         (
-            *(forest.value_columns(findings.labels, give_way=True) if has_figures else ()),
+            *(forest.value_columns(findings.labels, are_optional=True) if has_figures else ()),
             *(forest.GATE_COLUMNS if has_rises else forest.LIMIT_COLUMNS),
         ),
         axis=forest.axis_of(judgements),

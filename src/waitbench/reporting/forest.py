@@ -179,17 +179,17 @@ GATE_COLUMNS: Columns = (("change", _change), ("certainly", interval_of), ("allo
 LIMIT_COLUMNS: Columns = (("estimate", _change), *GATE_COLUMNS[1:])
 
 
-def value_columns(labels: Sequence[str], *, give_way: bool = False) -> Columns:
+def value_columns(labels: Sequence[str], *, are_optional: bool = False) -> Columns:
     """The columns of the values of the baseline and a candidate, or of the only revision."""
     baseline, *candidates = labels or ("",)
     if not candidates:
-        return ((Heading(baseline, is_left=False, gives_way=give_way), after_of),)
+        return ((Heading(baseline, is_left=False, is_optional=are_optional), after_of),)
     (candidate,) = candidates if len(candidates) == 1 else ("candidate",)
     texts = (
         baseline if len(baseline) <= _LONGEST_HEADING else "baseline",
         candidate if len(candidate) <= _LONGEST_HEADING else "candidate",
     )
-    before, after = (Heading(text, is_left=False, gives_way=give_way) for text in texts)
+    before, after = (Heading(text, is_left=False, is_optional=are_optional) for text in texts)
     return ((before, before_of), (after, after_of))
 
 

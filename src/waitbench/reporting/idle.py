@@ -60,7 +60,7 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 def tables(
     comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """The table of the workers that wait, if any, without scans; ``grouped`` by scenario."""
+    """The table of the workers that wait, except in a scan; ``grouped`` by scenario."""
     waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
     all_costs = [
         (it.record.scenario, label, it.idle_cost(label)) for it in waiting for label in it.figures
@@ -81,7 +81,7 @@ def idle_table(
     rows = sorted(costs, key=lambda row: -row[2].cores.value if row[2] else math.inf)
     idle_costs = [cost for *_, cost in rows]
     span = format_span((cost.window_s for cost in idle_costs if cost and cost.window_s), ".0f")
-    runs = "one run each: orders of magnitude" if rounds == 1 else f"{rounds} runs each"
+    runs = "one run each: rough figures" if rounds == 1 else f"{rounds} runs each"
     title = f"{format_count(len(rows), 'idle worker', 'idle workers')}, "
     title += f"{span} s, {runs}" if span else runs
     names = [
@@ -104,9 +104,9 @@ def idle_table(
 
 
 def figure_column(text: str, values: Sequence[float | None], unit: str = "") -> Column:
-    gives_way = text == "calls/s" or "\n" in text
+    is_optional = text == "calls/s" or "\n" in text
     cells = [NOTHING if it is None else TextCell(text=_format(it, unit), sort=it) for it in values]
-    return Heading(text, is_left=False, gives_way=gives_way), cells
+    return Heading(text, is_left=False, is_optional=is_optional), cells
 
 
 def dot_column(cores: Sequence[Estimate | None], colours: Iterable[str] = repeat("")) -> Column:

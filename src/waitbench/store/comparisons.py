@@ -52,7 +52,7 @@ def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[Scenario
 
 
 def append(folder: Path, record: ScenarioResults, result: Result) -> None:
-    """Writes a run to disk. For ``read``, a later result of the same run replaces an earlier one.
+    """Writes a run to disk, again if it is marked or discarded later: ``read`` takes the last.
 
     Raises ``HarnessError`` if the disk refuses, and leaves the file unchanged.
     """

@@ -26,7 +26,7 @@ version = cache(version_now)
 
 
 def digest(*roots: Path) -> str:
-    """SHA-256 over names and contents of source files, without those bundled with a wheel."""
+    """SHA-256 over names and contents of source files; a wheel's ``bundled`` files count once."""
     total = hashlib.sha256()
     for root in roots:
         for path in sorted((root, *root.rglob("*"))):

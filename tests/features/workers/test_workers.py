@@ -77,7 +77,7 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     )
     assert done.returncode == 3, done.stdout + done.stderr
     title, _, eager, calm, *others = done.stdout.splitlines()
-    assert title == "3 idle workers, 1 s, one run each: orders of magnitude"
+    assert title == "3 idle workers, 1 s, one run each: rough figures"
     assert (eager.split()[:2], calm.split()[:2]) == (["eager", "eager.sh"], ["calm", "calm.sh"])
     notes = " ".join(" ".join(others).split())
     assert re.search("short: true, 2 runs of short failed: .* ended with exit code 0", notes)
