@@ -77,51 +77,44 @@ def main() -> int:
         if isinstance(stream, io.TextIOWrapper):  # A terminal may lack a character such as ×.
             stream.reconfigure(errors="replace")
     with variables.only_listed():  # of the environment
-        code, message = _run()
+        message, name = "", installation.program_name()
+        try:
+            with shutdown.interruptible():
+                app = make_app(*sys.argv[1:2])
+                code = int(app(prog_name=name, standalone_mode=False) or ExitCode.OK)
+        except typer.Exit as ending:
+            code = ending.exit_code
+        except HarnessError as error:
+            code, message = error.exit_code, str(error)
+        except TyperException as error:
+            code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
+        except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
+            code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
+        except (BrokenPipeError, SystemExit):  # typer turns the first into the second.
+            # A reader such as head has closed the pipe. Only unfinished work needs a message.
+            code = ExitCode.FAILED
+            if shutdown.has_advice():
+                message = f"the reader of the output went away. {shutdown.advice()}"
+        except Exception as error:
+            code, message = ExitCode.FAILED, shutdown.explain_crash(error)
+        if shutdown.was_interrupted() and code != ExitCode.INTERRUPTED:
+            # The interruption caused the other error.
+            code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
         code = _flush(code)
         if message:
-            message = sanitize(f"{installation.program_name()}: {message}")
-            try:
-                print(message, file=sys.stderr, flush=True)
-            except OSError:
-                # Otherwise the interpreter would flush stderr again, and exit with 120.
-                with suppress(OSError, ValueError):
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+            _print_error(f"{name}: {message}")
         if shutdown.was_interrupted():
             os._exit(code)  # Threads may still be waiting for their children.
         return code
 
 
-def _run() -> tuple[int, str]:
-    """Parses the arguments and runs the command. Returns the exit code and a message for stderr."""
-    message = ""
+def _print_error(message: str) -> None:
     try:
-        with shutdown.interruptible():
-            code = int(
-                make_app(*sys.argv[1:2])(
-                    prog_name=installation.program_name(), standalone_mode=False
-                )
-                or ExitCode.OK
-            )
-    except typer.Exit as ending:
-        code = ending.exit_code
-    except HarnessError as error:
-        code, message = error.exit_code, str(error)
-    except TyperException as error:
-        code, message = ExitCode.USAGE, f"{error.format_message()} Try --help."
-    except (shutdown.Interrupted, KeyboardInterrupt, typer.Abort):
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
-    except (BrokenPipeError, SystemExit):  # typer turns the first into the second.
-        # A reader such as head has closed the pipe. Only unfinished work needs a message.
-        code, message = ExitCode.FAILED, ""
-        if shutdown.has_advice():
-            message = f"the reader of the output went away. {shutdown.advice()}"
-    except Exception as error:
-        code, message = ExitCode.FAILED, shutdown.explain_crash(error)
-    if shutdown.was_interrupted() and code != ExitCode.INTERRUPTED:
-        # The interruption caused the other error.
-        code, message = ExitCode.INTERRUPTED, f"interrupted. {shutdown.advice()}"
-    return code, message
+        print(sanitize(message), file=sys.stderr, flush=True)
+    except OSError:
+        # Otherwise the interpreter would flush stderr again, and exit with 120.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _flush(code: int) -> int:
