@@ -196,7 +196,7 @@ def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> No
     assert (record.disturbed_rounds, record.failed_runs) == (frozenset(), [])
 
 
-def test_a_interleaved_round_after_it_counts_as_behind_a_candidates_run() -> None:
+def test_an_interleaved_round_after_it_counts_as_behind_a_candidates_run() -> None:
     """What is still at work may be what the candidate left: nothing takes that back."""
 
     def run(planned: PlannedRun, before: int) -> Result:
