@@ -6,7 +6,7 @@ line.
 
 from __future__ import annotations
 
-# typing has this, too, but importing it may fail before the command line can report that.
+# Not from typing: Python runs this module before ``__main__`` can report a failed import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike

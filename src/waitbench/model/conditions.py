@@ -1,5 +1,7 @@
 """Conditions of worker files, such as ``ready = { log = "Listening" }``: a class for each key.
 
+A worker first meets its condition ``ready``, then ``settled``: only then may its window begin.
+
 A class added here is a key of worker files. Launchers import this: standard library only.
 """
 
@@ -86,7 +88,7 @@ class LogLine(Readiness, Answer):
 
 
 class Port(Readiness, Answer):
-    """A socket listens on the port."""
+    """A socket listens on the port that ``{port}`` stands for."""
 
     key, accepts = "port", Literal[True]
 

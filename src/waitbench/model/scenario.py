@@ -90,7 +90,10 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     Only such runs can be concurrent with runs of other scenarios.
     """
     fewest_concurrent_rounds: ClassVar[int] = 1
-    """Fewer rounds are not made concurrently. Two show if runs collide, as on a fixed port."""
+    """Fewer rounds are not made concurrently.
+
+    It is 2 for worker files, whose runs may collide, as on a fixed port: two rounds show that.
+    """
     most_concurrent_rounds: ClassVar[int] = 4
     has_probe: ClassVar[bool] = True
     """Whether the probe in dataflows/support can report metrics of its runs."""

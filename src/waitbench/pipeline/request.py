@@ -38,6 +38,7 @@ class Request:
     workers: int = 1
     worker: WorkerFile | None = None
     origin: OriginChoice = "auto"
+    """Where the code of revisions comes from, such as a wheel, or source that is built here."""
     python: str | None = None
     repo: str | None = None
     time_limit_s: float | None = None
@@ -165,8 +166,8 @@ def _require_metrics(
     for limit in (c.limit for c in request.gate.criteria if c.metric.name in GROWING):
         if limit and not has_window:
             raise UsageError(
-                f"--limit {limit.text!r} depends on the length of the window, which the gate "
-                "finds here: give the file a `window`, or add --set window=10."
+                f"--limit {limit.text!r} depends on the length of the window, which is not set: "
+                "give the worker file a `window`, or add --set window=10."
             )
     if SYSTEM_CALLS in request.gate.needs - instruments.keys:
         raise UsageError(

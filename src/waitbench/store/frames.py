@@ -1,7 +1,8 @@
 """The runs of a comparison as a pandas table, and files for other tools.
 
 ``<scenario>.json`` has the keys of exports of hyperfine 2 (``schema_version``, ``measurements``,
-``summary``) and of hyperfine 1.x (``mean``, ``times``, …), so that scripts of both can read it.
+``summary``) and of hyperfine 1.x (``mean``, ``times``, …), so that scripts of both can read it,
+except that of 2.0 for scans.
 """
 
 import json
@@ -24,6 +25,7 @@ _RESERVED = ("comparison", "verdict")
 _SUMMARY = {"mean": "mean", "std": "stddev", "50%": "median", "min": "min", "max": "max"}
 """Names of statistics in pandas, each with its name in hyperfine."""
 _COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
+"""Marks say what was unusual in a run, such as "restarted" or "side-by-side"."""
 
 
 def frame(records: Sequence[ScenarioResults]) -> pd.DataFrame:
@@ -63,8 +65,8 @@ def for_hyperfine(record: ScenarioResults, runs: pd.DataFrame) -> dict[str, Any]
         "metadata": {"hyperfine_version": record.context.hyperfine_version},
         "primary_metric": METRICS[0].key,
         "results": [
-            # hyperfine's script for scans expects exactly one parameter: in 1.x a number as a
-            # string, in 2.0 an object.
+            # hyperfine 1.x's script for scans expects exactly one parameter, a number as a string.
+            # That of 2.0 expects an object, so it cannot read this file.
             {
                 "command": label,
                 "parameters": {"revision_number": str(number)},

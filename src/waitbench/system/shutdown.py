@@ -1,4 +1,6 @@
-"""Shutdown on signals and after crashes, in the process that ``supervisor`` calls the harness.
+"""Shutdown on signals and after crashes, in the process of waitbench itself, the harness.
+
+Its parent process, ``supervisor``, starts it, and outlives it to end whatever it leaves behind.
 
 The first signal raises an exception in the main thread, for an orderly end that further signals do
 not interrupt. ``supervisor`` repeats the signal until the main thread has handled it, kills

@@ -34,7 +34,9 @@ SETTING_UP = (
 """Inherited by downloads and builds as well."""
 
 OURS = (
-    "BENCH_*", "DASK_*", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    "BENCH_*", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    # dask can distribute a comparison among machines.
+    "DASK_*",
     # Shell completion.
     "_WAITBENCH_COMPLETE", "_TYPER_COMPLETE_*", "COMP_WORDS", "COMP_CWORD",
     "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
@@ -70,7 +72,8 @@ def require_passed() -> None:
     """Raises ``UsageError`` for a name in ``BENCH_PASS_ENV`` that is not set."""
     for name in _passed():
         if name not in os.environ or name in _SET:
-            raise UsageError(f"{_EXTRA_SETTING}: {name}: there is no such environment variable.")
+            # Of a name in _SET, only waitbench's own value is left.
+            raise UsageError(f"{_EXTRA_SETTING}: {name}: it is not set, or cannot be passed on.")
 
 
 def of_workload() -> Mapping[str, str]:

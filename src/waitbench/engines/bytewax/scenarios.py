@@ -147,7 +147,7 @@ _KINDS = (
           "as long-input, but the source says when to be asked next (from 0.17)", _WAITING),
     _Kind("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
     _Kind("-burst", 40, {**_LONG, "interval": 1.25, "burst": 10},
-          "10 items at once after 1.25 s of silence: latency after parking",
+          "10 items at once after 1.25 s of silence: how late items are after a sleep",
           # A single burst, after its silence.
           {"items_per_partition": 10, "items_per_worker": 10, "interval": 1.25}),
     _Kind("-windowed", 8, {**_LONG_THEN_IDLE, "window": 3600.0},

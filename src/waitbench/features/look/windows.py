@@ -3,7 +3,8 @@
 A window takes the place of a run in the rule of the gate. Windows of one process are not
 independent: a worker may have a cycle longer than a window. So they are also judged in groups of
 three and of nine, and the error is divided among the three sizes. Outliers of one process come in
-clusters, which the binomial test does not allow: they prevent a pass, but do not fail.
+clusters, but the gate's sign test of outliers assumes that they are independent. So outliers can
+prevent a pass, but not cause a failure.
 """
 
 import time
@@ -37,7 +38,7 @@ RULE_OF_WINDOWS = replace(
     alpha_outliers=0.0,
     analyses=RULE.analyses[1:],
 )
-"""The rule for each size, without the gate's first analysis, in which no limit can be certain."""
+"""The rule for each size. The gate's first analysis has too few values to decide on a limit."""
 _MOST_WINDOWS = 90
 """The most windows; by default they take a second each."""
 SIZES = {
@@ -48,7 +49,7 @@ SIZES = {
 }
 """The numbers of windows after which they are judged, each with the size of groups."""
 _RUN_S = 10.0
-"""Figures are scaled to a run of this length, for which metrics have a resolution."""
+"""Figures are scaled to a run of this length: ``Metric.resolution`` is for whole runs."""
 _SHARE, _IDLE, _WAKEUPS, _CALLS = (BY_NAME[it] for it in ("share", "idle", "wakeups", "syscalls"))
 _LIMITABLE = ("idle", "wakeups", "syscalls", "memory")
 Figures = Mapping[str, float]
@@ -188,6 +189,6 @@ def verdict_on(
             )  # fmt: skip
     rule = RULE_OF_WINDOWS
     if size == max(SIZES.values()):
-        # There are too few groups of this size to rule out rare outliers; smaller groups did.
+        # Nine groups without outliers could not pass the strict bound: take that of one scenario.
         rule = replace(rule, rise_of_outliers=rule.rise_of_outliers_anywhere)
     return GateVerdict(judgements=gate.judge_all([record], criteria, rule=rule), rule=rule)

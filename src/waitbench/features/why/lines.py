@@ -99,7 +99,10 @@ def _change(threads: Sequence[Thread]) -> float:
 
 
 def _gap(*figures: tuple[Sequence[float], float]) -> float:
-    """The gap between the ranges of two figures, each given as values of parts and a delay."""
+    """The gap between the ranges of two figures.
+
+    Each is given as its values in parts of the counted time, and the share of time delayed.
+    """
     (low, high), (other_low, other_high) = (
         # Without delays, a thread that sleeps after each piece of work would wake up more often.
         (
