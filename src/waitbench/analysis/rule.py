@@ -361,7 +361,7 @@ def _interval(log_excess: Floats, sides: Sides, alpha_fail: float, alpha_pass: f
 
 
 def _added_by_outliers(baseline: Floats, candidate: Floats, sides: Sides) -> Floats:
-    """What the candidate's outliers add to the baseline's mean, as a share, by scenario.
+    """Returns the share that the candidate's outliers add to the baseline's mean, by scenario.
 
     The shares are of the baseline's cost, not of the allowed cost, as an allowance would hide rare
     late runs. A pair in which only the baseline's run is an outlier can lower a share, but not

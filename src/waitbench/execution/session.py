@@ -14,7 +14,7 @@ from msgspec import structs
 from waitbench.execution import concurrency, plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns, Measurer
-from waitbench.model.metrics import OTHER_CPU, WINDOW
+from waitbench.model.metrics import OTHER_CPU
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
@@ -65,10 +65,8 @@ class Session:
     save: Callable[[ScenarioResults, Result], None]
     """Saves a new result of a record; a later one of the same run replaces it."""
     concurrency: Concurrency = field(default_factory=Concurrency)
-    _windows: dict[str, float] = field(default_factory=dict, init=False)
-    """Windows in s of scenarios whose worker files name none."""
-    _first_runs: dict[str, Measurement] = field(default_factory=dict, init=False)
-    """The baseline's runs that found windows, by scenario; they are not saved."""
+    _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
+    """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -255,22 +253,20 @@ class Session:
         for planned, result in self._run(runs):
             name = planned.scenario.name
             if isinstance(result, Measurement):
-                self._windows[name] = result.metrics.get(WINDOW, 0.0)
                 self._first_runs[name] = result
             elif len(runs) == 1:
-                self._windows[name] = 0.0
+                self._first_runs[name] = None
 
     def _with_window(self, scenario: Scenario, end: float) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
         name, record = scenario.name, self.records[scenario.name]
         if scenario.has_window:
             return scenario
-        baseline = record.context.labels[0]
-        if name not in self._windows and record.of(baseline):
-            self._windows[name] = round(record.window_s(record.of(baseline)[0]) or 0.0, 1)
-        if name not in self._windows:
+        measured = record.of(record.context.labels[0])
+        if not measured and name not in self._first_runs:
             self._find_window([scenario], end)
-        window_s = self._windows.get(name)
+        first_run = self._first_runs.get(name) or next(iter(measured), None)
+        window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
     def _discard_differing(self, record: ScenarioResults, fewest: int) -> frozenset[int]:

@@ -71,7 +71,7 @@ class HistorySession:
 
 @dataclass(frozen=True)
 class Stored:
-    """What some folders of results contain."""
+    """The sessions in some folders of results."""
 
     sessions: list[HistorySession] = field(default_factory=list)
     tried: set[Tried] = field(default_factory=set)
