@@ -206,10 +206,10 @@ def kill(
         pids = {*find()}
     while pids and time.monotonic() < end:
         _signal(pids, signal.SIGKILL, spared)
+        pids = {*find()}  # again, as the processes of the last search may have forked since
         if not identities(pids):
             break
         time.sleep(_POLL_EVERY_S)
-        pids = {*find()}
     return count
 
 
