@@ -57,7 +57,7 @@ def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> Non
 def test_a_round_in_which_a_run_failed_is_not_repeated_and_the_failure_stays() -> None:
     def crash(planned: PlannedRun, before: int) -> Result:
         crashes = planned.label == "b" and planned.round == 2
-        return failing("failed")(planned, before) if crashes else disturbed(planned)
+        return failing("failed")(planned, before) if crashes else disturbed_later(planned)
 
     made = Made(crash)
     record = carry_out(made, 2, "one")["one"]
@@ -82,15 +82,31 @@ def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     assert len(record.of("a")) == 4
 
 
-def test_on_a_machine_that_is_always_busy_one_round_is_repeated_and_all_are_marked() -> None:
+def disturbed_later(planned: PlannedRun, before: int = 0) -> Result:
+    """A run that other programs disturb unless it is a warm-up."""
+    return good(planned, before) if planned.round == WARM_UP else disturbed(planned)
+
+
+def test_where_others_begin_to_work_one_round_is_repeated_and_all_are_marked() -> None:
     """In every other round b is first: a's run may have what it left, and is not made again."""
-    made = Made(lambda planned, _before: disturbed(planned))
+    made = Made(disturbed_later)
     record = carry_out(made, 6, "one")["one"]
     tries = [made.runs.count(("one", number, "a")) for number in range(1, 7)]
     assert tries == [1, 2, 1, 1, 1, 1]
     assert record.disturbed_rounds == {1, 2, 3, 4, 5, 6}
     assert [run.marks for run in record.measurements] == [(DISTURBED,)] * 12
     assert [(run.label, run.round) for run in record.failed_runs] == [("a", 2), ("b", 2)]
+
+
+@pytest.mark.parametrize(("cpus", "is_marked"), [(2, False), (1, True)])
+def test_a_load_of_before_the_first_candidate_disturbs_only_beyond_half_of_the_cpus(
+    cpus: int, is_marked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cpus)
+    made = Made(lambda planned, _before: disturbed(planned))
+    record = carry_out(made, 6, "one")["one"]
+    assert made.runs[0] == ("one", WARM_UP, "a")
+    assert bool(record.disturbed_rounds) is is_marked
 
 
 def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
@@ -215,8 +231,8 @@ def test_a_first_run_of_the_baseline_finds_how_long_all_others_are_watched() -> 
     def find(planned: PlannedRun, _before: int) -> Result:
         return measurement(planned.label, planned.round, {**times(9, 1, 1), "time_window": 7.0})
 
-    cold, looked, *rounds = windows(find)
-    assert (cold[:2], looked) == (("b", WARM_UP), ("a", WARM_UP, None))
+    looked, cold, *rounds = windows(find)
+    assert (looked, cold[:2]) == (("a", WARM_UP, None), ("b", WARM_UP))
     assert {window_s for _, _, window_s in rounds} == {7.0}
     assert sorted(run[:2] for run in rounds) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 

@@ -24,7 +24,7 @@ from tests.execution.made_runs import (
     make_session,
     using,
 )
-from tests.records import measurement, outcome, specify, times
+from tests.records import context, measurement, outcome, specify, times
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import metric_changed_by_concurrency
 from waitbench.execution import concurrency, plan
@@ -37,6 +37,7 @@ from waitbench.model.run import (
     INTERFERED,
     SUPERSEDED,
     Lack,
+    Measurement,
     PlannedRun,
     Result,
 )
@@ -341,6 +342,17 @@ def test_what_others_used_beside_nobody_knows_whom_is_asked_in_turns(
     lacking = {run.round for run in record.measurements if "machine_foreign_cpu" not in run.metrics}
     assert lacking == (set() if is_known else {2, 3, 4, 5})
     assert all("cpu_share_idle" in run.metrics for run in record.measurements)
+
+
+@pytest.mark.parametrize(("foreign_s", "is_known"), [(2.4, True), (2.6, False)])
+def test_the_usual_load_is_not_counted_among_what_others_used(
+    foreign_s: float, is_known: bool
+) -> None:
+    record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
+    run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
+    (judged,) = concurrency.judge(record, MadeUpCommand(name="one"), [run], 2, [], usual_s=2.0)
+    assert isinstance(judged, Measurement)
+    assert ("machine_foreign_cpu" in judged.metrics) is is_known
 
 
 @pytest.mark.parametrize(("reason", "expected"), [(SUPERSEDED, [[4, 5, 6]]), (INTERFERED, [])])

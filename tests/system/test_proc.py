@@ -52,15 +52,15 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
 
 
 def test_a_process_that_one_search_missed_is_killed_too() -> None:
-    with python("import time; time.sleep(600)") as first:
-        with python("import time; time.sleep(600)") as second:
-            pids = [first.pid, second.pid]
-            first.kill()
-            until(lambda: proc.identities(pids[:1]) == set())
-            # Two searches find the zombie alone: the other was forked while they read /proc.
-            searches = iter([pids[:1], pids[:1]])
-            proc.kill(lambda: next(searches, pids))
-            assert proc.identities(pids) == set()
+    sleeps = "import time; time.sleep(600)"
+    with python(sleeps) as first, python(sleeps) as second:
+        pids = [first.pid, second.pid]
+        first.kill()
+        until(lambda: proc.identities(pids[:1]) == set())
+        # Two searches find the zombie alone: the other was forked while they read /proc.
+        searches = iter([pids[:1], pids[:1]])
+        proc.kill(lambda: next(searches, pids))
+        assert proc.identities(pids) == set()
 
 
 def test_memory_is_unknown_where_there_is_none_to_read() -> None:

@@ -82,14 +82,15 @@ def judge(
     results: Sequence[Result],
     batch_rounds: int,
     interleaved: Sequence[Measurement],
+    usual_s: float,
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
     its poke although ``interleaved`` runs, of this scenario or else of others, answered theirs. CPU
-    of other programs is removed from runs if it exceeds the allowance of all rounds of the batch.
-    After either, runs take turns. A candidate that causes this gains nothing, as it faces the same
-    questions in turns.
+    of other programs is removed from runs if it exceeds ``usual_s``, their usual load, by more than
+    the allowance of all rounds of the batch. After either, runs take turns. A candidate that causes
+    this gains nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in interleaved if not run.incomplete}
@@ -106,13 +107,13 @@ def judge(
     is_first_batch = record.interleaved_rounds == record.rounds
     if failed and may_collide and is_first_batch:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
-    rounds = batch_rounds if may_collide else math.inf
-    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, rounds) for it in results]
+    most_s = usual_s + batch_rounds * OTHER_ALLOWED_S if may_collide else math.inf
+    return [it if isinstance(it, FailedRun) else _marked_concurrent(it, most_s) for it in results]
 
 
-def _marked_concurrent(run: Measurement, rounds: float) -> Measurement:
+def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     metrics = dict(run.metrics)
-    if metrics.get(OTHER_CPU, 0.0) > rounds * OTHER_ALLOWED_S:
+    if metrics.get(OTHER_CPU, 0.0) > most_other_s:
         del metrics[OTHER_CPU]
     return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
 

@@ -42,11 +42,16 @@ def schedule(
 def one_round(
     scenario: Scenario, labels: Sequence[str], number: int, later: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
-    """Plans one run of each revision, in the order that round ``number + later`` has."""
-    scenario = scenario.for_warm_up() if number == WARM_UP else scenario
+    """Plans one run of each revision, in the order that round ``number + later`` has.
+
+    Warm-ups begin with the baseline, which shows the load of other programs before any candidate.
+    """
+    is_warm_up = number == WARM_UP
+    scenario = scenario.for_warm_up() if is_warm_up else scenario
+    order = labels if is_warm_up else balanced(labels, number + later, seed)
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
-        for position, label in enumerate(balanced(labels, number + later, seed))
+        for position, label in enumerate(order)
     )
 
 

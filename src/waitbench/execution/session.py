@@ -71,6 +71,9 @@ class Session:
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the runs right before the baseline's latest."""
+    _usual_cores: float = field(default=0.0, init=False)
+    """The cores that other programs used in the baseline's runs before any candidate's."""
+    _has_candidate_run: bool = field(default=False, init=False)
 
     @property
     def seed(self) -> str:
@@ -121,6 +124,9 @@ class Session:
         if first is not None:
             # The run that finds a window warms up the baseline.
             finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
+            if finds_window:
+                self._find_windows([it for it in groups[0] if wants_more(it.name)], end)
+                self._with_window(first, end)
             if not_warm := labels[finds_window:]:
                 self._extend(plan.one_round(first, not_warm, WARM_UP, seed=self.seed), end)
         for number, group in enumerate(groups):
@@ -237,6 +243,7 @@ class Session:
             it
             for it in scenarios
             if not it.has_window
+            and it.name not in self._first_runs
             and it.name in self.concurrency.scenarios
             and not self.records[it.name].measurements
         ]
@@ -333,7 +340,9 @@ class Session:
         record = self.records[runs[0].scenario.name]
         label, *candidates = record.context.labels
         baseline = next((run for run in measured if run.label == label), None)
-        if runs[0].round == WARM_UP or baseline is None or not is_disturbed(baseline.metrics):
+        if runs[0].round == WARM_UP or baseline is None:
+            return
+        if not is_disturbed(baseline.metrics, self._usual_cores):
             return
         may_be_leftovers = not candidates or bool(self._ran_before_baseline - {label})
         has_failed = len(measured) < len(results)
@@ -361,39 +370,46 @@ class Session:
         for planned in runs:
             (self.observer.begin if planned in tried else self.observer.skip)(planned)
         labels = frozenset(run.label for run in tried)
-        if self._record(runs[0]).context.labels[0] in labels:
+        baseline, *candidates = self._record(runs[0]).context.labels
+        if baseline in labels:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
+        self._has_candidate_run |= not labels.isdisjoint(candidates)
         if len(tried) < 2:
             results = list(zip(tried, self.measurer.measure(*tried), strict=True))
+            if candidates and not self._has_candidate_run:
+                runs_so_far = [run.metrics for _, run in results if isinstance(run, Measurement)]
+                self._usual_cores = other_cores(runs_so_far)
         else:
             turn_s = max(
                 concurrency.shutdown_turn_s(self._record(run), self._first_runs.get(scenario))
                 for run in tried
                 for scenario in [run.scenario.name]
             )
+            begun = time.monotonic()
             try:
                 measured = self.measurer.measure(*tried, turn_s=turn_s)
             except InterruptedRuns as ended:
-                for planned, result in self._judged(ended.results):
+                for planned, result in self._judged(ended.results, begun):
                     self._add(self._record(planned), result)
                 raise
-            results = self._judged(list(zip(tried, measured, strict=True)))
+            results = self._judged(list(zip(tried, measured, strict=True)), begun)
         for planned, result in results:
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results
 
     def _judged(
-        self, results: Sequence[tuple[PlannedRun, Result]]
+        self, results: Sequence[tuple[PlannedRun, Result]], begun: float
     ) -> list[tuple[PlannedRun, Result]]:
         """Judges concurrent runs, scenario by scenario."""
+        usual_s = self._usual_cores * (time.monotonic() - begun)
         rounds, judged = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
             verdicts = concurrency.judge(
-                record, scenario, measured, rounds, self._interleaved_runs(record)
+                record, scenario, measured, rounds, self._interleaved_runs(record), usual_s
             )
             judged += zip(runs, verdicts, strict=True)
         return judged

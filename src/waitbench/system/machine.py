@@ -135,8 +135,11 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
     }
 
 
-def is_disturbed(baseline: Mapping[str, float]) -> bool:
+def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> bool:
     """Whether other load was so high that a round is repeated, or else marked as disturbed.
+
+    ``usual_cores`` is the load before the first run of a candidate: twice that is tolerated, up to
+    half of all CPUs. Beyond, workers wait for a CPU, which hides how often they wake up.
 
     Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
     work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
@@ -144,7 +147,8 @@ def is_disturbed(baseline: Mapping[str, float]) -> bool:
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     other_s = baseline.get(OTHER_CPU, 0.0)
-    return other_s > OTHER_CORES * baseline["time_wall_clock"] + tolerated_s
+    most_cores = max(OTHER_CORES, min(2 * usual_cores, (os.cpu_count() or 1) / 2))
+    return other_s > most_cores * baseline["time_wall_clock"] + tolerated_s
 
 
 def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
