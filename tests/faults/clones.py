@@ -91,7 +91,7 @@ class Clone:
 
     def _running(self) -> list[str]:
         here = str(self.root)
-        found = [str(folder) for folder in (self.cache / "runs").glob("*")]
+        found = [str(folder) for folder in (self.cache / "temporary").glob("*")]
         return found + [str(one) for one in processes_with(here)]
 
 

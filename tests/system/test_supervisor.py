@@ -20,7 +20,7 @@ from waitbench.system import locks, supervisor
 from waitbench.system.paths import Cache
 supervisor.start()
 strays = "setsid sleep 600 & setsid env -i sh -c 'sleep 600 &' & sleep 600 & wait"
-with locks.own_folder(Cache().folder("runs")) as folder:
+with locks.temporary_folder() as folder:
     (folder / "two\\nlines").touch()
     subprocess.Popen(["sh", "-c", strays], start_new_session=True, stdout=subprocess.DEVNULL)
     print(folder, *supervisor.parents, flush=True)
@@ -52,7 +52,7 @@ def test_whichever_process_is_killed_nothing_is_left(
     pids = {"user": user, "supervisor": supervisor, "harness": runs.pid, "group": -user}
     os.kill(pids[killed], signal.SIGKILL)
     until(lambda: not any(map(is_alive, tree)))
-    until(lambda: [*(tmp_path / "runs").iterdir()] == [])
+    until(lambda: [*(tmp_path / "temporary").iterdir()] == [])
 
 
 def is_alive(process: psutil.Process) -> bool:

@@ -81,7 +81,7 @@ class Bench:
         With ``identifies``, the run reports which modules of its revision it has loaded. Raises
         ``HarnessError`` if a service does not start.
         """
-        with locks.own_folder(self.cache.folder("runs")) as folder:
+        with locks.temporary_folder() as folder:
             (folder / REPORTS).mkdir()
             environment = self.environments[label]
             services_needed = self.engine.services(environment, scenario)

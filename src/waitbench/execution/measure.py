@@ -92,7 +92,7 @@ class Measurer:
         with ExitStack() as stack:
             runs = [_Run(run, stack.enter_context(ExitStack())) for run in planned]
             if planned[1:] and planned[0].scenario.is_staggered:
-                folder = stack.enter_context(locks.own_folder(self.bench.cache.folder("runs")))
+                folder = stack.enter_context(locks.temporary_folder())
                 for number, run in enumerate(runs):
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s)
                     BatchMember(run.slot).enter()

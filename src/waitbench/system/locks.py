@@ -58,18 +58,11 @@ def measuring() -> AbstractContextManager[int]:
 
 
 @contextmanager
-def own_folder(parent: Path) -> Iterator[Path]:
-    """Yields a new folder, removed after the block, or by the supervisor."""
-    folder = parent / f"{supervisor.PREFIX}-{secrets.token_hex(4)}"
+def temporary_folder() -> Iterator[Path]:
+    """Yields a new folder in the cache, removed after the block, or by the supervisor."""
+    folder = Cache().folder("temporary") / f"{supervisor.PREFIX}-{secrets.token_hex(4)}"
     folder.mkdir()
     try:
         yield folder
     finally:
         files.remove(folder)
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Yields a folder in the cache, which is removed even if this process is killed."""
-    with own_folder(Cache().folder("temporary")) as folder:
-        yield folder
