@@ -142,11 +142,11 @@ LONG = CALM.replace("stop_within = 20", "stop_within = 2")
 @pytest.mark.parametrize(
     ("code", "more", "lacking", "message"),
     [
-        (DEAF, LONG, {"stop": 2.0}, "it did not end within 2 s of SIGTERM; killed"),
+        (DEAF, LONG, {"time_stop": 2.0}, "it did not end within 2 s of SIGTERM; killed"),
         (
             LEAVES.replace('sys.argv[1:] == ["deaf"]', "True"),
             LONG,
-            {"stop": 2.0},
+            {"time_stop": 2.0},
             "code.py 0' still ran within 2 s of SIGTERM; killed",
         ),
         (
@@ -158,13 +158,13 @@ LONG = CALM.replace("stop_within = 20", "stop_within = 2")
         (
             DEAF,
             LONG + NO_ANSWER,
-            {"lateness": 0.3, "stop": 2.0},
+            {"lateness": 0.3, "time_stop": 2.0},
             UNHANDLED,
         ),
         (
             POKED_TO_DEATH,
             f"{CALM}[poke]\ncommand = 'touch x'\ndone = {{ log = 'never', within = 7 }}\n",
-            {"lateness": 7.0, "stop": None},
+            {"lateness": 7.0, "time_stop": None},
             "it ended with exit code 0 before it had handled its poke",
         ),
     ],
@@ -180,7 +180,7 @@ def test_what_does_not_answer_or_not_end_exceeds_its_time_limit_and_keeps_its_wi
     assert any(why["why"].endswith(message) for why in incomplete.values()), incomplete
     assert ("lateness_ns" in result.report, "time_stop" in result.report["totals"]) == (
         False,
-        "stop" not in lacking,
+        "time_stop" not in lacking,
     )
 
 

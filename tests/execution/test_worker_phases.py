@@ -172,8 +172,8 @@ def test_a_server_whose_client_is_gone_ends_in_the_window_or_is_longer_than_that
     assert ends.report["incomplete"] == {}
     for result in (stays, spins):
         assert "time_stop" not in result.report["totals"]
-        assert result.report["incomplete"]["stop"]["more_than"] == 0.6
-        why = result.report["incomplete"]["stop"]["why"]
+        assert result.report["incomplete"]["time_stop"]["more_than"] == 0.6
+        why = result.report["incomplete"]["time_stop"]["why"]
         assert why.endswith(f"still ran 0.6 s after its phase {phase} began; killed")
     if phase == "reset":
         sent, reset = re.findall(r"b'GET (\d+)'\n(reset)", ends.stdout)[0]

@@ -10,20 +10,9 @@ from msgspec import Struct
 
 from waitbench.engines.worker import metrics as worker_metrics
 from waitbench.execution.launch_report import (
-    ACTED,
-    ACTING,
-    BEGIN,
-    END,
-    ENDING,
-    EXIT,
-    LAST,
-    LATENESS,
     LOST_CHILDREN,
-    SERVICE_CPU,
-    STARTED,
-    STOPPED,
 )
-from waitbench.model.metrics import BY_NAME, IDLE_SYSTEM, IDLE_USER, SERVICES, STOP, WINDOW
+from waitbench.model.metrics import BY_NAME, IDLE_SYSTEM, IDLE_USER, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 
 _COUNTS = {metric.key for metric in BY_NAME.values()} - {"wakeups"}
@@ -63,12 +52,19 @@ class LaunchReport(_Lateness, kw_only=True):
     """Whether CPU of child processes may be missing from all figures."""
     started_ns: int
     marks: Mapping[str, Reading]
+    """Readings of the counters: at both ends of the window (``begin``, ``end``), at the ``exit`` of
+    all processes, and ``last`` before a worker's signal to end, when it has done all its work.
+
+    Concurrent runs wait for each other between ``started`` and ``acting``, the beginning of their
+    actions, between ``acted`` and ``begin``, and between ``end`` and ``ending``.
+    """
     ready_ns: int | None = None
     waited_s: float = 0.0
     """The time for which the run waited for others of its batch."""
     totals: dict[str, Number] = {}
     """Further metrics, by key."""
     incomplete: Mapping[str, Lack] = {}
+    """The metrics that a valid run lacks, by key; ``lateness`` stands for those of a poke."""
     sent_at_end: bool = False
     loaded: tuple[str, ...] = ()
     left: str = ""
@@ -89,7 +85,7 @@ def metrics_of(
 ) -> dict[str, Number]:
     """Returns a run's metrics, by key, without the costs of waiting for others of its batch."""
     used, marks = dict(launched.used), launched.marks
-    pairs = ((STARTED, ACTING if ACTING in marks else BEGIN), (ACTED, BEGIN), (END, ENDING))
+    pairs = (("started", "acting"), ("acted", "begin"), ("end", "ending"))
     waiting = [(marks[begin], marks[end]) for begin, end in pairs if {begin, end} <= marks.keys()]
     cpu_s, system_s = (sum(_rise(*pair, key) for pair in waiting) for key in ("cpu_s", "system_s"))
     system_s = min(system_s, cpu_s)
@@ -101,7 +97,7 @@ def metrics_of(
         "time_cpu_launcher": launched.launcher_s,
         **used,
     }
-    if BEGIN in marks and END in marks:
+    if "begin" in marks and "end" in marks:
         metrics |= _phases(launched) | _items(reports) | _lateness([launched, *reports])
     return metrics | launched.totals
 
@@ -119,12 +115,9 @@ def marks_of(launched: LaunchReport) -> tuple[str, ...]:
 
 def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     """Returns the metrics that a valid run lacks, by key, each with the reason."""
-    keys = {
-        LATENESS: sorted(worker_metrics.LATENESS),
-        STOPPED: [STOP.key],
-        SERVICE_CPU: [SERVICES[0].key],
-    }
-    lacks = {key: lack for name, lack in launched.incomplete.items() for key in keys[name]}
+    lacks = dict(launched.incomplete)
+    if late := lacks.pop("lateness", None):
+        lacks |= dict.fromkeys(sorted(worker_metrics.LATENESS), late)
     lost = Lack(why=LOST_CHILDREN)
     return lacks | (dict.fromkeys(_INCLUDE_CHILDREN, lost) if launched.is_blind else {})
 
@@ -132,9 +125,9 @@ def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
 def _phases(launched: LaunchReport) -> dict[str, Number]:
     """Computes the metrics of start-up, window and shutdown."""
     marks = launched.marks
-    begin, end, last = (marks[name] for name in (BEGIN, END, EXIT))
-    started, ending = marks.get(STARTED, begin), marks.get(ENDING, end)
-    acted_s = _rise(marks[ACTING], marks[ACTED], "cpu_s") if ACTED in marks else 0
+    begin, end, last = (marks[name] for name in ("begin", "end", "exit"))
+    started, ending = marks.get("started", begin), marks.get("ending", end)
+    acted_s = _rise(marks["acting"], marks["acted"], "cpu_s") if "acted" in marks else 0
     idle_s, shutdown_s = _rise(begin, end, "cpu_s"), _rise(ending, last, "cpu_s")
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
@@ -169,8 +162,8 @@ def _wakeups(launched: LaunchReport) -> Number:
     are missing. The run's total has them; the window's part of its unseen CPU estimates their part.
     """
     marks, used = launched.marks, launched.used
-    begin, end = marks[BEGIN], marks[END]
-    last = marks.get(LAST, end)
+    begin, end = marks["begin"], marks["end"]
+    last = marks.get("last", end)
     rise = end["wakeups"] - begin["wakeups"]
     unseen_s = _rise(begin, end, "unseen_s") if "unseen_s" in begin else 0.0
     if unseen_s > _UNSEEN_SHARE * _rise(begin, end, "cpu_s"):

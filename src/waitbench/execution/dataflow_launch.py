@@ -15,9 +15,6 @@ from typing import Any
 
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
-    BEGIN,
-    END,
-    EXIT,
     PROBES,
     WAITING,
     Failure,
@@ -56,16 +53,16 @@ class DataflowLaunch:
         self._start()
         left = self.tree.outlast(_CHILDREN_END_WITHIN_S, {reading: lambda: self._mark(reading)})
         self._mark(reading)
-        self.marks[EXIT] = self.tree.reading()
+        self.marks["exit"] = self.tree.reading()
         code = next(filter(None, self.tree.codes), 0)
         if code:
             return code if code > 0 else 128 - code
         if left:
             raise Failure(f"{left} still ran after the dataflow's end; killed")
-        if (BEGIN in self.marks) != (END in self.marks):
+        if ("begin" in self.marks) != ("end" in self.marks):
             raise Failure("it marked the beginning or the end of its window, but not both")
-        is_counted = END in self.marks and self.tree.is_counted
-        if is_counted and not self.threads_at[BEGIN] <= self.threads_at[END]:
+        is_counted = "end" in self.marks and self.tree.is_counted
+        if is_counted and not self.threads_at["begin"] <= self.threads_at["end"]:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
         return 0
@@ -102,10 +99,10 @@ class DataflowLaunch:
         with suppress(BlockingIOError):
             names = os.read(pipe, 4096).split()
             reading = self.tree.reading()
-            for name in (BEGIN, END):
+            for name in ("begin", "end"):
                 if name.encode() in names:
                     self.marks[name], self.threads_at[name] = dict(reading), self.tree.threads
-            if BEGIN in self.marks and WAITING in os.environ:
+            if "begin" in self.marks and WAITING in os.environ:
                 Path(os.environ[WAITING]).touch()
 
     def _correct_wakeups(self) -> None:
@@ -114,7 +111,7 @@ class DataflowLaunch:
         The reading at ``END`` has preemptions of ended threads as wake-ups; the total of reaped
         processes has not. The window gets the same share of wake-ups as of switches.
         """
-        begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
+        begin, end, last = (self.marks[name] for name in ("begin", "end", "exit"))
         switches = last["switches"] - begin["switches"]
         share = (end["switches"] - begin["switches"]) / max(1, switches)
         wakeups = self.tree.usage()["context_switches_voluntary"] - begin["wakeups"]

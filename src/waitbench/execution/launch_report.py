@@ -21,16 +21,6 @@ METRICS = "metrics"
 OUTPUT = ("stdout", "stderr")
 FAILURE, HAS_ENDED = "failure", "ended"
 """Files with the reason why a run is not a measurement; ``HAS_ENDED`` if its worker may end."""
-BEGIN, END, EXIT = "begin", "end", "exit"
-"""Marks at which counters are read: both ends of the window, and the end of all processes."""
-LAST = "last"
-"""The mark before a worker's signal to end, when it has done all its work."""
-STARTED, ACTING, ACTED, ENDING = "started", "acting", "acted", "ending"
-"""Further marks of concurrent runs, which wait for each other after ``STARTED``, before ``ENDING``,
-and, if phases have actions, before ``ACTING`` and after ``ACTED``."""
-
-LATENESS, STOPPED, SERVICE_CPU = "lateness", "stop", "service_cpu_idle"
-"""Figures that a valid run may lack."""
 LOST_CHILDREN = "it ignores SIGCHLD, and the kernel does not count here: its children's CPU is lost"
 
 

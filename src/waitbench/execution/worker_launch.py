@@ -24,20 +24,9 @@ from waitbench.execution.batch import (
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import (
-    ACTED,
-    ACTING,
-    BEGIN,
-    END,
-    ENDING,
-    EXIT,
-    LAST,
-    LATENESS,
     LOST_CHILDREN,
     METRICS,
     OUTPUT,
-    SERVICE_CPU,
-    STARTED,
-    STOPPED,
     WAITING,
     Failure,
     HasEnded,
@@ -101,26 +90,25 @@ class WorkerLaunch(ConditionLaunch):
                 self.services.begin()
             started_ns, ready_ns = self._start()
         self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
-        wait_marks = self._mark(STARTED)
+        wait_marks = self._mark("started")
         self._wait_at(SETTLED)
-        if self.worker.actions:
-            # Phases of all runs are concurrent: nothing is timed, and all settle for as long.
-            wait_marks |= self._mark(ACTING)
-            self._carry_out_actions()
-            wait_marks |= self._mark(ACTED)
+        # Phases of all runs are concurrent: nothing is timed, and all settle for as long.
+        wait_marks |= self._mark("acting")
+        self._carry_out_actions()
+        wait_marks |= self._mark("acted")
         self._wait_at(PHASED)
         if not self._ends_by_itself:
             self.services.begin()
         marks, totals = self._measure_window()
         with self.batch.turn():
-            wait_marks |= self._mark(ENDING)
+            wait_marks |= self._mark("ending")
             if self._outlives_window:
                 if self.config.pokes and not self.services.stopped and not self.worker.rate:
                     self._poke_after_window()
                 self.batch.take_turn()
-                wait_marks[LAST] = self.tree.reading()
+                wait_marks["last"] = self.tree.reading()
                 totals |= self._end()
-            marks |= {EXIT: self.tree.reading(), **wait_marks}
+            marks |= {"exit": self.tree.reading(), **wait_marks}
         self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
         self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
         write_report(self.report, self.tree, started_ns, marks, **self._facts)
@@ -147,8 +135,8 @@ class WorkerLaunch(ConditionLaunch):
             window_s = self._window(window_s)
         end, after = self.tree.reading(), _ProcessCensus(self.tree)
         totals |= self.services.rises()
-        if SERVICE_CPU not in totals:
-            self._record_missing(SERVICE_CPU, LOST_CHILDREN)
+        if "service_cpu_idle" not in totals:
+            self._record_missing("service_cpu_idle", LOST_CHILDREN)
         if self._outlives_window:
             totals["processes_replaced"] = after.begun_since(before)
             totals |= _memory_totals(memory, proc.memory(self.tree.processes()))
@@ -157,7 +145,7 @@ class WorkerLaunch(ConditionLaunch):
             self._record_loaded()
             # No worker ends before all have read their memory: that changes the pages of others.
             self._wait_at(WATCHED)
-        return {BEGIN: begin, END: end}, totals
+        return {"begin": begin, "end": end}, totals
 
     @property
     def _ending_action(self) -> Action | None:
@@ -259,7 +247,7 @@ class WorkerLaunch(ConditionLaunch):
             raise
         except Failure as failure:
             self.tree.kill_all()
-            self._record_missing(STOPPED, failure)
+            self._record_missing("time_stop", failure)
             return {}
         if not self._outlives(getattr(signal, signal_name)):
             return {"time_stop": time.monotonic() - begun}
@@ -267,7 +255,7 @@ class WorkerLaunch(ConditionLaunch):
         left = self.tree.kill_all()
         what = f"{left} still ran" if have_copies_ended else "it did not end"
         self._record_missing(
-            STOPPED, f"{what} within {within_s:g} s of {signal_name}; killed", within_s
+            "time_stop", f"{what} within {within_s:g} s of {signal_name}; killed", within_s
         )
         return {}
 
@@ -332,7 +320,7 @@ class WorkerLaunch(ConditionLaunch):
             try:
                 self._poke(done)
             except Unanswered as failure:
-                self._record_missing(LATENESS, f"{failure}, {when}", done.within)
+                self._record_missing("lateness", f"{failure}, {when}", done.within)
             except HasEnded:
                 raise
             except Failure as failure:
@@ -368,7 +356,7 @@ class WorkerLaunch(ConditionLaunch):
             self.tree.wait(begun + within_s - time.monotonic())
         if left := self.tree.kill_all():
             why = f"{left} still ran {within_s:g} s after its phase {action.phase} began; killed"
-            self._record_missing(STOPPED, why, within_s)
+            self._record_missing("time_stop", why, within_s)
             return {}
         ended = time.monotonic()
         # The window is as long for a worker that ends early.
@@ -414,7 +402,7 @@ class WorkerLaunch(ConditionLaunch):
     def _poke_after_window(self) -> None:
         """Pokes the worker if its file says how, unless an earlier poke went unanswered."""
         done = self.worker.done
-        if done is None or LATENESS in self._incomplete:
+        if done is None or "lateness" in self._incomplete:
             return
         try:
             late_ns = self._poke(done)
@@ -425,7 +413,7 @@ class WorkerLaunch(ConditionLaunch):
             # A worker that has ended has no lateness below the time limit either.
             is_late = isinstance(failure, Unanswered) or self.tree.codes
             within_s = done.within if is_late else None
-            self._record_missing(LATENESS, failure, within_s)
+            self._record_missing("lateness", failure, within_s)
 
     def _send_messages(self, done: Answer, seconds: float, when: Callable[[], str]) -> float:
         """Sends the messages that are due in a window; returns the time that took, in s.
@@ -438,7 +426,7 @@ class WorkerLaunch(ConditionLaunch):
             try:
                 lateness_ns.append(self._poke(done))
             except Unanswered as failure:
-                self._record_missing(LATENESS, failure, done.within)
+                self._record_missing("lateness", failure, done.within)
                 break
         else:
             self._facts["lateness_ns"] = [(it, 1) for it in lateness_ns]
