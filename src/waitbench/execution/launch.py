@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.counted_tree import CountedTree
-from waitbench.execution.launch_report import Failure, write
+from waitbench.execution.launch_report import Failure, HasEnded, write
 from waitbench.model.launch import LaunchConfig, ServiceConfig, WorkerConfig, decode
 
 
@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
         from waitbench.execution.dataflow_launch import DataflowLaunch
 
         return DataflowLaunch(report, program, tree).run()
-    except Failure as failure:
-        write(report.with_name(failure.file), str(failure))
+    except (Failure, HasEnded) as reason:
+        write(report.with_name(reason.file), str(reason))
         return 1
     finally:
         tree.kill_all()

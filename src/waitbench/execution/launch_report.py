@@ -30,7 +30,7 @@ class Failure(Exception):
     file = FAILURE
 
 
-class HasEnded(Failure):
+class HasEnded(Exception):
     """The worker has ended in a phase in which it may."""
 
     file = HAS_ENDED

@@ -24,10 +24,6 @@ _ENDS_WITHIN_S = 10.0
 _MAX_MESSAGE_CHARS = 200
 
 
-class Unanswered(Failure):
-    """The message was not handled within its time limit."""
-
-
 class Message:
     """A message to the worker, sent by a command that runs beside the worker."""
 

@@ -33,7 +33,7 @@ from waitbench.execution.launch_report import (
     read_output,
     write_report,
 )
-from waitbench.execution.poke import Message, Unanswered
+from waitbench.execution.poke import Message
 from waitbench.execution.service_readings import ServiceReadings
 from waitbench.model.conditions import Answer
 from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
@@ -243,8 +243,6 @@ class WorkerLaunch(ConditionLaunch):
         begun = time.monotonic()
         try:
             self.require_alive("before its signal to end")
-        except HasEnded:
-            raise
         except Failure as failure:
             self.tree.kill_all()
             self._record_missing("time_stop", failure)
@@ -298,8 +296,11 @@ class WorkerLaunch(ConditionLaunch):
         if names is not None:
             # This takes CPU, so it comes after the window, or before a window that ends the worker.
             processes = self.tree.processes()
-            files = () if names else loaded.files(processes, self.folder, self._begun_s)
-            self._loaded |= {*files, *loaded.modules(processes, names)}
+            self._loaded |= (
+                loaded.modules(processes, names)
+                if names
+                else loaded.files(processes, self.folder, self._begun_s)
+            )
 
     # Actions.
 
@@ -312,19 +313,9 @@ class WorkerLaunch(ConditionLaunch):
             self.wait(action.settled, f"settled in its phase {action.phase}", calm=_CALM_COUNT)
 
     def _act(self, action: Action, when: str) -> None:
-        """Carries out an action. Raises ``Failure``, but notes an unanswered poke.
-
-        ``when`` ends messages.
-        """
+        """Carries out an action. Raises ``Failure``, whose message ``when`` ends."""
         if action.kind == "poke" and (done := self.worker.done):
-            try:
-                self._poke(done)
-            except Unanswered as failure:
-                self._record_missing("lateness", f"{failure}, {when}", done.within)
-            except HasEnded:
-                raise
-            except Failure as failure:
-                raise Failure(f"{failure}, {when}") from failure
+            self._poke(done, f", {when}")
         elif action.kind == "run":
             code, output = self.run_command(action.command, _ACTION_WITHIN_S)
             if code != 0:
@@ -406,14 +397,13 @@ class WorkerLaunch(ConditionLaunch):
             return
         try:
             late_ns = self._poke(done)
-            self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
-        except HasEnded:
-            raise
         except Failure as failure:
             # A worker that has ended has no lateness below the time limit either.
-            is_late = isinstance(failure, Unanswered) or self.tree.codes
-            within_s = done.within if is_late else None
+            within_s = done.within if self.tree.codes else None
             self._record_missing("lateness", failure, within_s)
+            return
+        if late_ns is not None:
+            self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
 
     def _send_messages(self, done: Answer, seconds: float, when: Callable[[], str]) -> float:
         """Sends the messages that are due in a window; returns the time that took, in s.
@@ -423,20 +413,20 @@ class WorkerLaunch(ConditionLaunch):
         begun, lateness_ns = time.monotonic(), list[int]()
         for number in range(max(1, int(seconds * self.worker.rate))):
             self.wait_until(begun + number / self.worker.rate, when)
-            try:
-                lateness_ns.append(self._poke(done))
-            except Unanswered as failure:
-                self._record_missing("lateness", failure, done.within)
+            late_ns = self._poke(done)
+            if late_ns is None:
                 break
+            lateness_ns.append(late_ns)
         else:
             self._facts["lateness_ns"] = [(it, 1) for it in lateness_ns]
             self._facts["lateness_max_ns"] = max(lateness_ns)
         return time.monotonic() - begun
 
-    def _poke(self, done: Answer) -> int:
+    def _poke(self, done: Answer, when: str = "") -> int | None:
         """Sends a message and waits until it is handled. Returns its lateness in ns.
 
-        Raises ``Unanswered``, or another ``Failure``.
+        Returns ``None``, and records the lateness as missing, after the time limit. ``when`` ends
+        messages. Raises ``Failure``.
         """
         self.output_offsets = self.sizes()
         end = time.monotonic() + done.within
@@ -447,15 +437,17 @@ class WorkerLaunch(ConditionLaunch):
             while not done.holds(self, 1):
                 self.require_alive("before it had handled its poke")
                 if time.monotonic() > end:
-                    within = f"{done.within:g} s{done.hint(self)}"
-                    raise Unanswered(f"it did not handle its poke within {within}")
+                    within = f"{done.within:g} s{done.hint(self)}{message.last_words()}{when}"
+                    why = f"it did not handle its poke within {within}"
+                    self._record_missing("lateness", why, done.within)
+                    return None
                 if message.since_sent_s > self.config.slot.shutdown_turn_s:
                     self.batch.hand_over_turn()
                 time.sleep(0.001)
                 message.poll()
             return message.lateness_ns(time.monotonic_ns())
-        except Failure as failure:
-            raise type(failure)(f"{failure}{message.last_words()}") from failure
+        except (Failure, HasEnded) as reason:
+            raise type(reason)(f"{reason}{message.last_words()}{when}") from reason
         finally:
             self._facts |= {"sent_at_end": True} if message.is_sent_at_end else {}
             message.kill()
