@@ -26,7 +26,7 @@ from waitbench.model.launch import (
     BatchSlot,
     DataflowConfig,
     LaunchConfig,
-    RunningService,
+    ServiceConfig,
     encode,
 )
 from waitbench.system.machine import find_instruments
@@ -155,7 +155,7 @@ def worker(
     folder: Path,
     code: str,
     more: str = CALM,
-    more_services: Mapping[str, RunningService] = MappingProxyType({}),
+    more_services: Mapping[str, ServiceConfig] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
     program: Sequence[str] = LAUNCHER,
     copies: int = 1,
@@ -178,7 +178,7 @@ def worker(
             config = config._replace(window_s=window_s)
         launched = LaunchConfig(
             program=config,
-            services={**up.states, **more_services},
+            services={**up.configs, **more_services},
             tracepoint=tracepoint,
             slot=slot,
         )

@@ -80,14 +80,20 @@ def test_services_are_up_in_their_order_with_nothing_of_the_callers_shell_until_
         up(tmp_path, "first", "second") as up_services,
     ):
         assert [server.service.name for server in up_services.servers] == ["first", "second"]
-        assert len({server.state.config.port for server in up_services.servers}) == 2
+        assert len({server.config.port for server in up_services.servers}) == 2
         for name, server in zip(("first", "second"), up_services.servers, strict=True):
-            assert server.state.config.folder == str(tmp_path / f"service-{name}")
-            environment = environment_of(server.state.config.port)
+            assert server.config.folder == str(tmp_path / f"service-{name}")
+            environment = environment_of(server.config.port)
             assert of_the_user not in environment.values()
         assert up_services.cpu_s() > 0, "each has started a Python"
+        processes = [
+            process
+            for server in up_services.servers
+            for process in psutil.Process(server.process.pid).children()
+        ]
+        assert len(processes) == 2
         raise ZeroDivisionError
-    assert not any(psutil.pid_exists(server.state.pid) for server in up_services.servers)
+    assert not any(process.is_running() for process in processes)
 
 
 ENDED = "The service broken ended with exit code 1 before it was ready"
@@ -140,8 +146,8 @@ def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_befor
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
     with up(tmp_path, "first", "second") as up_services:
-        environment_of(up_services.servers[0].state.config.port)
-        psutil.Process(up_services.servers[0].state.pid).kill()
+        environment_of(up_services.servers[0].config.port)
+        psutil.Process(up_services.servers[0].process.pid).children()[0].kill()
         until(lambda: up_services.why_ended() is not None)
         with pytest.raises(HarnessError, match=r"^the first ended, with exit code 137: .*GET /"):
             up_services.cpu_s()
@@ -155,24 +161,24 @@ def test_a_service_that_is_stopped_has_not_ended_and_is_the_same_when_it_is_star
 ) -> None:
     with up(tmp_path, "first") as up_services:
         (server,) = up_services.servers
-        launcher, port = server.process.pid, server.state.config.port
+        launcher, port = server.process.pid, server.config.port
         for _ in range(2):
             environment_of(port)
             (pid,) = proc.descendants(launcher)
             assert os.sched_getscheduler(pid) == os.SCHED_BATCH, "it preempts no worker"
             before_s = up_services.cpu_s()
-            request(server.state, STOP)
+            request(server.config, STOP)
             assert not proc.descendants(launcher)
             assert up_services.cpu_s() >= before_s, "what it has used is its own"
             assert up_services.why_ended() is None
-            request(server.state, START)
+            request(server.config, START)
             assert tcp.is_listened_to(port), "it is up when it is ready again"
             assert up_services.cpu_s() > before_s, "it has started another Python"
         (pid,) = proc.descendants(launcher)
         os.kill(pid, signal.SIGKILL)
         until(lambda: up_services.why_ended() is not None)
     with up(tmp_path, "second") as up_services:
-        request(up_services.servers[0].state, STOP)
+        request(up_services.servers[0].config, STOP)
         launcher = up_services.servers[0].process.pid
     assert not psutil.pid_exists(launcher), "one that is stopped leaves nothing, either"
 
@@ -214,12 +220,12 @@ def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_sig
     with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
         (server,) = up_services.servers
         for number in range(2):
-            assert Path(server.state.config.folder, "is-late").exists()
-            request(server.state, STOP)
+            assert Path(server.config.folder, "is-late").exists()
+            request(server.config, STOP)
             # As it is written when it is told to: it has not been killed after a time.
             until(partial(has_ended, server.log, number + 1))
-            Path(server.state.config.folder, "is-late").unlink()
-            request(server.state, START)
+            Path(server.config.folder, "is-late").unlink()
+            request(server.config, START)
             assert up_services.why_ended() is None
     assert server.log.read_text().count("ended by INT") == 3
 
@@ -231,9 +237,9 @@ def test_a_service_that_does_not_start_again_is_said_to_be_not_ready(
     service = serving("other", ("sh", "-c", once), LogLine("Ready", within=0.5))
     with running([service], tmp_path, cache) as up_services:
         (server,) = up_services.servers
-        request(server.state, STOP)
+        request(server.config, STOP)
         with pytest.raises(ConnectionError):
-            request(server.state, START)
+            request(server.config, START)
         until(lambda: up_services.why_ended() is not None)
         assert "it was not ready within 0.5 s: no line of its output" in str(
             up_services.why_ended()
@@ -291,7 +297,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
     forking = serving("forking", words, Success(Words(("true",))))
     with running([forking], tmp_path, Cache(tmp_path / "cache")) as up_services:
-        folder = Path(up_services.servers[0].state.config.folder)
+        folder = Path(up_services.servers[0].config.folder)
         before = up_services.cpu_s()
         (folder / "begin").touch()
         until((folder / "burnt").exists)

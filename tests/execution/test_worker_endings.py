@@ -15,7 +15,7 @@ from tests.counting import needs_events
 from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, answering, worker
 from waitbench.execution.accounting import LaunchReport, incomplete_in
 from waitbench.model.conditions import Port
-from waitbench.model.launch import RunningService, ServiceConfig
+from waitbench.model.launch import ServiceConfig
 from waitbench.system import tcp
 
 UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
@@ -30,12 +30,12 @@ while True: time.sleep(0.05)
 ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
 
 
-def counted_service(address: str, counting: Path) -> RunningService:
-    config = ServiceConfig(
+def counted_service(address: str, counting: Path) -> ServiceConfig:
+    return ServiceConfig(
         command=(), ready=Port(value=True), stop="TERM", port=1,
         folder=str(counting.parent), log="", counters=[str(counting)],
+        address=address,
     )  # fmt: skip
-    return RunningService(config=config, pid=0, address=address)
 
 
 BACKGROUND = f"background = true\n{CALM}"

@@ -92,7 +92,7 @@ class Bench:
                 config = LaunchConfig(
                     program=program,
                     tracepoint=self.instruments.tracepoint,
-                    services=services.states,
+                    services=services.configs,
                     slot=slot,
                     modules=expected_modules(self.engine, environment) if is_identified else None,
                     pokes=self.pokes,

@@ -1,8 +1,9 @@
 """Runs one service; counts and ends it with all its descendants.
 
 When the service is ready, or has failed, the launcher writes one line of JSON to the report, a
-pipe: a ``RunningService``, or the reason. Then it carries out orders that come by a socket, and
-answers each with the CPU time that the service has used so far. SIGTERM ends service and launcher.
+pipe: the configuration with its address, or the reason. Then it carries out orders that come by a
+socket, and answers each with the CPU time that the service has used so far. SIGTERM ends service
+and launcher.
 """
 
 import os
@@ -18,7 +19,7 @@ from pathlib import Path
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
-from waitbench.model.launch import RunningService, ServiceConfig, encode
+from waitbench.model.launch import ServiceConfig, encode
 
 ENDS_WITHIN_S = 10.0
 READ, STOP, START = "read", "stop", "start"
@@ -27,7 +28,7 @@ folder and counters."""
 _READ_TIMEOUT_S = 10.0
 
 
-def request(service: RunningService, order: str = READ) -> float:
+def request(service: ServiceConfig, order: str = READ) -> float:
     """Sends an order and waits until it is carried out. Returns the service's CPU time in s.
 
     NaN if the CPU time is unknown. Raises ``OSError`` if the service's launcher has ended.
@@ -71,8 +72,7 @@ class ServiceLaunch(ConditionLaunch):
             except Failure as failure:
                 self._report(str(failure))
                 return 1
-            pid = self.tree.pids[0]
-            self._report(RunningService(config=self.service, pid=pid, address=address))
+            self._report(self.service._replace(address=address))
             try:
                 self._serve(listener)
             except Failure as failure:
@@ -84,7 +84,7 @@ class ServiceLaunch(ConditionLaunch):
     def _end_soon(self, *_signal: object) -> None:
         self.must_end = True
 
-    def _report(self, state: RunningService | str) -> None:
+    def _report(self, state: ServiceConfig | str) -> None:
         self.report.write_text(f"{encode(state)}\n")
 
     def command(self, words: Sequence[str]) -> Command:

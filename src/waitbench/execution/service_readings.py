@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from waitbench.execution.launch_report import Failure
 from waitbench.execution.service_launch import request
-from waitbench.model.launch import RunningService
+from waitbench.model.launch import ServiceConfig
 from waitbench.system.tcp import Connections, Traffic
 
 _MAX_COUNT = 1e14
@@ -23,7 +23,7 @@ class ServiceReadings:
 
     def __init__(
         self,
-        services: Mapping[str, RunningService],
+        services: Mapping[str, ServiceConfig],
         run: Callable[[Sequence[str], float], tuple[int | None, str]],
     ) -> None:
         """Takes running services by name, and ``ConditionLaunch.run_command``."""
@@ -45,7 +45,7 @@ class ServiceReadings:
     def begin(self) -> None:
         """Reads twice: the difference is the rise that a reading causes. Raises ``Failure``."""
         services = (service for name, service in self._services.items() if name not in self.stopped)
-        if ports := [service.config.port for service in services if not service.config.counters]:
+        if ports := [service.port for service in services if not service.counters]:
             with suppress(OSError):
                 self._connections = Connections(ports)
         # Both use one reading of the kernel's counters, as these readings are not requests.
@@ -86,9 +86,9 @@ class ServiceReadings:
                 raise Failure(f"the service {name} ended during the run") from error
             if name in self.stopped:
                 continue
-            seen = traffic.get(service.config.port)
-            if service.config.counters:
-                counts.append(self._printed_counts(name, service.config.counters))
+            seen = traffic.get(service.port)
+            if service.counters:
+                counts.append(self._printed_counts(name, service.counters))
             else:
                 counts.append({"requests": seen.segments, "bytes": seen.bytes} if seen else {})
         keys = set[str]().union(*counts).intersection(*counts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from waitbench.engines.base import Service, require_program
 from waitbench.execution.service_launch import ENDS_WITHIN_S, request
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import LaunchConfig, RunningService, decode, encode
+from waitbench.model.launch import LaunchConfig, ServiceConfig, decode, encode
 from waitbench.system import files, proc, processes, variables
 from waitbench.system.paths import Cache
 from waitbench.system.processes import limited, tail
@@ -28,7 +28,7 @@ class Server:
     """A service that has become ready."""
 
     service: Service
-    state: RunningService
+    config: ServiceConfig
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
 
@@ -76,11 +76,11 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             has_reported = select.select([report], [], [], within_s + _SPARE_S)[0]
             # Without a report, the launcher was killed, or its service has stopped it.
             line = report.readline() if has_reported else ""
-            state: RunningService | str = decode(line) if line else "was killed"
+            state: ServiceConfig | str = decode(line) if line else "was killed"
             if isinstance(state, str):
                 copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
-            yield Server(service=service, state=state, log=log, process=process)
+            yield Server(service=service, config=state, log=log, process=process)
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -108,14 +108,14 @@ class Running:
     servers: tuple[Server, ...]
 
     @property
-    def states(self) -> dict[str, RunningService]:
+    def configs(self) -> dict[str, ServiceConfig]:
         """The servers by name, for the launcher of a worker."""
-        return {server.service.name: server.state for server in self.servers}
+        return {server.service.name: server.config for server in self.servers}
 
     def cpu_s(self) -> float:
         """Returns the servers' CPU time so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(request(server.state) for server in self.servers)
+            return sum(request(server.config) for server in self.servers)
         except OSError as error:
             raise HarnessError(self.why_ended() or "a service ended during the run") from error
 

@@ -213,8 +213,8 @@ class WorkerLaunch(ConditionLaunch):
         values = {
             **self.worker.values,
             **site.values(),
-            **{f"{name}.port": str(it.config.port) for name, it in services},
-            **{f"{name}.folder": it.config.folder for name, it in services},
+            **{f"{name}.port": str(it.port) for name, it in services},
+            **{f"{name}.folder": it.folder for name, it in services},
         }
         copy: WorkerConfig = filled(self.worker._replace(site=site, files=()), values)
         return copy._replace(files=self.worker.files)

@@ -84,15 +84,8 @@ class ServiceConfig(NamedTuple):
     folder: str
     log: str
     counters: Sequence[str]
-
-
-class RunningService(NamedTuple):
-    """A running service, as its launcher describes it to runs."""
-
-    config: ServiceConfig
-    pid: int
-    address: str
-    """The socket on which its launcher receives orders: execution/service_launch.py."""
+    address: str = ""
+    """The socket on which the launcher of a running service receives orders."""
 
 
 class BatchSlot(NamedTuple):
@@ -114,7 +107,7 @@ class LaunchConfig(NamedTuple):
 
     program: DataflowConfig | WorkerConfig | ServiceConfig
     tracepoint: int | None = None
-    services: Mapping[str, RunningService] = {}
+    services: Mapping[str, ServiceConfig] = {}
     slot: BatchSlot = ALONE
     modules: Sequence[str] | None = None
     """Files of which the run reports whether it loads them: see ``execution.identity``."""
