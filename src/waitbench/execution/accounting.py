@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from waitbench.engines.worker import metrics as worker_metrics
-from waitbench.execution.launch_report import (
-    LOST_CHILDREN,
-)
+from waitbench.execution.launch_report import LOST_CHILDREN
 from waitbench.model.metrics import BY_NAME, IDLE_SYSTEM, IDLE_USER, WINDOW
 from waitbench.model.run import BY_PROC, INCOMPLETE, RESTARTED, SENT_AT_END, Lack
 

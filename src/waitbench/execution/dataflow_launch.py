@@ -14,12 +14,7 @@ from socket import socket
 from typing import Any
 
 from waitbench.execution.counted_tree import Command, CountedTree
-from waitbench.execution.launch_report import (
-    PROBES,
-    WAITING,
-    Failure,
-    write_report,
-)
+from waitbench.execution.launch_report import PROBES, WAITING, Failure, write_report
 from waitbench.model.launch import ADDRESSES, INDEX, DataflowConfig
 from waitbench.system.proc import Thread
 from waitbench.system.tcp import LOOPBACK, is_listened_to, reserve_ports
