@@ -190,8 +190,8 @@ def prepared(pair: Pair, setup: Setup) -> Iterator[Workers]:
         with services.running(
             services_of(worker, worker.parameters, both[0].python), folder, Cache()
         ) as running:
-            for service, state in running.states.items():
-                values[f"{service}.port"] = str(state.config.port)
+            for service, config in running.configs.items():
+                values[f"{service}.port"] = str(config.port)
             commands = []
             for revision, it in zip(pair[1:3], both, strict=True):
                 site = {"python": str(it.python), "port": str(free_port()), "revision": revision}

@@ -86,7 +86,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     so_far = said.partition("Interrupted. The result so far:")[2]
     assert ("RESULT   A → B, so far" in so_far) is (how != signal.SIGKILL)
     assert (results / "runs.csv").exists() is (how != signal.SIGKILL)
-    until(lambda: not processes_with(f"/runs/{process.pid}-"), each_s=0.05)
+    until(lambda: not processes_with(str(results)), each_s=0.05)
     kept = measured(results)
     assert kept
     done = run_compare(*arguments, "--resume")
