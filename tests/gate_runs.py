@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from tests.criteria import parse
 from tests.records import make_record, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
-from waitbench.pipeline.gating import parse
 
 _TEN = (0.0, 0.01, -0.01, 0.005, -0.005, 0.012, -0.008, 0.003, 0.0, -0.004)
 WOBBLE = (*_TEN, *(-0.9 * one for one in _TEN))

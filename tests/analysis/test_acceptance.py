@@ -6,13 +6,13 @@ from datetime import date
 import pytest
 from msgspec import structs
 
+from tests.criteria import parse
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import METRICS
 from waitbench.model.verdicts import GateStatus, Verdict
-from waitbench.pipeline.gating import parse
 
 CRITERIA = parse(["system:10%", "cpu:50%"], METRICS)
 ENTRY = Acceptance(

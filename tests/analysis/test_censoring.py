@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from tests.criteria import parse
 from tests.records import make_record, measurement, specify
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
@@ -16,7 +17,6 @@ from waitbench.model.metrics import BY_NAME, METRICS, STOP
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import Lack
 from waitbench.model.verdicts import GateStatus, Verdict
-from waitbench.pipeline.gating import parse
 from waitbench.reporting.findings import findings, summarize
 
 LATE = BY_NAME["latency-p50"]

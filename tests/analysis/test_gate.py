@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from tests.criteria import parse
 from tests.gate_runs import counted, record_of, rounds, scaled, sides, verdict_of, waiting
 from tests.records import disturb, make_record, measurement, outcome, specify, times
 from waitbench.analysis import gate
@@ -17,7 +18,7 @@ from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT, FAILED
 from waitbench.model.verdicts import GateStatus, Verdict
-from waitbench.pipeline.gating import Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting.notes import of_verdict
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from tests.criteria import parse
 from tests.gate_runs import counted, record_of, rounds, scaled, sides
 from tests.records import make_record, measurement, specify, times
 from waitbench.analysis import judging
@@ -17,7 +18,6 @@ from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.gating import parse
 
 FIRST = RULE.analyses[-2]
 """A single scenario can be within its margin then."""

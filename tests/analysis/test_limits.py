@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from tests.criteria import parse
 from tests.records import make_record, specify, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import Acceptance
@@ -18,7 +19,6 @@ from waitbench.analysis.rule import RULE, RuleResult, judge_limit
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import GateStatus, Verdict
-from waitbench.pipeline.gating import parse
 
 HALF_PERCENT = "limit idle:0.5%"
 WINDOW_S = 2.0

@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from tests import gate_runs
+from tests.criteria import parse
 from tests.frozen.checking import STYLES, check, page_text, said_by
 from tests.gate_runs import record_of, rounds, scaled, verdict_of, waiting
 from tests.records import outcome
@@ -27,7 +28,6 @@ from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.metrics import METRICS
-from waitbench.pipeline.gating import parse
 from waitbench.reporting import gate_formats, html
 from waitbench.reporting.findings import Findings, findings
 from waitbench.system.paths import ROOT

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.criteria import LIMIT, parse
 from tests.records import context, make_record, times
 from tests.store.keeping import finish
 from waitbench.analysis.criteria import DEFAULTS, Acceptance
@@ -12,7 +13,7 @@ from waitbench.analysis.rule import Rule
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline import gating
-from waitbench.pipeline.gating import LIMIT, Gate, gate_of, parse
+from waitbench.pipeline.gating import Gate, gate_of
 from waitbench.store import comparisons
 
 TODAY = date(2026, 11, 23)

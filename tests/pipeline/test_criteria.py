@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tests.criteria import parse
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.pipeline.gating import parse
 
 
 @pytest.mark.parametrize(

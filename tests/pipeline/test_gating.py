@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from tests.criteria import LIMIT, parse
 from tests.gate_runs import ASKED
 from tests.records import make_record, measurement, outcome
 from waitbench.analysis import gate
@@ -22,7 +23,7 @@ from waitbench.model.run import DISTURBED, FAILED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios
-from waitbench.pipeline.gating import LIMIT, Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import measurer
 from waitbench.pipeline.request import ValidRequest
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.idle_workers import worker
+from tests.criteria import LIMIT, parse
 from tests.execution.made_runs import Made, disturbed
 from tests.execution.made_runs import scenario as made_scenario
 from tests.records import context, measurement, times
@@ -19,7 +20,7 @@ from waitbench.model.scenario import Scenario
 from waitbench.model.verdicts import GateStatus
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import OpenQuestions
-from waitbench.pipeline.gating import LIMIT, Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting.formats import format_of_limit
 
 SERVICE_CPU = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.criteria import parse
 from tests.records import describing, make_record, measurement, outcome, specify, times
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import ComparisonHeader, ScenarioResults, Shard
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, SUPERSEDED, TIMED_OUT, WARM_UP
-from waitbench.pipeline.gating import Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import begin, interruption_message, require_same, resume_record
 from waitbench.store import comparisons
 from waitbench.system import shutdown

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from tests.criteria import parse
 from tests.gate_runs import failing, unclear
 from tests.records import Runs, make_record, measurement, specify, times, waits
 from tests.reporting.printing import lines_of
@@ -16,7 +17,6 @@ from waitbench.analysis.results import Note
 from waitbench.model.metrics import MEMORY, METRICS, SERVICES, STOP
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
-from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, notes
 from waitbench.reporting.console import print_report
 from waitbench.reporting.document import Contribution, Report, text_of

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tests.criteria import parse
 from tests.frozen.checking import check
 from tests.gate_runs import failing, sides, unclear, verdict_of
 from tests.records import (
@@ -27,7 +28,6 @@ from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import BY_PROC
 from waitbench.model.verdicts import Estimate, Verdict
-from waitbench.pipeline.gating import parse
 from waitbench.reporting import notes
 from waitbench.reporting.findings import findings, remarks, summarize
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.criteria import parse
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, outcome, specify, times
 from tests.reporting.made_up import contents_of, page_of, stored
@@ -16,7 +17,7 @@ from waitbench.analysis import statistics
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Shard
 from waitbench.pipeline.concluding import findings_of
-from waitbench.pipeline.gating import Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Report, TextCell
 from waitbench.reporting.drawing import COLOURS

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from matplotlib.text import Text
 
+from tests.criteria import parse
 from tests.reporting.printing import lines_of
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
@@ -14,7 +15,6 @@ from waitbench.analysis.results import MetricResult, Note
 from waitbench.analysis.statistics import BELOW_RESOLUTION
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.verdicts import Estimate, Verdict
-from waitbench.pipeline.gating import parse
 from waitbench.reporting import forest, html
 from waitbench.reporting.charts import draw_table
 from waitbench.reporting.console import print_report, print_tables

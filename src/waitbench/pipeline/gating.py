@@ -35,8 +35,6 @@ _CRITERION = re.compile(
     re.ASCII,
 )
 
-LIMIT = "limit "
-"""The prefix by which reports mark a criterion that is a limit."""
 _LIMIT = re.compile(r"([a-z0-9-]+):(\d{1,12}(?:\.\d{1,12})?) ?(.{0,20})", re.ASCII)
 _SIZES: Mapping[str, Mapping[str, float]] = {
     "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
@@ -47,19 +45,6 @@ _SIZES: Mapping[str, Mapping[str, float]] = {
     "count": {"": 1.0},
 }  # fmt: skip
 """The units of limits, with their sizes, by the unit of the metric."""
-
-
-def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,ALLOWANCE][,alone][,each]``, and ``limit METRIC:VALUE``.
-
-    Raises ``UsageError``, with a message that gives the right form.
-    """
-    return tuple(
-        parse_limit(text.removeprefix(LIMIT), metrics)
-        if text.startswith(LIMIT)
-        else parse_rise(text, metrics)
-        for text in texts
-    )
 
 
 def parse_rise(text: str, metrics: Sequence[Metric]) -> Criterion:
@@ -312,7 +297,7 @@ def read_accepted(
                 entry,
                 criterion=entry.criterion
                 if entry.criterion in names
-                else str(*parse([entry.criterion], metrics)),
+                else str(parse_rise(entry.criterion, metrics)),
                 reason=" ".join(entry.reason.split()),
             )
             for entry in entries

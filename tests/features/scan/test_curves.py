@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.criteria import parse
 from tests.features.scan.scanned import VALUES, scan_records
 from tests.records import outcome
 from waitbench.analysis import gate
@@ -12,7 +13,6 @@ from waitbench.features.scan.curves import off_line, scans
 from waitbench.model.metrics import METRICS
 from waitbench.model.run import TIMED_OUT
 from waitbench.model.verdicts import Verdict
-from waitbench.pipeline.gating import parse
 
 COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
 

@@ -25,7 +25,7 @@ from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import measure
 from waitbench.pipeline.concluding import publish_markdown
-from waitbench.pipeline.gating import Gate, parse
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import interruption_message
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import markdown
@@ -119,7 +119,7 @@ def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criter
             f"--rounds {most_rounds}: must be at least {ANALYSES[1]}: with fewer nothing is "
             "certain."
         )
-    (criterion,) = parse([text], gating.all_metrics(worker))
+    criterion = gating.parse_rise(text, gating.all_metrics(worker))
     if criterion.allowance or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
