@@ -12,7 +12,6 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.record import ScenarioResults
 from waitbench.pipeline import concluding
 from waitbench.reporting.document import Report
-from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import StoredComparison
 
 _METRICS = (
@@ -46,7 +45,7 @@ def contents_of(
     return StoredComparison(folder=Path(name), comparison=comparison, records=records)
 
 
-def page_of(*records: ScenarioResults, price: Price | None = None, **settings: Any) -> Report:
+def page_of(*records: ScenarioResults, price: float | None = None, **settings: Any) -> Report:
     """The page of one comparison."""
     return concluding.page_of(contents_of(*records, **settings), price)
 

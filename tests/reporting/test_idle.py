@@ -10,10 +10,10 @@ from waitbench.model.metrics import METRICS, WAITING
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate
 from waitbench.reporting import idle
-from waitbench.reporting.idle import Price
+from waitbench.reporting.idle import parse_price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
-PRICE = Price.parse("0.04/core-hour")
+PRICE = parse_price("0.04/core-hour")
 
 
 def runs(label: str, **more: float) -> list[dict[str, float]]:
@@ -53,7 +53,7 @@ COSTS = [
 )
 def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match=r"is not AMOUNT/core-hour, such as 0\.04/core-hour"):
-        Price.parse(text)
+        parse_price(text)
 
 
 def test_work_is_no_waiting_and_without_a_window_nobody_knows() -> None:

@@ -17,7 +17,7 @@ from waitbench.model.errors import UsageError, masked
 from waitbench.model.revision import OriginChoice
 from waitbench.pipeline.extension import Extension
 from waitbench.pipeline.request import Request
-from waitbench.reporting.idle import Price
+from waitbench.reporting.idle import parse_price
 from waitbench.system.paths import RESULTS, Cache, shown
 
 _LONGEST_S = 1e6
@@ -178,11 +178,11 @@ Verbose = Annotated[
     ),
 ]
 CorePrice = Annotated[
-    Optional[Price],
+    Optional[float],
     typer.Option(
         "--price",
         metavar="AMOUNT/core-hour",
-        parser=Price.parse,
+        parser=parse_price,
         help="The price of a core-hour, such as 0.04/core-hour, to show idle cost in money.",
     ),
 ]

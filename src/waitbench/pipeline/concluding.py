@@ -29,7 +29,6 @@ from waitbench.reporting.findings import (
 )
 from waitbench.reporting.findings import findings as make_findings
 from waitbench.reporting.gate_formats import FORMATS, VERDICT_NAME
-from waitbench.reporting.idle import Price
 from waitbench.reporting.output import Output
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system import files
@@ -52,7 +51,7 @@ def findings_of(contents: StoredComparison) -> Findings:
     )
 
 
-def tables(findings: Findings, price: Price | None, *, brief: bool = False) -> list[Table]:
+def tables(findings: Findings, price: float | None, *, brief: bool = False) -> list[Table]:
     """Tables of idle costs, of metrics that measured commands report, and of features.
 
     With ``brief``, idle costs are left out, unless there is a price.
@@ -82,7 +81,7 @@ def conclude(contents: StoredComparison, output: Output, *, plot: bool = False) 
     return ExitCode.FAILED if any(record.failures for record in contents.records) else ExitCode.OK
 
 
-def page_of(contents: StoredComparison, price: Price | None = None) -> Report:
+def page_of(contents: StoredComparison, price: float | None = None) -> Report:
     return page.compose(contents, findings_of(contents), price)
 
 

@@ -11,13 +11,12 @@ from waitbench.reporting import idle
 from waitbench.reporting.console import make_console
 from waitbench.reporting.document import Table
 from waitbench.reporting.findings import remarks
-from waitbench.reporting.idle import Price
 from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, StoredComparison
 from waitbench.system import files
 
 
-def table_of_workers(folder: Path, price: Price | None = None) -> list[Table]:
+def table_of_workers(folder: Path, price: float | None = None) -> list[Table]:
     """The idle costs of several workers, if a folder has one comparison for each; else empty."""
     if files.is_there(folder / COMPARISON_NAME):
         return []

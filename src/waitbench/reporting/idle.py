@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 
 from waitbench.analysis.statistics import Comparison, IdleCost
@@ -35,22 +34,12 @@ _FIGURES = (
 """The other columns: heading, metric and unit."""
 
 
-@dataclass(frozen=True)
-class Price:
-    """The price of a core for an hour, in any currency."""
-
-    amount: float
-
-    @classmethod
-    def parse(cls, text: str) -> "Price":
-        """Reads ``0.04/core-hour``. Raises ``UsageError``."""
-        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)/core-hour", text)
-        if match is None or not float(match[1]):
-            raise UsageError(f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour.")
-        return cls(float(match[1]))
-
-    def of_month(self, cores: float) -> float:
-        return cores * _HOURS_A_MONTH * self.amount
+def parse_price(text: str) -> float:
+    """The price of a core for a month, from ``0.04/core-hour``. Raises ``UsageError``."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)/core-hour", text)
+    if match is None or not float(match[1]):
+        raise UsageError(f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour.")
+    return float(match[1]) * _HOURS_A_MONTH
 
 
 Costs = Sequence[tuple[str, str, IdleCost | None]]
@@ -58,9 +47,12 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 
 
 def tables(
-    comparisons: Iterable[Comparison], price: Price | None = None, *, grouped: bool = True
+    comparisons: Iterable[Comparison], price: float | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """The table of the workers that wait, except in a scan; ``grouped`` by scenario."""
+    """The table of the workers that wait, except in a scan; ``grouped`` by scenario.
+
+    ``price`` is that of a core for a month.
+    """
     waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
     all_costs = [
         (it.record.scenario, label, it.idle_cost(label)) for it in waiting for label in it.figures
@@ -72,7 +64,7 @@ def tables(
 
 
 def idle_table(
-    costs: Costs, rounds: int, price: Price | None = None, *, grouped: bool = False
+    costs: Costs, rounds: int, price: float | None = None, *, grouped: bool = False
 ) -> Table:
     """A row for each worker, the costliest first and failed workers last.
 
@@ -94,7 +86,7 @@ def idle_table(
         dot_column(cores),
     ]
     if price is not None:
-        prices = [price.of_month(it.value) if it else None for it in cores]
+        prices = [it.value * price if it else None for it in cores]
         columns.append(figure_column("per month", prices))
     for text, metric, unit in _FIGURES:
         values = [cost.figures.get(metric) if cost else None for cost in idle_costs]

@@ -14,7 +14,6 @@ from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
-from waitbench.reporting.idle import Price
 
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
 """The width of the bar with the time left, and the least width of a scenario's name."""
@@ -53,7 +52,8 @@ class Output:
     """1 prints the figures of each scenario, and all questions of a gate; 2 prints all figures."""
     progress_only: bool = False
     """Whether the caller prints the result itself."""
-    price: Price | None = None
+    price: float | None = None
+    """The price of a core for a month."""
 
     @cached_property
     def answers(self) -> Console:

@@ -12,12 +12,11 @@ from waitbench.reporting import bars, idle
 from waitbench.reporting.document import Column, Heading, Report, Section, Table, TextCell
 from waitbench.reporting.findings import Findings, gate_table, result_table
 from waitbench.reporting.formats import NOTHING, format_count, format_quantity, format_values
-from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import StoredComparison
 from waitbench.system.installation import as_called
 
 
-def compose(contents: StoredComparison, findings: Findings, price: Price | None = None) -> Report:
+def compose(contents: StoredComparison, findings: Findings, price: float | None = None) -> Report:
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = result_table(findings, findings.main, title)

@@ -15,7 +15,7 @@ from waitbench.reporting.console import print_report
 from waitbench.reporting.document import Contribution, Heading, Report, Table
 from waitbench.reporting.drawing import FAILURE, WARNING, shorten
 from waitbench.reporting.formats import format_count, format_digits, format_quantity
-from waitbench.reporting.idle import Price, figure_column
+from waitbench.reporting.idle import figure_column
 from waitbench.system.machine import OTHER_CORES
 
 _MOST_PROCESSES, _MOST_THREADS = 5, 3
@@ -81,11 +81,11 @@ def table(total: Total) -> Table:
     )
 
 
-def sum_up(cores: float, times: int, price: Price | None) -> str:
+def sum_up(cores: float, times: int, price: float | None) -> str:
     """A sentence on the cores that ``times`` equal workers use, and on their price."""
     workers = f"{times:,} of these keep" if times > 1 else "This keeps"
     text = f"{workers} {format_digits(cores * times, 2)} cores busy"
-    a_month = f", for {format_digits(price.of_month(cores * times), 2)} a month" if price else ""
+    a_month = f", for {format_digits(cores * times * price, 2)} a month" if price else ""
     return f"{text}{a_month}."
 
 
