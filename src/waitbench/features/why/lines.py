@@ -27,14 +27,10 @@ _ENDS = 2
 """The functions at either end of a stack that identify a place."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """A stack in which a thread sleeps or works, with its part of the thread's cost."""
+Places = list[tuple[tuple[Frame, ...], Cost]]
+"""Stacks in which a thread sleeps, or works, each with its part of the thread's cost.
 
-    is_asleep: bool
-    stack: tuple[Frame, ...]
-    """The outermost first; empty if unknown."""
-    cost: Cost
+A stack has the outermost function first; it is empty if it is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +64,9 @@ def lines(revisions: Sequence[Samples]) -> list[Line]:
     ]
 
 
-def _places(thread: Thread) -> list[Place]:
-    """Divides the cost of a thread among its stacks, by their numbers of samples."""
-    whole, result = thread.cost, []
+def _places(thread: Thread) -> tuple[Places, Places]:
+    """Divides the cost of a thread among its stacks asleep and at work, by numbers of samples."""
+    whole, asleep, at_work = thread.cost, Places(), Places()
     for is_asleep, stacks in ((True, thread.asleep or (Stack((), 1),)), (False, thread.at_work)):
         cores = 0.0 if is_asleep and thread.at_work else whole.cores
         samples = sum(stack.samples for stack in stacks)
@@ -78,8 +74,8 @@ def _places(thread: Thread) -> list[Place]:
             share = stack.samples / samples
             cost = Cost(wakeups_per_s=whole.wakeups_per_s * is_asleep * share, cores=cores * share)
             if cost.price:
-                result.append(Place(is_asleep=is_asleep, stack=stack.frames, cost=cost))
-    return result
+                (asleep if is_asleep else at_work).append((stack.frames, cost))
+    return asleep, at_work
 
 
 def _missing(process: str, name: str) -> Thread:
@@ -117,36 +113,34 @@ def _gap(*figures: tuple[Sequence[float], float]) -> float:
 def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
     """A line for each place in which the thread of any revision sleeps, and one for its work."""
     line = partial(Line, process=threads[-1].process, thread=threads[-1].name)
-    by_revision = [_places(thread) for thread in threads]
-    working = [[place for place in group if not place.is_asleep] for group in by_revision]
-    waiting: dict[_Names, list[list[Place]]] = {}
-    for index, group in enumerate(by_revision):
-        for place in (place for place in group if place.is_asleep):
-            at_place = waiting.setdefault(_ends(place.stack), [[] for _ in threads])
-            at_place[index].append(place)
+    by_revision, working = zip(*map(_places, threads), strict=True)
+    waiting: dict[_Names, list[Places]] = {}
+    for index, asleep in enumerate(by_revision):
+        for stack, cost in asleep:
+            waiting.setdefault(_ends(stack), [[] for _ in threads])[index].append((stack, cost))
     for at_place in waiting.values():
-        costs = [Cost.total(place.cost for place in group) for group in at_place]
+        costs = [Cost.total(cost for _, cost in places) for places in at_place]
         if any(working):
             # If one revision has samples at work, all CPU is attributed to them.
             costs = [Cost(wakeups_per_s=cost.wakeups_per_s) for cost in costs]
         if any(cost.price for cost in costs):
-            *_, last = chain(*at_place)
-            yield line(is_asleep=True, frames=last.stack, costs=tuple(costs))
+            *_, (last, _) = chain(*at_place)
+            yield line(is_asleep=True, frames=last, costs=tuple(costs))
     if any(working):
-        busiest = max(working, key=lambda group: Cost.total(place.cost for place in group).cores)
+        busiest = max(working, key=lambda places: sum(cost.cores for _, cost in places))
         costs = [Cost(cores=thread.cost.cores) for thread in threads]
         yield line(is_asleep=False, frames=_innermost(busiest), costs=tuple(costs))
 
 
-def _innermost(working: Sequence[Place]) -> tuple[Frame, ...]:
+def _innermost(working: Places) -> tuple[Frame, ...]:
     """The functions down to the innermost one that has ``_LEAST_SHARE`` of the CPU."""
     cores: defaultdict[_Names, float] = defaultdict(float)
     frames: dict[_Names, tuple[Frame, ...]] = {}
-    for place in working:
-        functions = tuple(frame for frame in place.stack if frame.kind != KERNEL)
+    for stack, cost in working:
+        functions = tuple(frame for frame in stack if frame.kind != KERNEL)
         for depth in range(len(functions) + 1):
             names = _names(functions[:depth])
-            cores[names] += place.cost.cores
+            cores[names] += cost.cores
             frames[names] = functions[:depth]
     return max((frames[key] for key in cores if cores[key] >= cores[()] * _LEAST_SHARE), key=len)
 
