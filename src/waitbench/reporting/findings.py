@@ -56,8 +56,14 @@ class Findings:
     @property
     def main(self) -> Sequence[MetricResult]:
         """The ratios that charts draw; with many candidates, only the judged ones."""
-        has_few = len(self.labels) <= _MOST_NAMED + 1
-        return [it for it in self.results if it.is_charted and (has_few or it.judged)]
+        results = [it for it in self.results if not it.is_point]
+        if len(self.labels) > _MOST_NAMED + 1:
+            return [it for it in results if it.judged]
+        return [
+            it
+            for it in results
+            if it.judged or it.metric.name == "real" or (it.metric.name == "latency" and it.waits)
+        ]
 
 
 def findings(
@@ -136,8 +142,10 @@ def summarize(findings: Findings) -> Report:
 
 def result_table(findings: Findings, results: Sequence[MetricResult], title: str) -> Table:
     """A row for each result: the figures of both revisions, or of the only one."""
-    axis = forest.axis_of(results) if findings.labels[1:] else None
-    columns, colours = forest.columns_of(findings.labels), colours_of(findings.labels)
+    columns, axis = forest.value_columns(findings.labels), None
+    if findings.labels[1:]:
+        columns, axis = (*columns, *forest.COLUMNS), forest.axis_of(results)
+    colours = colours_of(findings.labels)
     return forest.tabulate(title, results, columns, axis=axis, colours=colours)
 
 

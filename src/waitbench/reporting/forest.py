@@ -82,9 +82,6 @@ def heading_of(metric: Metric) -> str:
     return _HEADINGS.get(metric.name, metric.title)
 
 
-label_of: Callable[[MetricResult], str] = attrgetter("revision")
-
-
 def cost_of(result: MetricResult) -> str:
     return f"outliers of {result.metric.title}" if result.by_outliers else result.metric.title
 
@@ -191,10 +188,6 @@ def value_columns(labels: Sequence[str], *, are_optional: bool = False) -> Colum
     )
     before, after = (Heading(text, is_left=False, is_optional=are_optional) for text in texts)
     return ((before, before_of), (after, after_of))
-
-
-def columns_of(labels: Sequence[str]) -> Columns:
-    return (*value_columns(labels), *(COLUMNS if labels[1:] else ()))
 
 
 def dot_of(result: MetricResult) -> Dot | None:

@@ -50,7 +50,7 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     code, said = night(ids[2])
     assert code == 1
     assert "only one session says" in said[0]
-    assert f"more total CPU from {names[2]} on" in " ".join(said)
+    assert f"total CPU from {names[2]} on: ▲" in " ".join(said)
     kept = json.loads((store / "acknowledged.json").read_text())
     assert kept["change_points"][0]["after"] == names[2]
     code, said = night(ids[2])

@@ -121,7 +121,8 @@ def track(
     known = frozenset(file.change_points if file else ())
     new = unannounced(histories, known)
     for trend, point in new:
-        console.print(f"{view.title_of(trend, histories)}: {view.sentence_on(trend, point)}")
+        where = f"{view.title_of(trend, histories)}: {trend.metric.title} from {point.after} on"
+        console.print(f"{where}: {view.text_of(point)}.")
     if new:
         known = known.union(trend.announcement(point) for trend, point in new)
         formats.write(results, _ANNOUNCED, {"change_points": msgspec.to_builtins(sorted(known))})

@@ -1,6 +1,7 @@
 """Formats trends as tables, sentences and JSON."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ _PROVISIONAL = "? is provisional: only one session says so."
 
 def table(trend: Trend, title: str, newest: int = 0) -> Table:
     """A row for each of the ``newest`` revisions (0: all), the anchor, and at change points."""
-    points = {point.after: _text_of(point) for point in trend.change_points}
+    points = {point.after: text_of(point) for point in trend.change_points}
     always = {trend.anchor}.union(*((it.before, it.after) for it in trend.change_points))
     first = len(trend.ratios) - newest if newest else 0
     shown = [it for number, it in enumerate(trend.ratios) if number >= first or it.name in always]
@@ -37,7 +38,10 @@ def table(trend: Trend, title: str, newest: int = 0) -> Table:
         [_result(revision, trend, title) for revision in shown],
         (*_COLUMNS, ("change point", lambda result: points.get(result.revision, ""))),
         axis=Axis.over(trend.ratios.values(), _BEYOND_AXIS),
-        names=(("revision", forest.label_of), ("date", lambda result: dates[result.revision])),
+        names=(
+            ("revision", attrgetter("revision")),
+            ("date", lambda result: dates[result.revision]),
+        ),
         notes=tuple(note for note, holds in notes.items() if holds),
     )
 
@@ -98,12 +102,6 @@ def as_json(trends: Sequence[Trend]) -> list[dict[str, Any]]:
     ]
 
 
-def sentence_on(trend: Trend, point: ChangePoint) -> str:
-    mark, change = MARKS[point.ratio.verdict], format_change(point.ratio.value)
-    where = f"from {point.after} on ({format_range(point.ratio)})"
-    return f"{mark} {change} {trend.metric.title} {where}."
-
-
-def _text_of(point: ChangePoint) -> str:
+def text_of(point: ChangePoint) -> str:
     mark, change = MARKS[point.ratio.verdict], format_change(point.ratio.value)
     return f"{mark} {change} ({format_range(point.ratio)}){'?' * point.is_provisional}"
