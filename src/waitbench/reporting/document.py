@@ -196,9 +196,9 @@ class Contribution:
     notes: Sequence[Note] = ()
     """Changes, which are printed among the headlines."""
     sections: Sequence[Section] = ()
-    """Sections of a page. Their tables, and those of ``of_scenarios``, are printed as well."""
-    of_scenarios: Mapping[str, Section] = field(default_factory=dict)
-    """Parts of the sections of scenarios, by their names."""
+    """Sections of a page, whose tables are printed as well.
+
+    A section whose title is the name of a scenario is a part of that scenario's section."""
     charts: Mapping[str, Table] = field(default_factory=dict)
     """Tables that are drawn, by the names of the files."""
     json: Mapping[str, Any] = field(default_factory=dict)
@@ -207,8 +207,7 @@ class Contribution:
 
     @property
     def tables(self) -> list[Table]:
-        sections = (*self.of_scenarios.values(), *self.sections)
-        return [table for section in sections for table in section.tables]
+        return [table for section in self.sections for table in section.tables]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from waitbench.analysis.results import decisive
 from waitbench.model.metrics import METRIC_ORDER
@@ -20,7 +21,9 @@ def compose(contents: StoredComparison, findings: Findings, price: float | None 
     records = contents.records
     title = f"Relative to {findings.labels[0]}" if findings.labels[1:] else "Means"
     first = result_table(findings, findings.main, title)
-    sections = [section for it in findings.contributions for section in it.sections]
+    names = {record.scenario for record in records}
+    contributed = chain.from_iterable(it.sections for it in findings.contributions)
+    sections = [section for section in contributed if section.title not in names]
     if findings.verdict is not None:
         decides, others = decisive(findings.judgements)
         first = gate_table(findings, decides, "What the gate asked")
@@ -49,8 +52,8 @@ def compose(contents: StoredComparison, findings: Findings, price: float | None 
 
 
 def _scenario(findings: Findings, record: ScenarioResults) -> Section:
-    parts = [it.of_scenarios.get(record.scenario) for it in findings.contributions]
-    more = [part for part in parts if part is not None]
+    contributed = chain.from_iterable(it.sections for it in findings.contributions)
+    more = [section for section in contributed if section.title == record.scenario]
     results = [it for it in findings.results if it.scenario == record.scenario]
     tables = [result_table(findings, results, "Every metric")] if results else []
     return Section(

@@ -70,14 +70,11 @@ class WhyExtension(Extension):
     def contribution(self, folder: Path, records: Sequence[ScenarioResults]) -> Contribution:
         by_scenario = {it.scenario: samples.read(folder, it.scenario) for it in records}
         return Contribution(
-            of_scenarios={
-                name: Section(
-                    title=name,
-                    tables=view.tables(f"{name} · {_TITLE}", revisions),
-                )
+            sections=[
+                Section(title=name, tables=view.tables(f"{name} · {_TITLE}", revisions))
                 for name, revisions in by_scenario.items()
                 if revisions
-            },
+            ],
             explains=("--why", "which thread wakes up, and in which function"),
         )
 
