@@ -1,6 +1,5 @@
 """Results and notes, which views only format."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,23 +76,12 @@ class MetricResult(RuleResult):
         return self.criterion is not None and is_rise and self.accepted is None
 
     @property
-    def is_charted(self) -> bool:
-        """Whether charts of ratios show it."""
-        is_lateness = self.metric.name == "latency" and self.waits
-        return not self.is_point and (self.judged or self.metric.name == "real" or is_lateness)
-
-    @property
     def most(self) -> float:
         """The largest allowed ratio.
 
         With an allowance or a limit it is 1, as ratios are to the allowed cost.
         """
         return 1.0 if self.allowance or self.limit else 1 + self.margin
-
-    @property
-    def headroom(self) -> float:
-        """The factor by which the upper bound may rise, up to the largest allowed ratio."""
-        return self.most / self.ratio.high if self.ratio and self.ratio.high else math.inf
 
 
 def with_answers(
@@ -132,7 +120,11 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
     decides = [it for it in ordered if it.verdict in shown]
     if has_passed:
         passing = [it for it in ordered if it.verdict is Verdict.WITHIN_MARGIN]
-        passing.sort(key=lambda it: it.headroom)
+        # By the factor by which the upper bound may rise, up to the largest allowed ratio.
+        passing.sort(
+            key=lambda it: it.ratio.high / it.most if it.ratio and it.ratio.high else 0.0,
+            reverse=True,
+        )
         decides += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
     decides += [it for it in ordered if it.metric.is_of_services and it not in decides]
     return decides, [it for it in ordered if it not in decides]

@@ -108,7 +108,8 @@ def measure(
     )
     try:
         with progress:
-            elsewhere = new_records(header, valid.scenarios_elsewhere, built)
+            scenarios_elsewhere = [it for it in valid.scenarios if it not in valid.scenarios_here]
+            elsewhere = new_records(header, scenarios_elsewhere, built)
             if environments:
                 _make_runs(session, valid, tuple(environments), rule, progress, elsewhere.values())
             for extension in request.extensions:
@@ -164,7 +165,7 @@ def concurrent_scenarios(
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.limit is not None and not criterion.limit.is_of_counts)
+        or (criterion.limit and not (criterion.limit.by_second and criterion.limit.unit == "/s"))
     ]
     return frozenset(
         scenario.name

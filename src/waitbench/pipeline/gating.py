@@ -142,11 +142,6 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return bool(self.criteria)
 
     @property
-    def asks_defaults(self) -> bool:
-        """Whether there are default criteria, for some of which scenarios are added."""
-        return any(criterion in DEFAULTS for criterion in self.criteria)
-
-    @property
     def needs(self) -> frozenset[str]:
         """The keys of the metrics of the user's criteria: runs must have them."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from waitbench import engines
+from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import selection
 from waitbench.engines.base import Engine
 from waitbench.engines.worker import WorkerFileEngine
@@ -95,10 +96,6 @@ class ValidRequest:
         if self.shard is None:
             return self.scenarios
         return tuple(it for it in self.scenarios if it.name in self.shard.scenarios)
-
-    @property
-    def scenarios_elsewhere(self) -> tuple[Scenario, ...]:
-        return tuple(it for it in self.scenarios if it not in self.scenarios_here)
 
 
 def validate(request: Request, say: Log) -> ValidRequest:
@@ -190,7 +187,8 @@ def _select(request: Request) -> tuple[Scenario, ...]:
         request.settings,
         worker=request.worker,
         quick=request.quick,
-        for_gate=request.gate.asks_defaults,
+        # For some of the default criteria, scenarios are added.
+        for_gate=any(criterion in DEFAULTS for criterion in request.gate.criteria),
     )
     if not request.scenarios:
         # A scenario may have a topology that the engine does not have.
