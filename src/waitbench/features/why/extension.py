@@ -13,7 +13,7 @@ from msgspec import to_builtins
 
 from waitbench.execution.bench import Bench
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
-from waitbench.features.why import samples, view
+from waitbench.features.why import lines, samples
 from waitbench.features.why.sampler import SAMPLED_S, StackSampler, sample_running
 from waitbench.features.why.samples import Samples
 from waitbench.model.errors import HarnessError, UsageError
@@ -71,7 +71,7 @@ class WhyExtension(Extension):
         by_scenario = {it.scenario: samples.read(folder, it.scenario) for it in records}
         return Contribution(
             sections=[
-                Section(title=name, tables=view.tables(f"{name} · {_TITLE}", revisions))
+                Section(title=name, tables=lines.tables(f"{name} · {_TITLE}", revisions))
                 for name, revisions in by_scenario.items()
                 if revisions
             ],
@@ -80,7 +80,7 @@ class WhyExtension(Extension):
 
     def explain_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
         revisions = [sample_running(find, seconds)]
-        tables = view.tables("who wakes up, and from where", revisions)
+        tables = lines.tables("who wakes up, and from where", revisions)
         return Contribution(
             sections=[Section(title="", tables=tables)], json={"why": to_builtins(revisions)}
         )

@@ -11,8 +11,8 @@ from tests.records import make_record, times
 from tests.reporting.printing import lines_of
 from tests.store.keeping import finish
 from waitbench.features.why import samples as stored
+from waitbench.features.why.lines import tables
 from waitbench.features.why.samples import Frame
-from waitbench.features.why.view import tables
 from waitbench.model.errors import UsageError
 from waitbench.pipeline.concluding import page_of
 from waitbench.reporting.console import print_tables
