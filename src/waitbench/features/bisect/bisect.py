@@ -65,7 +65,9 @@ def bisect(
     ] = "slower",
     rounds: Annotated[
         int,
-        typer.Option(metavar="N", help="The most rounds of a step, even if inconclusive."),
+        typer.Option(
+            metavar="N", min=ANALYSES[1], help="The most rounds of a step, even if inconclusive."
+        ),
     ] = 30,
     budget: options.Budget = 7200,
     full: options.Full = False,
@@ -84,7 +86,7 @@ def bisect(
     the good end, a middle and the bad end in the same rounds. The chance of a wrong answer is 5 %
     at most, over all steps together. The last of several changes is reported.
     """
-    criterion = _criterion(fail_on, rounds, request.worker)
+    criterion = _criterion(fail_on, request.worker)
     ends = tuple(map(without_label, (good, bad)))
     if ends[0] == ends[1]:
         raise UsageError(
@@ -112,13 +114,8 @@ def bisect(
         raise typer.Exit(run.carry_out(first))
 
 
-def _criterion(text: str, most_rounds: int, worker: WorkerFile | None) -> Criterion:
+def _criterion(text: str, worker: WorkerFile | None) -> Criterion:
     """Reads the criterion of a search. Raises ``UsageError``."""
-    if most_rounds < ANALYSES[1]:
-        raise UsageError(
-            f"--rounds {most_rounds}: must be at least {ANALYSES[1]}: with fewer nothing is "
-            "certain."
-        )
     criterion = gating.parse_rise(text, gating.all_metrics(worker))
     if criterion.allowance or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
