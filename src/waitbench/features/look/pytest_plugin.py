@@ -27,7 +27,6 @@ class Checks:
         self,
         *processes: Any,
         seconds: float | None = None,
-        why: bool | None = None,
         **limits: str,
     ) -> None:
         """Fails the test unless a process certainly keeps its limits, such as ``idle="0.5%"``.
@@ -52,7 +51,7 @@ class Checks:
             outcome = f"{view.notes_of(decision)[0].text}\n"
             view.print_decision(decision, console)
             print_tables(map(view.table, decision.totals), console)
-            if self._why if why is None else why:
+            if self._why:
                 for reason in view.explain(targets[-1], decision.totals[-1].seconds):
                     print_tables(reason.tables, console)
         except HarnessError as error:
