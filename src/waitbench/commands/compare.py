@@ -85,9 +85,7 @@ def compare(
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON on stdout, and progress on stderr.")
-    ] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Install each revision, run them alternately, and report the differences."""
     criteria = gating.read_criteria(

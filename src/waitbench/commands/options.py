@@ -168,6 +168,9 @@ Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")
 ]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON on stdout, and all else on stderr.")
+]
 Verbose = Annotated[
     int,
     typer.Option(

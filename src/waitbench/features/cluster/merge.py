@@ -47,9 +47,7 @@ def merge(
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The comparison as JSON on stdout.")
-    ] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Make one comparison of all its shards, with the output and the exit code of compare."""
     whole, records = merged([read_finished(folder) for folder in shards])

@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from waitbench.commands import options
 from waitbench.features.history import view
 from waitbench.features.history.sessions import HistorySession, read
 from waitbench.features.history.trends import trends
@@ -58,9 +59,7 @@ def history(
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),
     ] = [],
     anchor: AnchorOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Every revision as JSON on stdout, not rounded.")
-    ] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what each revision costs relative to an anchor, and which revisions changed the cost.
 

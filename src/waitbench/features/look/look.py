@@ -66,9 +66,7 @@ def look(
         typer.Option("--times", metavar="N", min=1, help="Multiply the cost by this many workers."),
     ] = 1,
     price: options.CorePrice = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="All processes and threads, as JSON on stdout.")
-    ] = False,
+    as_json: options.AsJson = False,
 ) -> int:
     """Measure a running process without touching it."""
     criteria, running = read_limits(limits), [observe.find(target) for target in targets]
