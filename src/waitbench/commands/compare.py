@@ -75,13 +75,7 @@ def compare(
     full: options.Full = False,
     origin: options.Origin = "auto",
     results: options.NewResults = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted comparison.\n\nThat of --results, or the latest.",
-        ),
-    ] = False,
+    resume: options.Resume = False,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = 0,

@@ -107,6 +107,13 @@ NewResults = Annotated[
         show_default=f"a new one in {shown(RESULTS)}/",
     ),
 ]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue an interrupted command.\n\nThat of --results, or the latest.",
+    ),
+]
 SavedResults = Annotated[
     Optional[Path],
     typer.Argument(

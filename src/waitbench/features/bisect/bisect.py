@@ -72,12 +72,7 @@ def bisect(
     budget: options.Budget = 7200,
     full: options.Full = False,
     results: options.NewResults = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Continue an interrupted search: that of --results, or the latest."
-        ),
-    ] = False,
+    resume: options.Resume = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Find which release, then which commit, changed what a worker costs.
