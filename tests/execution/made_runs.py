@@ -94,9 +94,7 @@ class Made:
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         self.extend(runs)
 
-    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        if at_most_s is not None:
-            self.events.append(("at most", at_most_s))
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
         self.events.append(("extend", len(runs)))
 
     def begin(self, planned: PlannedRun) -> None:

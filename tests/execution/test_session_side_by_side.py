@@ -321,7 +321,7 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     assert saved == made.at_once[1][:3]
     assert [result for _, result in made.heard("keep")] == records["one"].measurements
     # These say nothing of the CPU of others, so the next batch is made at once.
-    assert at_work._concurrent_rounds(WORKER_FILE) > 1
+    assert at_work.concurrent_rounds(WORKER_FILE) > 1
 
 
 def test_what_fails_in_a_later_batch_than_the_first_counts() -> None:

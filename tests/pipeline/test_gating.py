@@ -8,13 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.criteria import LIMIT, parse
+from tests.execution.made_runs import LASTS_S, Made, scenario
 from tests.gate_runs import ASKED
-from tests.records import make_record, measurement, outcome
+from tests.records import context, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Instruments
@@ -22,7 +24,7 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.run import DISTURBED, FAILED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
-from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios
+from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios, seconds_left
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import measurer
 from waitbench.pipeline.request import ValidRequest
@@ -138,6 +140,43 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records["busy"].add(outcome("new", 19, FAILED))
     records["busy"].failed_before = 1
     assert [asking.wants_more(name) for name in records] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("names", "made", "concurrent", "runs"),
+    [
+        (("one",), 0, (), (18, 18)),
+        (("one", "two"), 0, (), (2 * 8, 2 * 18)),
+        (("one", "two"), 4, (), (2 * 10, 2 * 10)),
+        (("one",), 1, (), (16, 16)),
+        (("one", "two"), 0, ("one", "two"), (2 * 1, 2 * 3)),
+    ],
+)
+def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decide(
+    names: tuple[str, ...], made: int, concurrent: tuple[str, ...], runs: tuple[int, int]
+) -> None:
+    scenarios = [scenario(name) for name in names]
+    records = {
+        it.name: ScenarioResults(
+            spec=it,
+            context=context(["a", "b"]),
+            measurements=[
+                measurement(label, number, times(1, 1, 0))
+                for label in ("a", "b")
+                for number in range(1, made + 1)
+            ],
+        )
+        for it in [*scenarios, scenario("settled")]
+    }
+    session = Made().session(records, Concurrency(concurrent))
+    left_s = [
+        seconds_left(
+            session, [scenarios, [scenario("settled")]], ["a", "b"],
+            Gate(most_rounds=30), names.__contains__, rounds,
+        )
+        for rounds in (0, 9)
+    ]  # fmt: skip
+    assert left_s == [count * LASTS_S for count in runs]
 
 
 def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:

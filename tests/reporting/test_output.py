@@ -42,9 +42,8 @@ class ClockedBar:
 
     @property
     def seconds_left(self) -> list[float]:
-        units = {"s": 1, "min": 60, "h": 3600}
-        times = re.findall(r"([0-9.]+) (s|min|h) left", self.text)
-        return [float(number) * units[unit] for number, unit in times]
+        times = re.findall(r"about (\d+):(\d\d) left", self.text)
+        return [60.0 * int(minutes) + int(seconds) for minutes, seconds in times]
 
 
 def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
@@ -68,10 +67,11 @@ def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyP
     clocked = ClockedBar(is_terminal=True)
     run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-name", round=1, position=0)
     with clocked.bar as bar:
-        bar.extend([run], 600.0)
+        bar.expect(1800.0, lambda _rounds: 600.0, (4, 9))
+        bar.extend([run])
         bar.begin(run)
     (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
-    assert line.endswith(" · round 1 of 1 · a-branch-with-a-name     at most 10 min left")
+    assert line.endswith(" · round 1 of 4 · a-branch-with-a-name        about 10:00 left")
     assert line.startswith(SCENARIO.name[:4])
     assert len(line) <= 80
 
@@ -111,35 +111,42 @@ def test_a_round_that_is_repeated_says_why() -> None:
     assert text in " ".join(clocked.text.split())
 
 
-def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
-    clocked = ClockedBar()
+def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
+    clocked, run_s = ClockedBar(), SCENARIO.expected_s
+    batch = [replace(RUNS[0], label=label) for label in ("old", "new")]
     with clocked.bar as bar:
-        for run, at_most_s in zip(RUNS, (600.0, 900.0), strict=False):
-            bar.extend([run], at_most_s)
-            clocked.carry_out(run)
-    assert "round 1 of 1 · at most 10 min left" in clocked.text
-    assert clocked.seconds_left == sorted(clocked.seconds_left, reverse=True)
+        bar.expect(1e6, lambda _rounds: 10 * run_s, (4, 9))
+        for _ in range(2):
+            bar.extend(batch)
+            for run in batch:
+                bar.begin(run)
+            clocked.now += 3 * run_s
+            for run in batch:
+                bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
+    assert clocked.seconds_left == [pytest.approx(30 * run_s, abs=1)] * 2
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize(("budget", "fits"), [(100, True), (50, False)])
-def test_the_first_round_tells_how_long_all_take_and_whether_an_answer_fits_into_the_budget(
+def test_a_gate_forecasts_its_time_once_and_says_whether_an_answer_fits_into_the_budget(
     budget: int, fits: bool, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    clocked = ClockedBar(is_terminal=is_terminal)
-    run_s = SCENARIO.expected_s
+    clocked, run_s = ClockedBar(is_terminal=is_terminal), SCENARIO.expected_s
     with clocked.bar as bar:
-        bar.expect(budget * run_s, 40 * run_s, (4, 9))
+        # The first analysis that can decide needs 35 runs, the usual one 45.
+        bar.expect(budget * run_s, lambda rounds: (45 if rounds else 35) * run_s, (4, 9))
         warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
-        bar.extend([warm_up], 80 * run_s)
+        bar.extend([warm_up])
         clocked.carry_out(warm_up, 2.0)
         assert "A run takes" not in clocked.text
         for run in RUNS[:2]:
-            bar.extend([run], 80 * run_s)
+            bar.extend([run])
             clocked.carry_out(run, 2.0)
     text = " ".join(clocked.text.split())
-    least = r"\d+ (s|min) to \d+ (s|min)" if fits else r"at most \d+"
-    assert len(re.findall(rf"A run takes [0-9.]+ s, the answer {least}", text)) == 1
-    assert f"A run takes {format_quantity(2 * run_s, 'second', 2)}," in text
+    forecast = r"A run takes ([0-9.]+ m?s): about \d+:\d\d left, at most \d+:\d\d\."
+    assert re.findall(forecast, text) == [format_quantity(2 * run_s, "second", 2)]
+    assert text.count("at most") == 1
+    expected_s = min(90, budget - 4) * run_s
+    assert any(left == pytest.approx(expected_s, abs=1) for left in clocked.seconds_left)
     assert ("No certain answer fits into --budget" in text) is not fits

@@ -41,8 +41,8 @@ _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 class Observer(Protocol):
     """Receives the events of a session."""
 
-    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        """Runs will follow; with all runs after them, they take at most ``at_most_s`` seconds."""
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
+        """Runs will follow."""
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """A round is repeated, as other programs used so many cores during it."""
@@ -88,7 +88,7 @@ class Session:
             scenario = batch[0].scenario
             # Rounds are joined only where a scenario needs several concurrent ones.
             is_joined = scenario.fewest_concurrent_rounds > 1 and batch[0].round != WARM_UP
-            most = self._concurrent_rounds(scenario) if is_joined else 1
+            most = self.concurrent_rounds(scenario) if is_joined else 1
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
             repeated = self._round(batch)
@@ -117,24 +117,20 @@ class Session:
         of a scenario without one.
         """
         begun = time.monotonic()
-        scenarios = [scenario for group in groups for scenario in group]
-        rounds_s = [len(labels) * scenario.expected_s for scenario in scenarios]
-        end = begun + min(budget_s, max(rounds_s, default=0.0) + most_rounds * sum(rounds_s))
+        scenarios = (scenario for group in groups for scenario in group)
         first = next((it for it in scenarios if wants_more(it.name)), None)
         if first is not None:
             # The run that finds a window warms up the baseline.
             finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
             if finds_window:
-                self._find_windows([it for it in groups[0] if wants_more(it.name)], end)
-                self._with_window(first, end)
+                self._find_windows([it for it in groups[0] if wants_more(it.name)])
+                self._with_window(first)
             if not_warm := labels[finds_window:]:
-                self._extend(plan.one_round(first, not_warm, WARM_UP, seed=self.seed), end)
+                self._extend(plan.one_round(first, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(
-                wants_more, group, labels, most_rounds, share_s, end, stops(len(group))
-            )
+            self._take_turns(wants_more, group, labels, most_rounds, share_s, stops(len(group)))
 
     def _take_turns(
         self,
@@ -143,17 +139,16 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        end: float,
         stops: Sequence[int],
     ) -> None:
-        """Adds rounds to the scenarios of a group in turn. Its time ends at ``end`` at the latest.
+        """Adds rounds to the scenarios of a group in turn.
 
         Neighbouring scenarios have different orders, so that the baseline sometimes runs twice in a
         row. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
         the part of the machine's capacity that they use.
         """
         begun, number, is_settled = time.monotonic(), 0, False
-        self._find_windows([it for it in group if wants_more(it.name)], end)
+        self._find_windows([it for it in group if wants_more(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
@@ -161,8 +156,8 @@ class Session:
                 left = self._left(self.records[named.name], wants_more, labels, most_rounds)
                 is_settled &= not left
                 if left and min(left) <= number:
-                    scenario = self._with_window(named, end)
-                    at_once = self._concurrent_rounds(scenario)
+                    scenario = self._with_window(named)
+                    at_once = self.concurrent_rounds(scenario)
                     rounds = _until_stop(sorted(left), max(1, at_once), stops)
                     runs = [
                         run
@@ -173,17 +168,17 @@ class Session:
                     is_joined = at_once > 0 and scenario.is_staggered
                     share = len(rounds) / at_once if is_joined else math.inf
                     if batch and load + share > 1:
-                        self._extend(batch, end)
+                        self._extend(batch)
                         batch, load = [], 0.0
                     lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
                     if time.monotonic() - begun + lasts_s > budget_s:
-                        self._extend(batch, end)
+                        self._extend(batch)
                         return
                     batch, load = [*batch, *runs], load + share
                     if not is_joined:
-                        self._extend(batch, end)
+                        self._extend(batch)
                         batch, load = [], 0.0
-            self._extend(batch, end)
+            self._extend(batch)
 
     def _left(
         self,
@@ -237,7 +232,7 @@ class Session:
         has_run = any(it.of(label) for it in records)
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
-    def _find_windows(self, scenarios: Sequence[Scenario], end: float) -> None:
+    def _find_windows(self, scenarios: Sequence[Scenario]) -> None:
         """Finds the windows of scenarios together, where their runs may be concurrent."""
         lacking = [
             it
@@ -248,15 +243,15 @@ class Session:
             and not self.records[it.name].measurements
         ]
         if lacking:
-            self._find_window(lacking, end)
+            self._find_window(lacking)
 
-    def _find_window(self, scenarios: Sequence[Scenario], end: float) -> None:
+    def _find_window(self, scenarios: Sequence[Scenario]) -> None:
         """Runs the baseline once in each scenario; a failure of concurrent runs counts for none."""
         baseline = self.records[scenarios[0].name].context.labels[0]
         runs = [
             PlannedRun(scenario=it, label=baseline, round=WARM_UP, position=0) for it in scenarios
         ]
-        self.observer.extend(runs, max(0.0, end - time.monotonic()))
+        self.observer.extend(runs)
         for planned, result in self._run(runs):
             name = planned.scenario.name
             if isinstance(result, Measurement):
@@ -264,14 +259,14 @@ class Session:
             elif len(runs) == 1:
                 self._first_runs[name] = None
 
-    def _with_window(self, scenario: Scenario, end: float) -> Scenario:
+    def _with_window(self, scenario: Scenario) -> Scenario:
         """Gives a scenario without a window that of the baseline's first run."""
         name, record = scenario.name, self.records[scenario.name]
         if scenario.has_window:
             return scenario
         measured = record.of(record.context.labels[0])
         if not measured and name not in self._first_runs:
-            self._find_window([scenario], end)
+            self._find_window([scenario])
         first_run = self._first_runs.get(name) or next(iter(measured), None)
         window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
@@ -293,12 +288,13 @@ class Session:
             self._replace(record, run, discard_as(run, INTERFERED, why))
         return rounds
 
-    def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
+    def _extend(self, runs: Sequence[PlannedRun]) -> None:
         if runs:
-            self.observer.extend(runs, max(0.0, end - time.monotonic()))
+            self.observer.extend(runs)
             self._round(runs)
 
-    def _concurrent_rounds(self, scenario: Scenario) -> int:
+    def concurrent_rounds(self, scenario: Scenario) -> int:
+        """The number of rounds that can be concurrent now; 0 if runs take turns."""
         # A first batch of a phase needs rounds in turns of another one: runs may collide.
         has_turns = any(record.interleaved_rounds for record in self.records.values())
         first_run = self._first_runs.get(scenario.name) if has_turns else None
@@ -312,7 +308,7 @@ class Session:
         """
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
-        if not (is_possible and self._concurrent_rounds(scenario)):
+        if not (is_possible and self.concurrent_rounds(scenario)):
             for round_runs in rounds:
                 self._interleaved_round(round_runs)
             return []

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -191,9 +190,9 @@ def _make_runs(
     if rule is not None:
         wants_more = OpenQuestions(rule, records, elsewhere).wants_more
         groups = rule.groups(valid.scenarios_here)
-        if isinstance(rule, Gate):
-            fewest_s = _seconds_to_decide(session, groups, labels, rule)
-            progress.expect(rule.budget_s, fewest_s, rule.rule.analyses)
+        forecast = partial(seconds_left, session, groups, labels, rule, wants_more)
+        analyses = rule.deciding_analyses(max(map(len, groups), default=1))
+        progress.expect(rule.budget_s, forecast, analyses)
         session.carry_out_while(
             wants_more, groups, labels, rule.most_rounds, rule.budget_s, rule.deciding_analyses
         )
@@ -207,19 +206,31 @@ def _make_runs(
     session.carry_out(runs)
 
 
-def _seconds_to_decide(
-    session: Session, groups: Sequence[Sequence[Scenario]], labels: Sequence[str], gate: Gate
+def seconds_left(
+    session: Session,
+    groups: Sequence[Sequence[Scenario]],
+    labels: Sequence[str],
+    rule: StoppingRule,
+    wants_more: Callable[[str], bool],
+    rounds: int,
 ) -> float:
-    """The expected time, in s, from the first round to the first analysis that can decide."""
-    rounds = gate.deciding_analyses(max(map(len, groups), default=1))[0] - 1
+    """The expected time, in s, to the first analysis at ``rounds`` or later that can decide."""
     total_s = 0.0
-    for scenario in chain(*groups):
-        rounds_left = max(0, rounds - len(session.records[scenario.name].rounds))
-        is_concurrent = scenario.name in session.concurrency.scenarios
-        # All concurrent rounds of a batch take as long as one run.
-        batches = math.ceil(rounds_left / scenario.most_concurrent_rounds)
-        runs = batches if is_concurrent else rounds_left * len(labels)
-        total_s += scenario.expected_s * runs
+    for group in groups:
+        for scenario in (it for it in group if wants_more(it.name)):
+            record = session.records[scenario.name]
+            made = len(record.rounds)
+            analyses = rule.deciding_analyses(len(group))
+            last = next((it for it in analyses if it >= max(rounds, made + 1)), rule.most_rounds)
+            may_be_concurrent = scenario.name in session.concurrency.scenarios and not made
+            at_once = (
+                scenario.most_concurrent_rounds
+                if may_be_concurrent
+                else session.concurrent_rounds(scenario)
+            )
+            # All concurrent rounds of a batch take as long as one run.
+            runs = math.ceil((last - made) / at_once) if at_once else (last - made) * len(labels)
+            total_s += scenario.expected_s * max(0, runs)
     return total_s
 
 

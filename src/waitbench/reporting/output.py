@@ -15,6 +15,8 @@ from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
 
+_USUAL_ROUNDS = 9
+"""Most gates have their answers after this many rounds: see docs/trials/gates.txt."""
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
 """The width of the bar with the time left, and the least width of a scenario's name."""
 
@@ -74,8 +76,8 @@ class Output:
 class RunProgress(Log):
     """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends.
 
-    The time left is the expected time of the remaining runs, scaled by the pace so far. For a gate,
-    which may end early, it is the shortest and the longest time. The bar never goes back.
+    The time left is the expected time of the remaining runs, scaled by the pace so far. A gate is
+    expected to end at the first analysis after ``_USUAL_ROUNDS``. The bar never goes back.
     """
 
     def __init__(
@@ -91,12 +93,13 @@ class RunProgress(Log):
         """The expected and the actual time of the runs that have ended."""
         self._share = 0.0
         """The part of the bar that is filled."""
-        self._end = self._budget_end = math.inf
-        """The latest end of the comparison, and the end of its budget; infinite if not known."""
-        self._fewest_s: float | None = None
-        """The least time until a certain answer; ``None`` if no forecast has to be printed."""
-        self._earliest = 0.0
-        """The earliest time of a certain answer, by the clock."""
+        self._budget_end = math.inf
+        """The end of the budget, by the clock."""
+        self._seconds_left: Callable[[int], float] = lambda _rounds: sum(
+            planned.scenario.expected_s for planned in self._planned
+        )
+        self._has_rule = self._is_forecast_due = False
+        """Whether a rule decides the number of rounds, and a forecast is yet to be printed."""
         self._started = self._last_event = clock()
         """The times of the first start, and of the last start or end of a run."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
@@ -117,21 +120,21 @@ class RunProgress(Log):
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
-    def expect(self, budget_s: float, fewest_s: float, stops: Sequence[int]) -> None:
+    def expect(
+        self, budget_s: float, seconds_left: Callable[[int], float], stops: Sequence[int]
+    ) -> None:
         """Prepares the forecast that is printed after the first round.
 
-        A certain answer takes at least ``fewest_s``, if runs take as long as expected. ``stops``
-        are the numbers of rounds after which the comparison may end.
+        ``seconds_left`` returns the expected time until the first analysis after so many rounds.
+        ``stops`` are the numbers of rounds after which the comparison may end.
         """
-        self._budget_end, self._fewest_s = self._clock() + budget_s, fewest_s
-        self._stops = stops
+        self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
+        self._stops, self._has_rule, self._is_forecast_due = stops, True, True
 
-    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        """Adds planned runs; ``at_most_s`` limits the time until the end of the comparison."""
-        if at_most_s is not None:
-            self._end = min(self._end, self._clock() + at_most_s)
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
+        """Adds planned runs."""
         self._planned += runs
-        if math.isinf(self._end):
+        if not self._has_rule:
             self._stops = [max((*self._stops, *(planned.round for planned in runs)))]
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
@@ -157,7 +160,9 @@ class RunProgress(Log):
     def end(self, planned: PlannedRun, result: Result) -> None:
         is_measured = isinstance(result, Measurement)
         if is_measured:  # The time of a run that failed predicts nothing.
-            self._expected_s += planned.scenario.expected_s
+            # The time until an analysis counts concurrent runs once.
+            if not self._has_rule or self._running == 1:
+                self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
             self._actual_s, self._last_event = self._actual_s + now - self._last_event, now
@@ -170,30 +175,27 @@ class RunProgress(Log):
         is_round_over = not self._running and planned.round not in {
             it.round for it in self._planned if it.scenario == planned.scenario
         }
-        # On a terminal the bar has the time left.
-        if is_round_over and planned.round != WARM_UP and not self._console.is_terminal:
-            self.say(f"{place} · {self._time_left}")
         is_batch_over = is_measured and not self._planned and planned.round != WARM_UP
-        if is_batch_over and self._fewest_s is not None:
-            self._forecast(planned.scenario.expected_s, self._fewest_s)
-            self._fewest_s = None
+        if is_batch_over and self._is_forecast_due:
+            self._forecast(planned.scenario.expected_s)
+        # On a terminal the bar has the time left.
+        elif is_round_over and planned.round != WARM_UP and not self._console.is_terminal:
+            self.say(f"{place} · {self._time_left}")
 
     def _round_text(self, planned: PlannedRun) -> str:
         most = next((it for it in self._stops if it >= planned.round), planned.round)
         return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most}"
 
-    def _forecast(self, expected_s: float, fewest_s: float) -> None:
-        pace, now = self._pace, self._clock()
-        self._end = min(self._budget_end, now + max(1.0, pace) * self._left_s)
-        self._earliest = now + pace * fewest_s
-        run = format_quantity(pace * expected_s, "second", 2)
-        self.say(f"A run takes {run}, the answer {self._time_left.removesuffix(' left')} more.")
-        if pace * fewest_s > self._budget_end - now:
-            needed = _format_duration(pace * fewest_s)
-            left = _format_duration(max(0.0, self._budget_end - now))
+    def _forecast(self, expected_s: float) -> None:
+        self._is_forecast_due = False
+        run, budget_s = self._pace * expected_s, self._budget_end - self._clock()
+        most = f", at most {_format_time(budget_s)}" if math.isfinite(budget_s) else ""
+        self.say(f"A run takes {format_quantity(run, 'second', 2)}: {self._time_left}{most}.")
+        least_s = self._pace * self._seconds_left(0)
+        if least_s > budget_s:
             self.say(
-                f"No certain answer fits into --budget: it takes {needed} more or longer, and "
-                f"{left} are left."
+                f"No certain answer fits into --budget: it takes {_format_time(least_s)} more or "
+                f"longer, and {_format_time(budget_s)} is left."
             )
 
     def skip(self, planned: PlannedRun) -> None:
@@ -202,9 +204,7 @@ class RunProgress(Log):
 
     @property
     def _time_left(self) -> str:
-        left_s, fewest_s = self._left_s, self._earliest - self._clock()
-        least = f"{_format_duration(fewest_s)} to " if 1 <= fewest_s < left_s else "at most "
-        return f"{least if math.isfinite(self._end) else ''}{_format_duration(left_s)} left"
+        return f"about {_format_time(self._left_s)} left"
 
     @property
     def _pace(self) -> float:
@@ -213,13 +213,10 @@ class RunProgress(Log):
 
     @property
     def _left_s(self) -> float:
-        if math.isfinite(self._end):
-            return max(0.0, self._end - self._clock())
-        return self._pace * sum(planned.scenario.expected_s for planned in self._planned)
+        left_s = self._pace * self._seconds_left(_USUAL_ROUNDS)
+        return max(0.0, min(left_s, self._budget_end - self._clock()))
 
 
-def _format_duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+def _format_time(seconds: float) -> str:
+    minutes, rest = divmod(round(max(0.0, seconds)), 60)
+    return f"{minutes}:{rest:02}"
