@@ -221,16 +221,14 @@ def seconds_left(
             record = session.records[scenario.name]
             made = len(record.rounds)
             analyses = rule.deciding_analyses(len(group))
-            last = next((it for it in analyses if it >= max(rounds, made + 1)), rule.most_rounds)
-            may_be_concurrent = scenario.name in session.concurrency.scenarios and not made
-            at_once = (
-                scenario.most_concurrent_rounds
-                if may_be_concurrent
-                else session.concurrent_rounds(scenario)
-            )
+            later = (it for it in analyses if it >= max(rounds, made + 1))
+            rounds_left = max(0, min([rule.most_rounds, *later]) - made)
+            at_once = session.concurrent_rounds(scenario)
+            if not made and scenario.name in session.concurrency.scenarios:
+                at_once = scenario.most_concurrent_rounds
             # All concurrent rounds of a batch take as long as one run.
-            runs = math.ceil((last - made) / at_once) if at_once else (last - made) * len(labels)
-            total_s += scenario.expected_s * max(0, runs)
+            runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
+            total_s += scenario.expected_s * runs
     return total_s
 
 
