@@ -57,10 +57,11 @@ def releases(
 
 
 def newest(engine: Engine, python: Interpreter, most: int) -> list[Source]:
-    """The newest releases, oldest first. Raises ``HarnessError``."""
+    """The newest releases that can be measured, oldest first. Raises ``HarnessError``."""
     if engine.build is not None:
         return [Source(Origin.BUILD, version) for version in builds.list_releases(engine)[-most:]]
-    versions = islice(uv.releases(engine, python), most)
+    specifiers = f">={engine.oldest}" if engine.oldest else ""
+    versions = islice(uv.releases(engine, python, specifiers), most)
     return [Source(Origin.WHEEL, version) for version in versions][::-1]
 
 

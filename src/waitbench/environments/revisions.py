@@ -29,14 +29,14 @@ _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
 
 def resolve(
-    texts: Sequence[str], engine: Engine, repository: Repository | None
+    named: Sequence[str | EnvironmentSpec], engine: Engine, repository: Repository | None
 ) -> tuple[EnvironmentSpec, ...]:
-    """Resolves revisions in order. Raises ``UsageError`` at the first failure."""
-    if not texts:
+    """Resolves the texts among revisions in order. Raises ``UsageError`` at the first failure."""
+    if not named:
         raise UsageError(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
-    specs = tuple(_resolve(text, engine, repository) for text in texts)
+    specs = tuple(_resolve(it, engine, repository) if isinstance(it, str) else it for it in named)
     labels: set[str] = set()
     for spec in specs:
         if spec.label in labels:
@@ -70,8 +70,13 @@ def _resolve(text: str, engine: Engine, repository: Repository | None) -> Enviro
     label = label or default_label
     if not label.isprintable():  # a file's name may have any characters
         raise UsageError(f"{label!r} cannot be displayed. Label it: LABEL={name}")
+    return spec_of(label, source, engine, name)
+
+
+def spec_of(label: str, source: Source, engine: Engine, text: str = "") -> EnvironmentSpec:
+    """The spec of a source before a Python is chosen; the text is by default the label."""
     return EnvironmentSpec(
-        label=label, text=name, engine=engine.name, origin=source.origin, source=source
+        label=label, text=text or label, engine=engine.name, origin=source.origin, source=source
     )
 
 

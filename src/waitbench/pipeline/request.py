@@ -31,7 +31,7 @@ from waitbench.system.paths import RESULTS, Cache
 class Request:
     """The arguments of a command that measures, as typed."""
 
-    revisions: tuple[str, ...]
+    revisions: tuple[str | EnvironmentSpec, ...]
     scenarios: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     topology: str | None = None

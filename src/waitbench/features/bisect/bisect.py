@@ -14,7 +14,7 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.environments import ranges
 from waitbench.environments.origins import OriginResolver
-from waitbench.environments.revisions import without_label
+from waitbench.environments.revisions import spec_of, without_label
 from waitbench.features.bisect import view
 from waitbench.features.bisect.search import ANALYSES, RELEASES, Search, StepRule, given_up
 from waitbench.features.bisect.view import Bisection
@@ -157,7 +157,8 @@ class BisectRun(Bisection):
         try:
             search = self._search(first)
             if search.kind == RELEASES and search.is_proven and repository is not None:
-                good, bad = (self._unresolved_spec(search, point) for point in search.suspects)
+                suspects = (search.points[point] for point in search.suspects)
+                good, bad = (spec_of(it.label, it.source, engine) for it in suspects)
                 commits = ranges.commits(engine, repository, good, bad)
                 if len(commits.points) >= _FEWEST_POINTS:
                     self._search(commits)
@@ -248,18 +249,12 @@ class BisectRun(Bisection):
         self, search: Search, points: Sequence[int], python: str | None
     ) -> tuple[EnvironmentSpec, ...]:
         """The specs of environments for some points, with their Python. Raises ``UsageError``."""
-        valid = self.valid
-        resolver = OriginResolver(valid.engine, valid.repository, valid.cache)
-        specs = [self._unresolved_spec(search, point) for point in points]
+        engine, valid = self.valid.engine, self.valid
+        resolver = OriginResolver(engine, valid.repository, valid.cache)
+        named = (search.points[point] for point in points)
+        specs = [spec_of(point.label, point.source, engine) for point in named]
         origin: OriginChoice = "wheel" if search.kind == RELEASES else "source"
         return resolver.choose(specs, origin, python) if specs else ()
-
-    def _unresolved_spec(self, search: Search, point: int) -> EnvironmentSpec:
-        label, source = search.points[point].label, search.points[point].source
-        engine = self.valid.engine.name
-        return EnvironmentSpec(
-            label=label, text=label, engine=engine, origin=source.origin, source=source
-        )
 
     def _save(self) -> None:
         """Writes all searches so far. Raises ``HarnessError`` when the disk refuses."""

@@ -12,6 +12,7 @@ import typer
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.environments import ranges
+from waitbench.environments.revisions import spec_of
 from waitbench.features.history import view
 from waitbench.features.history.history import AnchorOption, MetricOption
 from waitbench.features.history.sessions import Stored, Tried, name_of, read
@@ -19,7 +20,7 @@ from waitbench.features.history.trends import Announced, Trend, most_measured, t
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
-from waitbench.model.revision import EnvironmentSpec, Origin
+from waitbench.model.revision import EnvironmentSpec, Origin, Source
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import conclude
 from waitbench.pipeline.gating import metric_named
@@ -96,19 +97,20 @@ def track(
     nightly = replace(request, rounds=rounds, quick=is_quick, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
     anchor_name = _history_name(valid.specs[0])
-    texts = {**_candidates(branch, valid, newest), anchor_name: anchor}
+    sources = {**_candidates(branch, valid, newest), anchor_name: valid.specs[0].source}
+    # Labels are short, and the same every night.
+    specs = {name: spec_of(name, source, valid.engine) for name, source in sources.items()}
     complete = measured(before.tried, valid.engine.name, _series(valid))
-    queue = due(texts, complete, anchor_name, _trends(before, valid, anchor_name))
+    queue = due(specs, complete, anchor_name, _trends(before, valid, anchor_name))
     code = ExitCode.OK
     for number, (names, why) in enumerate(queue.items(), 1):
         console.print(f"{number} of {len(queue)}: {' '.join(names)}: {why}")
         if time.monotonic() - begun > budget:
             console.print("The budget is spent: the next call goes on from here.")
             break
-        # Labels are short, and the same every night.
-        labelled = tuple(f"{label}={texts.get(label, label)}" for label in names)
+        revisions = tuple(specs.get(name, name) for name in names)
         try:
-            with run(replace(nightly, revisions=labelled), output) as contents:
+            with run(replace(nightly, revisions=revisions), output) as contents:
                 code = max(code, conclude(contents, output))
         except HarnessError as error:
             # Other comparisons can still be made.
@@ -148,14 +150,14 @@ def _trends(stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]
     return trends([it for it in sessions if it.series in series], anchor)
 
 
-def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
-    """The newest revisions, oldest first: names in histories, with texts for ``compare``."""
-    anchor = valid.specs[0]
+def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, Source]:
+    """The newest revisions by their names in histories, oldest first."""
     if branch is None:
-        releases = ranges.newest(valid.engine, anchor.python, newest)
-        return {name_of(it): valid.engine.tag_of(it.identity) for it in releases}
-    points = ranges.commits(valid.engine, valid.repository, anchor, valid.specs[1]).points
-    return {name_of(point.source): point.source.identity for point in points[1:][-newest:]}
+        sources = ranges.newest(valid.engine, valid.specs[0].python, newest)
+    else:
+        points = ranges.commits(valid.engine, valid.repository, *valid.specs).points
+        sources = [point.source for point in points[1:][-newest:]]
+    return {name_of(source): source for source in sources}
 
 
 def _history_name(anchor: EnvironmentSpec) -> str:
