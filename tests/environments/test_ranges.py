@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from tests import standin
 from tests.histories import Upstream, at, release
 from waitbench.engines.base import Engine
-from waitbench.environments import uv
+from waitbench.environments import ranges, uv
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import EnvironmentSpec, Interpreter, Origin, SearchRange, Source
 
@@ -25,7 +25,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index with given releases."""
 
     def releases(
-        _engine: Engine, python: Interpreter, within: str, *, prereleases: bool
+        _engine: Engine, python: Interpreter, within: str, *, prereleases: bool = False
     ) -> Iterator[str]:
         assert python == PYTHON
         return iter(SpecifierSet(within, prereleases=prereleases).filter(RELEASES))
@@ -53,6 +53,14 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
     made.git("checkout", "--quiet", "--orphan", "unrelated")
     made.commit("nothing in common")
     return made
+
+
+def test_the_newest_releases_are_none_that_are_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = standin.StandIn()
+    newest = [it.identity for it in ranges.newest(engine, PYTHON, 4)]
+    assert newest == ["0.2.0", "0.2.1", "0.10.0", "0.11.0"]
+    monkeypatch.setattr(standin.StandIn, "oldest", "0.2.1")
+    assert [it.identity for it in ranges.newest(engine, PYTHON, 4)] == newest[1:]
 
 
 def versions(upstream: Upstream, good: EnvironmentSpec, bad: EnvironmentSpec) -> list[str]:

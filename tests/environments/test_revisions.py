@@ -10,7 +10,7 @@ import pytest
 from tests import standin
 from waitbench import engines
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import argument_of, resolve
+from waitbench.environments.revisions import argument_of, resolve, spec_of
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Source
 
@@ -46,6 +46,17 @@ def test_the_same_release_may_be_given_twice_under_two_labels_only(repository: R
     assert {revision.source for revision in revisions} == {Source(Origin.WHEEL, "0.21.1")}
     with pytest.raises(UsageError, match=r"A=v0\.21\.1 B=v0\.21\.1"):
         resolve(["v0.21.1", "v0.21.1"], BYTEWAX, repository)
+
+
+def test_a_spec_stays_what_it_is_where_a_folder_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "v0.21.1").mkdir()
+    monkeypatch.chdir(tmp_path)
+    spec = spec_of("v0.21.1", Source(Origin.WHEEL, "0.21.1"), BYTEWAX)
+    assert resolve([spec, "v0.20.1"], BYTEWAX, None)[0] == spec
+    with pytest.raises(UsageError, match=r"v0\.21\.1"):
+        resolve(["v0.21.1"], BYTEWAX, None)
 
 
 @pytest.mark.parametrize(
