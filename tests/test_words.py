@@ -39,7 +39,6 @@ LATER = {
     # Renames that change an option, or result files.
     "alone", "waits", "works", "mostly_waits", "side_by_side", "at_once", "Judgement",
     "judgement", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
-    "start_beside", "end_beside",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(
     r"\b(sitting|hopeless|coarse|excused|overdue|needle|doctored|besides|heeds|mends|is told|"

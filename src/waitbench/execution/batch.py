@@ -1,9 +1,9 @@
 """Batches: concurrent runs of worker files, each with a launcher of its own.
 
 When all launchers run, start-ups are sequential, then all share one window, then pokes and
-shutdowns are sequential: where time is judged, no run shares the CPUs with another that starts or
-works. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the turn over. The
-launchers synchronise through marker files. Standard library only.
+shutdowns are sequential. Start-ups, pokes and shutdowns are timed, so the other runs only wait
+meanwhile. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the turn over.
+The launchers synchronise through marker files. Standard library only.
 """
 
 import fcntl
@@ -16,15 +16,15 @@ from typing import IO
 
 from waitbench.model.launch import BatchSlot
 
-LAUNCHED, SETTLED, PHASED, COUNTED, WATCHED = BARRIERS = (
+LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS = (
     "launched",
     "settled",
-    "phased",
-    "counted",
-    "watched",
+    "actions-done",
+    "prepared",
+    "observed",
 )
-"""Barriers, at which runs wait until all launchers run, all workers have settled, all phases are
-over, all have read their counters, and the window is over."""
+"""Barriers, at which runs wait until all launchers run, all workers have settled, all actions of
+phases are carried out, all runs have read their memory, and all have ended their window."""
 _TURN = "turn"
 """The file that the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
@@ -41,7 +41,7 @@ class BatchMember:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Takes the turn to start or to end for the block, or until ``hand_over_turn``."""
+        """Holds the turn to start or end a run, during the block or until ``hand_over_turn``."""
         if not self.slot.folder:
             yield
             return
@@ -79,7 +79,7 @@ class BatchMember:
             return
         begun = time.monotonic()
         self._marker(barrier).unlink()
-        # A single system call: many runs that wait must leave the CPUs to those that start or end.
+        # Lists the folder instead of testing each marker, so that waiting runs use little CPU.
         while self._is_closed(barrier):
             check()
             time.sleep(_POLL_INTERVAL_S)

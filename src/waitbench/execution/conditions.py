@@ -22,7 +22,7 @@ class ConditionLaunch(ABC):
         self.tree = tree
         self.command_output = command_output
         self.output_offsets = dict.fromkeys(outputs, 0)
-        """The bytes at the start of each output file that conditions ignore, as they are older."""
+        """The size of each output before the last poke or service start: matches begin there."""
 
     @abstractmethod
     def command(self, words: Sequence[str]) -> Command:
@@ -34,14 +34,14 @@ class ConditionLaunch(ABC):
 
     @abstractmethod
     def require_alive(self, when: str) -> None:
-        """Raises ``Failure`` if a copy or the service has ended; ``when`` ends its message."""
+        """Raises ``Failure`` if a copy or the service has ended; its message ends with ``when``."""
 
-    def wait(self, condition: Condition, what: str, *, calm: int = 1) -> None:
-        """Waits for a condition, if momentary ``calm`` times in a row. Raises ``Failure``."""
+    def wait(self, condition: Condition, what: str, *, times_in_a_row: int = 1) -> None:
+        """Waits until a condition holds, a momentary one in ``times_in_a_row`` successive tests."""
         when = f"before it was {what}"
         if condition.seconds:
             self.wait_until(time.monotonic() + condition.seconds, lambda: when)
-        left = needed = calm if condition.is_momentary else 1
+        left = needed = times_in_a_row if condition.is_momentary else 1
         end = time.monotonic() + condition.within
         while True:
             # Before the test, so that an ended process has written all its output.
@@ -74,9 +74,9 @@ class ConditionLaunch(ABC):
 
     def run_command(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
         """Runs a command. Returns its exit code, ``None`` if it took too long, and its output."""
-        process = self.tree.start_beside(self.command(words), self.command_output)
+        process = self.tree.start_uncounted(self.command(words), self.command_output)
         read = partial(read_output, self.command_output, f"the command {words[0]}")
-        code = self.tree.end_beside(process, within_s, read)
+        code = self.tree.end_uncounted(process, within_s, read)
         return code, read().decode("utf-8", "replace")
 
     def count_matches(self, pattern: str) -> int:

@@ -120,7 +120,7 @@ class CountedTree:
         self.pids += sorted(orphans)
         return bool(orphans)
 
-    def start_beside(self, command: Command, output: Path) -> int:
+    def start_uncounted(self, command: Command, output: Path) -> int:
         """Starts an uncounted command that writes to a new file; returns its process."""
         output.unlink(missing_ok=True)
         output.touch()
@@ -131,7 +131,7 @@ class CountedTree:
         self.exit_codes.pop(pid, None)  # of an earlier process with this PID
         return pid
 
-    def end_beside(
+    def end_uncounted(
         self, pid: int, within_s: float, check: Callable[[], object] = lambda: None
     ) -> int | None:
         """Waits for an uncounted command, and calls ``check``. Its code is ``None`` if killed."""

@@ -31,7 +31,7 @@ class Message:
         self.tree = tree
         self.output = output
         self.begun_ns = time.monotonic_ns()
-        self.process = tree.start_beside(command, output)
+        self.process = tree.start_uncounted(command, output)
         self.sent_ns: int | None = None
         self.ended_ns: int | None = None
         self.is_sent_at_end = False
@@ -58,7 +58,7 @@ class Message:
     def lateness_ns(self, done_ns: int) -> int:
         """Waits for the command's end; returns the lateness at ``done_ns``. Raises ``Failure``."""
         self.poll()
-        if self.tree.end_beside(self.process, _ENDS_WITHIN_S) is None:
+        if self.tree.end_uncounted(self.process, _ENDS_WITHIN_S) is None:
             raise Failure("the poke did not end")
         ended_ns = self.ended_ns or time.monotonic_ns()
         output = read_output(self.output, "the poke")
@@ -87,4 +87,4 @@ class Message:
         return f": {messages[-1][-_MAX_MESSAGE_CHARS:]}" if messages else ""
 
     def kill(self) -> None:
-        self.tree.end_beside(self.process, 0.0)
+        self.tree.end_uncounted(self.process, 0.0)

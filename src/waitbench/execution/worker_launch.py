@@ -14,11 +14,11 @@ from typing import Any
 
 from waitbench.execution import window
 from waitbench.execution.batch import (
-    COUNTED,
+    ACTIONS_DONE,
     LAUNCHED,
-    PHASED,
+    OBSERVED,
+    PREPARED,
     SETTLED,
-    WATCHED,
     BatchMember,
 )
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
@@ -40,7 +40,7 @@ from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
 from waitbench.system import loaded, proc
 from waitbench.system.tcp import free_port, reset
 
-_CALM_COUNT = 3
+_SETTLED_COUNT = 3
 """The tests in a row that must hold before a worker counts as settled."""
 _POLL_INTERVAL_S = 0.02
 _ACTION_WITHIN_S = 20.0
@@ -89,14 +89,14 @@ class WorkerLaunch(ConditionLaunch):
                 # Its work begins at once.
                 self.services.begin()
             started_ns, ready_ns = self._start()
-        self.wait(self.worker.settled, "settled", calm=_CALM_COUNT)
+        self.wait(self.worker.settled, "settled", times_in_a_row=_SETTLED_COUNT)
         wait_marks = self._mark("started")
         self._wait_at(SETTLED)
         # Phases of all runs are concurrent: nothing is timed, and all settle for as long.
         wait_marks |= self._mark("acting")
         self._carry_out_actions()
         wait_marks |= self._mark("acted")
-        self._wait_at(PHASED)
+        self._wait_at(ACTIONS_DONE)
         if not self._ends_by_itself:
             self.services.begin()
         marks, totals = self._measure_window()
@@ -119,7 +119,7 @@ class WorkerLaunch(ConditionLaunch):
         memory = proc.memory(self.tree.processes()) if self._outlives_window else None
         if self._ending_action:
             self._record_loaded()
-        self._wait_at(COUNTED)
+        self._wait_at(PREPARED)
         before, begin = _ProcessCensus(self.tree), self.tree.reading()
         if self._ends_by_itself and self.worker.ready.seconds != 0.0:
             self.services.begin_again()
@@ -144,7 +144,7 @@ class WorkerLaunch(ConditionLaunch):
                 totals["time_window"] = window_s
             self._record_loaded()
             # No worker ends before all have read their memory: that changes the pages of others.
-            self._wait_at(WATCHED)
+            self._wait_at(OBSERVED)
         return {"begin": begin, "end": end}, totals
 
     @property
@@ -194,7 +194,7 @@ class WorkerLaunch(ConditionLaunch):
     def _await_background(self) -> None:
         """Waits until the command has ended; the processes that it leaves are the worker."""
         pid, within_s = self.tree.pids[-1], self.worker.ready.within
-        code = self.tree.end_beside(pid, within_s)
+        code = self.tree.end_uncounted(pid, within_s)
         if code is None:
             raise Failure(f"its command did not go to the background within {within_s:g} s")
         if code:
@@ -309,8 +309,9 @@ class WorkerLaunch(ConditionLaunch):
             if action.must_end:
                 return
             self._may_end = action.may_end
-            self._act(action, f"in its phase {action.phase}")
-            self.wait(action.settled, f"settled in its phase {action.phase}", calm=_CALM_COUNT)
+            where = f"in its phase {action.phase}"
+            self._act(action, where)
+            self.wait(action.settled, f"settled {where}", times_in_a_row=_SETTLED_COUNT)
 
     def _act(self, action: Action, when: str) -> None:
         """Carries out an action. Raises ``Failure``, whose message ``when`` ends."""
@@ -453,7 +454,7 @@ class WorkerLaunch(ConditionLaunch):
             message.kill()
             self._message = None
             if self._check:
-                self.tree.end_beside(self._check, 0.0)
+                self.tree.end_uncounted(self._check, 0.0)
                 self._check = 0
 
     @property
@@ -469,7 +470,7 @@ class WorkerLaunch(ConditionLaunch):
         if self._message is None:
             return super().succeeds(words, within_s)
         if not self._check:
-            self._check = self.tree.start_beside(self.command(words), self.command_output)
+            self._check = self.tree.start_uncounted(self.command(words), self.command_output)
         read_output(self.command_output, f"the command {words[0]}")
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
