@@ -34,7 +34,7 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results, or a folder of several workers; one comparison for a page.",
+            help="Folders of results, or the parent of several workers' results; for a page, one.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,

@@ -27,8 +27,8 @@ def select(
     """Selects the scenarios that match any of ``patterns``, or else the default ones.
 
     Patterns for scenarios of ``worker`` may omit its name. ``settings`` are ``NAME=VALUE``.
-    ``quick`` shortens scenarios as the gate does. ``for_gate`` adds the default scenarios of gates
-    that show large changes only.
+    ``quick`` shortens scenarios as the gate does. ``for_gate`` adds the scenarios whose few rounds
+    show large changes only.
 
     Raises ``UsageError`` for a pattern without a match, and for an unknown or invalid setting.
     """
@@ -64,8 +64,9 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
             if fnmatchcase(name, pattern) or fnmatchcase(short_name, pattern)
         }
         if not matching:
-            many = f": {called('scenarios')} lists all {len(known)}"
-            remedy = hint(pattern, short_names.values(), many if len(known) > _MOST_LISTED else "")
+            is_long = len(known) > _MOST_LISTED
+            instead = f": {called('scenarios')} lists all {len(known)}" if is_long else ""
+            remedy = hint(pattern, short_names.values(), instead)
             raise UsageError(f"--scenario {pattern!r} matches no scenario{remedy}.")
         chosen |= matching
     return [scenario for scenario in known if scenario.name in chosen]
@@ -74,7 +75,7 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
 def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
     if name not in scenario.settable:
         return scenario
-    # A window may have no value yet.
+    # A parameter without a value, such as a worker's ``window``, is read as a float.
     value = _parse(name, text, scenario.parameters.get(name, 1.0))
     return scenario.with_parameters({name: value})
 

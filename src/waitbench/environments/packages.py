@@ -21,7 +21,7 @@ _LIBRARY = ".so"
 _ELF = b"\x7fELF"
 """The first bytes of a compiled program."""
 _SHEBANG = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
-"""The start of a script: it names a Python, or a shell that starts a Python with a long path."""
+"""The shebang of a script: a Python, or a shell if the Python's path is too long for one."""
 
 
 def fits(wheel: Path, python: Interpreter) -> bool:
@@ -41,7 +41,8 @@ def installed(folder: Path) -> Mapping[str, Distribution]:
 def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
     """Returns the digest of a package, and the digest of each compiled file by its path.
 
-    Excludes files that the installer generates, as they depend on the folder. Raises ``OSError``.
+    Excludes metadata, bytecode and entry-point scripts, which depend on the environment's path.
+    Raises ``OSError``.
     """
     generated = {point.name for point in package.entry_points if point.group.endswith("_scripts")}
     digests, compiled = {}, {}

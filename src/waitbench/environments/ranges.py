@@ -33,9 +33,9 @@ _UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_
 def releases(
     engine: Engine, good: EnvironmentSpec, bad: EnvironmentSpec, python: Interpreter
 ) -> SearchRange:
-    """The releases with a wheel for ``python`` between two revisions, oldest first.
+    """The two revisions and the releases between them, oldest first. Raises ``UsageError``.
 
-    Raises ``UsageError``.
+    The releases of a Python package are those that can be installed for ``python``.
     """
     if engine.build is not None:
         versions = builds.list_releases(engine)

@@ -55,8 +55,8 @@ class Repository:
         commit = _find(folder, name)
         is_current = self._is_local() or (commit is not None and not _may_move(folder, name))
         if not is_current and name not in self._fetched:
-            why = "may have moved" if commit else "is not"
-            self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
+            why = "may have moved since the last fetch of" if commit else "is not in the copy of"
+            self.say(f"{name} {why} {self.shown}: fetching")
             try:
                 self._fetch(folder, name)
                 commit = _find(folder, name)
@@ -148,7 +148,7 @@ def checkouts(cache: Cache) -> Path:
 
 
 def snapshot(folder: Path, cache: Cache) -> str:
-    """Stores a checkout's files in ``checkouts``; returns git's id. Raises ``UsageError``."""
+    """Stores a checkout's files in ``checkouts``; returns the id of their git tree."""
     failure = f"git cannot read the files of {folder}"
     options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
     run = partial(require_git, failure, folder, *options)
@@ -188,8 +188,8 @@ def _may_move(folder: Path, name: str) -> bool:
 def _submodule_error(submodule: str) -> str:
     """Ends a sentence on sources that cannot be built."""
     return (
-        f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
-        "name that."
+        f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of this "
+        "commit or folder yourself, and name the wheel."
     )
 
 

@@ -30,9 +30,9 @@ def render(page: Report) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(dot=svg_of_dot, axis=svg_of_axis, bars=svg_of_bars)
-    number = itertools.count(1).__next__
+    environment.globals["next_table_number"] = itertools.count(1).__next__
     return environment.get_template("page.html").render(
-        page=page, number=number, headlines=HEADLINES, styles=MARK_STYLES
+        page=page, headlines=HEADLINES, styles=MARK_STYLES
     )
 
 

@@ -25,8 +25,8 @@ def compose(contents: StoredComparison, findings: Findings, price: float | None 
     contributed = chain.from_iterable(it.sections for it in findings.contributions)
     sections = [section for section in contributed if section.title not in names]
     if findings.verdict is not None:
-        decides, others = decisive(findings.judgements)
-        first = gate_table(findings, decides, "What the gate asked")
+        shown, others = decisive(findings.judgements)
+        first = gate_table(findings, shown, "What the gate asked")
         if others:
             more = format_count(len(others), "more question", "more questions")
             table = gate_table(findings, others, more)
@@ -64,7 +64,7 @@ def _scenario(findings: Findings, record: ScenarioResults) -> Section:
 
 
 def _logs(record: ScenarioResults) -> Iterator[tuple[str, str]]:
-    """Titles and logs: for each revision and kind of failure, that of the last such run."""
+    """The title and log of the last failed run of each revision and reason, unless harmless."""
     last = {(run.label, run.reason): run for run in record.failed_runs}
     for (label, reason), run in last.items():
         if run.log and reason not in HARMLESS:
