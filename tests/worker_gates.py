@@ -20,7 +20,7 @@ from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution import window
 from waitbench.execution.concurrency import Concurrency
-from waitbench.model.metrics import SHARED, WINDOW, Instruments
+from waitbench.model.metrics import CHANGED_BY_SHARING, WINDOW, Instruments
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
@@ -154,7 +154,7 @@ def _gate_of(
         given[WINDOW] = window_s
         return measurement(planned.label, planned.round, given, position=planned.position)
 
-    shared = [criterion for criterion in gate.criteria if criterion.metric.name in SHARED]
+    shared = [it for it in gate.criteria if it.metric.name in CHANGED_BY_SHARING]
     made, concurrency = Together(run), NOTHING_CONCURRENT
     if is_concurrent:
         differing = partial(metric_changed_by_concurrency, criteria=shared)

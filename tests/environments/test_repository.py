@@ -104,7 +104,7 @@ def test_what_has_a_submodule_is_not_built_without_it(tmp_path: Path, cache: Cac
         source_tree = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
             export(source_tree, tmp_path / "out")
-    with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
+    with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of this"):
         snapshot(folder, cache)
 
 

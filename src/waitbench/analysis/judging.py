@@ -25,7 +25,7 @@ from waitbench.analysis.rule import (
     judge_pairs,
     not_within,
 )
-from waitbench.model.metrics import SHARED, STOP, Metric
+from waitbench.model.metrics import CHANGED_BY_SHARING, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -251,7 +251,7 @@ def _retract_if_doubtful(answer: Judgement) -> Judgement:
     """
     is_rise = answer.verdict is Verdict.SLOWER
     is_open = answer.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
-    if is_open or (is_rise and answer.metric.name not in SHARED):
+    if is_open or (is_rise and answer.metric.name not in CHANGED_BY_SHARING):
         return answer
     unconfirmed = tuple(record.scenario for record in answer.records if record.may_collide)
     if unconfirmed or (answer.is_disturbed and not is_rise):

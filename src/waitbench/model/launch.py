@@ -17,7 +17,7 @@ INDEX, ADDRESSES = "{index}", "{addresses}"
 """Placeholders of the number of a process in its cluster, and of the addresses of all processes."""
 
 _CLASS = "="
-"""The key of the name of the class. No environment variable and no placeholder has this name."""
+"""The key of a class's name in JSON. No environment variable or placeholder has this name."""
 
 
 class Action(NamedTuple):
@@ -62,7 +62,7 @@ class WorkerConfig(NamedTuple):
     values: Mapping[str, str]
     """Values of parameters, by name."""
     site: Site
-    """The values that are the same for all copies: no folder, port or metrics."""
+    """Values of placeholders; each copy sets its own ``folder``, ``port`` and ``metrics``."""
     files: Sequence[str]
     actions: Sequence[Action]
     goes_to_background: bool
@@ -72,6 +72,7 @@ class WorkerConfig(NamedTuple):
     window_s: float | None
     """0: the run measures a suitable length; ``None``: the window lasts until the worker ends."""
     copies: int
+    """How often the command is started at once (``--processes``), each time in its own folder."""
 
 
 class ServiceConfig(NamedTuple):
@@ -107,6 +108,7 @@ class LaunchConfig(NamedTuple):
 
     program: DataflowConfig | WorkerConfig | ServiceConfig
     tracepoint: int | None = None
+    """The kernel's number of the counter of system calls; ``None``: they are not counted."""
     services: Mapping[str, ServiceConfig] = {}
     slot: BatchSlot = ALONE
     modules: Sequence[str] | None = None

@@ -13,7 +13,7 @@ Finite = Annotated[float, Meta(ge=-MOST, le=MOST)]
 Quantity = Count | Finite
 """A finite number read from a file; integers stay integers."""
 CENSORED = float(MOST)
-"""Stands for a value that exceeds a time limit: it ranks above all values, and only ranks count."""
+"""Stands for a value above a time limit: above all others, and used only for its rank."""
 
 FileName = Annotated[str, Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
 """A name without separators and control characters, which can be part of a file's name."""
@@ -48,7 +48,7 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_of_command(self) -> bool:
-        """Whether a command wrote it, or it is only of commands that end by themselves."""
+        """Whether a worker file declares it, or only commands that end by themselves have it."""
         return self.is_declared or self.name in ("window", "cpu-window")
 
     @property
@@ -81,15 +81,16 @@ MEMORY_GROWTH = "memory_growth"
 IDLE_USER = "time_user_idle"
 IDLE_SYSTEM = "time_system_idle"
 
-SHARED = frozenset({"memory", "latency", "latency-p50", "latency-max"})
+CHANGED_BY_SHARING = frozenset({"memory", "latency", "latency-p50", "latency-max"})
 """Names of the metrics that concurrent runs change if they share pages of memory, or answer each
-other's messages. One interleaved round shows that; CPU and counts vary too much for it."""
+other's messages. One round of runs one at a time reveals this change; CPU and counts vary too much
+for one."""
 OTHER_ALLOWED_S = 0.25
 """The allowance for CPU of other programs in a run."""
 BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
-"""Names of the metrics that are shown per second of the window; ``share`` is idle CPU's."""
+"""Names of the metrics shown per second of the window; for idle CPU, see the metric ``share``."""
 GROWING = frozenset(
     {
         "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",
@@ -135,6 +136,7 @@ METRICS = (
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 STOP = Metric("stop", "time_stop", "second", "time to end")
+"""Replaces ``shutdown`` for worker files: from the signal or the ending action to the end."""
 SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"
 SERVICES = (
     Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU"),
@@ -177,8 +179,8 @@ class Cost:
     cores: float = 0.0
 
     @property
-    def price(self) -> float:
-        """The cost in cores, by which costs are sorted, even if only CPU or wake-ups are known."""
+    def estimated_cores(self) -> float:
+        """The cores, or the estimated cores of the wake-ups if higher; it sorts costs."""
         return max(self.cores, self.wakeups_per_s * WAKEUP_COST_S)
 
     @staticmethod

@@ -47,4 +47,4 @@ PLACEHOLDERS: dict[str, Callable[["WorkerTable"], object]] = {
 """The placeholders by name, each with a test of whether a worker file can use it."""
 NOT_IN_SERVICES = {"revision", "metrics"}
 IN_BUILD = {"here", "python", "prefix", "revision", "source"}
-"""The placeholders of ``build.command``."""
+"""The placeholders of ``build.command``; only ``source`` is not a field of ``Site``."""

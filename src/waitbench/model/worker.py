@@ -42,6 +42,7 @@ class ServiceTable(TomlTable, frozen=True, kw_only=True):
     counters: Words = Words()
     """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
     install: str = ""
+    """A command that installs the program, shown if the program is missing."""
 
 
 class Poke(TomlTable, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ class Poke(TomlTable, frozen=True, kw_only=True):
     command: Words
     done: Answer = PokeEnded(value=True)
     rate: Annotated[float, Meta(gt=0, le=100)] | None = None
-    """Messages a second in the window of an additional scenario, ``NAME-at-rate``."""
+    """Messages a second, in the window of the additional scenario ``WORKER-at-rate``."""
 
 
 class Phase(TomlTable, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ class Phase(TomlTable, frozen=True, kw_only=True):
     reset: Text | None = None
     """A text that a client sends to ``{port}`` before it resets its connection."""
     may_end: bool = False
-    """Whether the worker may end in this phase; a run that ends is not compared, nor a failure."""
+    """Whether the worker may end in this phase; its run is then neither compared nor a failure."""
     must_end: bool = False
     """Whether the worker must end within the window, which then begins with the action."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
@@ -121,6 +122,7 @@ class WorkerTable(TomlTable, frozen=True, kw_only=True, rename={
     module: str = ""
     repository: str | None = None
     variants: tuple[Variant, ...] = ()
+    """Words that serve as revisions and fill in ``{revision}``; all share one environment."""
     versions: tuple[str, ...] = ()
     extra_requirements: tuple[str, ...] = ()
     python: str = ""
@@ -129,7 +131,7 @@ class WorkerTable(TomlTable, frozen=True, kw_only=True, rename={
     ready: Readiness | None = None
     settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
-    """Longer than any period of the idle worker; ``None``: ``execution.window`` measures it."""
+    """Should exceed every period of the idle worker; ``None``: 10 s, or a gate finds a length."""
     background: bool = False
     """Whether the command ends once it has started the processes that are the worker."""
     stdin: Literal["open"] | None = None
@@ -137,6 +139,7 @@ class WorkerTable(TomlTable, frozen=True, kw_only=True, rename={
     side_by_side: bool = True
     """Whether runs of several revisions may be concurrent."""
     install: str = ""
+    """A command that installs the program, shown if the program is missing."""
     parameters: Values = {}
     scenarios: dict[Name, Values] = {}
     metrics: dict[Name, MetricTable] = {}
@@ -162,7 +165,7 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     sha256: str
     """The digest of the worker file and of its ``files``."""
     texts: dict[str, str] = {}
-    """The file and its small ``files`` by name, for results and for other machines."""
+    """The worker file and its small ``files``, by name: kept in results, sent to other machines."""
 
     @property
     def revisions(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
-from waitbench.model.metrics import SHARED
+from waitbench.model.metrics import CHANGED_BY_SHARING
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Scenario, Topology
@@ -91,7 +91,7 @@ def measure(
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
     # Concurrent runs share memory and messages, which may change these costs.
-    sensitive = [criterion for criterion in criteria if criterion.metric.name in SHARED]
+    sensitive = [criterion for criterion in criteria if criterion.metric.name in CHANGED_BY_SHARING]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         measurer(valid, environments, hyperfine, criteria),

@@ -27,7 +27,7 @@ class Extension:
     """A feature's part in comparisons. Methods that a subclass does not override do nothing.
 
     The parameters of a subclass's constructor are options of ``compare``, with annotations for
-    typer. Their defaults turn the feature off, but each report has its ``contribution``.
+    typer. Their defaults turn the feature off, but reports still call its ``contribution``.
     """
 
     EXAMPLE: ClassVar[str] = ""
@@ -35,7 +35,7 @@ class Extension:
 
     @property
     def survey_option(self) -> str | None:
-        """The option, if typed, that asks for figures of short scenarios, but for no verdict."""
+        """The option, if given, that measures short scenarios without a verdict, such as --scan."""
         return None
 
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
@@ -43,7 +43,7 @@ class Extension:
         return select(request)
 
     def shard_of(self, request: "Request", scenarios: Sequence["Scenario"]) -> "Shard | None":
-        """Selects the scenarios that are measured here; ``None``: all. Raises ``UsageError``."""
+        """The shard of this machine; ``None``: it measures all scenarios. Raises ``UsageError``."""
         return None
 
     def run(
@@ -61,7 +61,7 @@ class Extension:
         return Contribution()
 
     def explain_running(self, find: Callable[[], Sequence[int]], seconds: float) -> Contribution:
-        """Explains the cost of running processes, by observing them for about ``seconds``."""
+        """Explains the cost of the processes whose PIDs ``find`` returns, in about ``seconds``."""
         return Contribution()
 
 

@@ -57,7 +57,7 @@ def make_header(
         argv=valid.request.argv,
         waitbench=installation.version(),
         settings=settings,
-        # Converted, as subclasses of engines have more fields.
+        # Drops the additional fields of the engines' subclasses of ``Scenario``.
         scenarios=tuple(convert(it, Scenario, from_attributes=True) for it in valid.scenarios),
         shard=valid.shard,
     )
@@ -150,8 +150,7 @@ def begin(
         require_same(before.folder, before.comparison, header)
         for earlier in before.records:
             resume_record(records[earlier.scenario], earlier)
-    # Discarded runs are marked in the folder. Otherwise, if the repeated round were interrupted,
-    # runs of the old and of the new round would look like one round.
+    # Rewrites the runs with the discards, so that an interrupted repeat cannot mix with them.
     comparisons.begin(folder, header, records.values())
     return StoredComparison(folder=folder, comparison=header, records=list(records.values()))
 
@@ -164,9 +163,9 @@ def interruption_message(folder: Path, *, has_resume: bool = True) -> str:
 def require_same(folder: Path, before: ComparisonHeader, now: ComparisonHeader) -> None:
     """Raises ``UsageError`` if a comparison was begun with other revisions, scenarios or criteria.
 
-    The budget, and the exit code of an inconclusive result, may differ.
+    ``--budget``, ``--inconclusive`` and ``--accepted`` may differ.
     """
-    name = first_difference(_questions(before, now), _questions(now, before))
+    name = first_difference(_must_be_same(before, now), _must_be_same(now, before))
     if name is not None:
         raise UsageError(
             f"{str(folder)!r} was begun with other {name}, so it cannot be resumed as this "
@@ -180,15 +179,15 @@ def first_difference(facts: Mapping[str, object], others: Mapping[str, object]) 
     return next((name for name in names if facts.get(name) != others.get(name)), None)
 
 
-def _questions(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[str, Any]:
+def _must_be_same(comparison: ComparisonHeader, other: ComparisonHeader) -> dict[str, Any]:
     """The facts that must be the same in both sessions of a comparison, by name."""
     gate = gate_of(comparison)
     return {
         "shards": comparison.shard,
         **comparison.in_common(other.revisions),
         "criteria": gate.criteria,
-        "left_out": gate.left_out,
-        "instruments": comparison.settings.get("instruments"),
+        "criteria left out": gate.left_out,
+        "kernel counters": comparison.settings.get("instruments"),
     }
 
 
@@ -212,8 +211,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
                     "with those of another program. Name another folder with --results."
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
-    # A failure stays until the run succeeds. A failed build is tried again.
-    # A failed warm-up is repeated, too.
+    # Keeps failures, whose runs are made again; drops failed builds; supersedes failed warm-ups.
     before = [
         it
         if it.round != WARM_UP or it.reason in HARMLESS

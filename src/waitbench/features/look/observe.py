@@ -73,7 +73,7 @@ def sum_of(parts: Collection[Observed], name: str = "in all") -> Observed:
 
 
 def _busiest_first(costs: Collection[Observed]) -> list[Observed]:
-    return sorted(costs, key=lambda cost: -cost.price)
+    return sorted(costs, key=lambda cost: -cost.estimated_cores)
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ class Line:
     @property
     def size(self) -> tuple[float, float]:
         """The sort key: the difference between the revisions, then the higher cost."""
-        prices = [cost.price for cost in self.costs]
-        return abs(prices[0] - prices[-1]), max(prices)
+        cores = [cost.estimated_cores for cost in self.costs]
+        return abs(cores[0] - cores[-1]), max(cores)
 
 
 def tables(title: str, revisions: Sequence[Samples]) -> list[Table]:
@@ -85,7 +85,7 @@ def _table(title: str, revisions: Sequence[Samples]) -> Table:
 
 
 def _named(line: Line) -> str:
-    """Names a thread, with its process unless that is the only one."""
+    """Names a thread, after its process unless the process is called ``worker``."""
     return line.thread if line.process == "worker" else f"{line.process}, {line.thread}"
 
 
@@ -122,7 +122,7 @@ def lines(revisions: Sequence[Samples]) -> list[Line]:
     by_name = [{(it.process, it.name): it for it in samples.threads} for samples in revisions]
     names = dict.fromkeys(name for threads in reversed(by_name) for name in threads)
     pairs = [[threads.get(name, _missing(*name)) for threads in by_name] for name in names]
-    pairs.sort(key=lambda pair: (_change(pair), max(it.cost.price for it in pair)), reverse=True)
+    pairs.sort(key=_change, reverse=True)
     return [
         line
         for pair in pairs
@@ -139,7 +139,7 @@ def _places(thread: Thread) -> tuple[Places, Places]:
         for stack in stacks:
             share = stack.samples / samples
             cost = Cost(wakeups_per_s=whole.wakeups_per_s * is_asleep * share, cores=cores * share)
-            if cost.price:
+            if cost.estimated_cores:
                 (asleep if is_asleep else at_work).append((stack.frames, cost))
     return asleep, at_work
 
@@ -149,15 +149,15 @@ def _missing(process: str, name: str) -> Thread:
     return Thread(process=process, name=name, wakeups_per_s=(), cpu_share=())
 
 
-def _change(threads: Sequence[Thread]) -> float:
-    """The certain change of a thread's cost between two revisions; in only one, its cost."""
+def _change(threads: Sequence[Thread]) -> tuple[float, float]:
+    """The sort key: the certain change between two revisions, or else the cost; then the cost."""
     before, after = threads[0], threads[-1]
+    cores = max(thread.cost.estimated_cores for thread in threads)
     if len(threads) == 1 or _missing(after.process, after.name) in threads:
-        return max(thread.cost.price for thread in threads)
+        return cores, cores
     wakeups = _gap(*((it.wakeups_per_s, it.delayed) for it in (before, after)))
-    return max(
-        wakeups * WAKEUP_COST_S, _gap(*((it.cpu_share, it.delayed) for it in (before, after)))
-    )
+    cpu = _gap(*((it.cpu_share, it.delayed) for it in (before, after)))
+    return max(wakeups * WAKEUP_COST_S, cpu), cores
 
 
 def _gap(*figures: tuple[Sequence[float], float]) -> float:
@@ -189,7 +189,7 @@ def _lines_of(threads: Sequence[Thread]) -> Iterator[Line]:
         if any(working):
             # If one revision has samples at work, all CPU is attributed to them.
             costs = [Cost(wakeups_per_s=cost.wakeups_per_s) for cost in costs]
-        if any(cost.price for cost in costs):
+        if any(cost.estimated_cores for cost in costs):
             *_, (last, _) = chain(*at_place)
             yield line(is_asleep=True, frames=last, costs=tuple(costs))
     if any(working):
