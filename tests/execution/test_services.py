@@ -53,8 +53,8 @@ def serving(
     words: Sequence[str],
     ready: Readiness = Port(value=True),  # noqa: B008
 ) -> Service:
-    file = ServiceTable(command=Words(words), ready=ready)
-    return Service(name=name, file=file, site=Site(), values={})
+    table = ServiceTable(command=Words(words), ready=ready)
+    return Service(name=name, table=table, site=Site(), values={})
 
 
 def up(folder: Path, *names: str) -> AbstractContextManager[Running]:
@@ -215,8 +215,8 @@ def has_ended(log: Path, times: int) -> bool:
 def test_a_service_is_ready_in_each_way_that_a_worker_is_and_ends_by_its_own_signal(
     ready: Readiness, tmp_path: Path
 ) -> None:
-    file = ServiceTable(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
-    late = Service(name="late", file=file, site=Site(), values={})
+    table = ServiceTable(command=Words((sys.executable, "-c", LATE)), ready=ready, stop="INT")
+    late = Service(name="late", table=table, site=Site(), values={})
     with running([late], tmp_path, Cache(tmp_path / "cache")) as up_services:
         (server,) = up_services.servers
         for number in range(2):

@@ -21,7 +21,7 @@ from waitbench.model.verdicts import GateStatus
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting.formats import format_of_limit
+from waitbench.reporting.formats import format_value_of_share
 
 SERVICE_CPU = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
 SPEED = Metric("speed", "own_speed", "ops", "speed (ops)")
@@ -49,7 +49,7 @@ def test_a_limit_is_read_in_the_units_of_its_metric(
     assert found.limit is not None
     assert (found.metric.name, found.limit.by_second) == (name, by_second)
     assert found.limit.most == pytest.approx(most)
-    assert format_of_limit(found.limit, 1.0) == shown
+    assert format_value_of_share(found.limit, 1.0) == shown
     assert parse([str(found)], KNOWN) == (found,)
 
 

@@ -33,9 +33,9 @@ def test_what_is_not_listed_is_gone_for_the_time_of_the_block() -> None:
             assert name not in {**os.environ, **variables.of_setup()}
         os.environ["ADDED"] = "meanwhile"
     assert dict(os.environ) == before
-    # A workload gets less than a build, and a build less than the harness.
-    assert {"https_proxy", "CARGO_HOME", "COLUMNS"}.isdisjoint(variables.of_workload())
-    assert "LC_TIME" in variables.of_workload()
+    # A run gets less than a build, and a build less than the harness.
+    assert {"https_proxy", "CARGO_HOME", "COLUMNS"}.isdisjoint(variables.of_run())
+    assert "LC_TIME" in variables.of_run()
     assert "https_proxy" in variables.of_setup()
     assert {CANARY, "COLUMNS", "BENCH_PROGRAM", "GIT_DIR"}.isdisjoint(variables.of_setup())
 
@@ -47,7 +47,7 @@ def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
     monkeypatch.delenv(name, raising=False)
     with variables.only_listed():
         assert os.environ[name] == "1"
-        assert name not in {**variables.of_setup(), **variables.of_workload()}
+        assert name not in {**variables.of_setup(), **variables.of_run()}
     assert name not in os.environ
 
 
@@ -64,7 +64,7 @@ TEXT = (ROOT / "docs" / "reliability.md").read_text("utf-8")
 
 def test_the_document_lists_the_variables_that_other_programs_get() -> None:
     section = TEXT.partition("## What builds and runs get")[2].partition("## Faults")[0]
-    parts = re.split(r"\n(?=Everything|Downloads|waitbench itself|A workload also)", section)[1:4]
+    parts = re.split(r"\n(?=Everything|Downloads|waitbench itself|A program under)", section)[1:4]
     named = [set(re.findall(r"`([\w*]+)`", part)) for part in parts]
     listed = (variables.EVERYWHERE, variables.SETTING_UP, variables.OURS)
     assert named == [set(names) for names in listed]

@@ -22,7 +22,7 @@ class Service:
     """A server that a run needs, started before it and stopped after it."""
 
     name: str
-    file: ServiceTable
+    table: ServiceTable
     site: Site
     values: dict[str, str]
     """Values of placeholders, shared by all services of a run: each adds its port and folder."""
@@ -33,13 +33,13 @@ class Service:
         site = self.site._replace(port=port, folder=str(folder))
         values = {**self.values, **site.values()}
         return ServiceConfig(
-            command=filled(self.file.command, values),
-            ready=filled(self.file.ready, values),
-            stop=self.file.stop.removeprefix("SIG"),
+            command=filled(self.table.command, values),
+            ready=filled(self.table.ready, values),
+            stop=self.table.stop.removeprefix("SIG"),
             port=port,
             folder=str(folder),
             log=f"{folder}.log",
-            counters=filled(self.file.counters, values),
+            counters=filled(self.table.counters, values),
         )
 
 
@@ -73,7 +73,7 @@ class Engine(ABC):
     is_program: bool = False
     """Whether revisions are programs of this machine."""
     variants: tuple[str, ...] = ()
-    """The revisions, if they are words of a worker file."""
+    """The words that a worker file lists as its revisions; empty: revisions are something else."""
     build: Build | None = None
     """The build of revisions that are not Python packages."""
     pythons: str = ""
@@ -82,7 +82,7 @@ class Engine(ABC):
     """A command that installs the programs that runs need, shown where one is missing."""
     topologies: tuple[str, ...] = ("single",)
     most_workers: int | None = None
-    """The greatest number of workers of a process; ``None``: any number."""
+    """The greatest ``--workers``: worker threads of a process; ``None``: any number."""
     build_paths: Sequence[str] = (":(top)",)
     """Git's pathspecs of the files that may affect a build."""
     smoke_test: str

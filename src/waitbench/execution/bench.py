@@ -114,7 +114,7 @@ class Bench:
         # theirs may have the same name.
         python_path = {"PYTHONPATH": str(DATAFLOWS)} if scenario.has_probe else {}
         return {
-            **variables.of_workload(),
+            **variables.of_run(),
             PROBES: str(folder / REPORTS),
             **python_path,
             # The same hashes of strings in all runs, so that the order of sets does not differ.

@@ -44,7 +44,7 @@ class Server:
 @contextmanager
 def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     """Runs a service within the block. Raises ``HarnessError`` if it does not become ready."""
-    require_program(service.file.command[0], f"The service {service.name}", service.file.install)
+    require_program(service.table.command[0], f"The service {service.name}", service.table.install)
     port = free_port()
     folder = logs / f"service-{service.name}"
     folder.mkdir()
@@ -66,7 +66,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             output,
             # Not the current folder, where some programs would read the user's file .env.
             cwd=folder,
-            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root)},
+            env={**variables.of_run(), "WAITBENCH_CACHE": str(cache.root)},
             pass_fds=[writing],
         )
         launchers.append(process.pid)

@@ -31,10 +31,10 @@ from waitbench.reporting.formats import (
     format_change,
     format_columns,
     format_limit,
-    format_of_limit,
     format_range,
     format_share,
     format_shares,
+    format_value_of_share,
     format_values,
 )
 
@@ -118,7 +118,7 @@ def change_of(result: MetricResult) -> str:
     if result.ratio is None:
         return result.why_not or (result.verdict.value if result.verdict else NOTHING)
     if result.limit is not None:
-        return format_of_limit(result.limit, result.ratio.value)
+        return format_value_of_share(result.limit, result.ratio.value)
     ratio = result.ratio.value
     change = f"{format_share(ratio)} of allowed" if result.allowance else format_change(ratio)
     return f"at least {change}" if result.at_least else change
@@ -130,7 +130,7 @@ def interval_of(result: MetricResult) -> str:
         return counted
     if result.ratio is not None and result.limit is not None:
         ends = (("≥", result.ratio.low), ("≤", result.ratio.high))
-        bounds = [f"{sign} {format_of_limit(result.limit, end)}" for sign, end in ends if end]
+        bounds = [f"{sign} {format_value_of_share(result.limit, end)}" for sign, end in ends if end]
         return ", ".join(bounds) or NOTHING
     if not has_ratio(result):
         return NOTHING
@@ -157,7 +157,7 @@ def allowed_of(result: MetricResult) -> str:
     if not result.criterion:
         return ""
     if result.limit is not None:
-        return f"at most {format_of_limit(result.limit, 1.0)}"
+        return f"at most {format_value_of_share(result.limit, 1.0)}"
     allowance = f" + {format_limit(result.allowance, result.metric)}" if result.allowance else ""
     return f"+{result.margin * 100:g} %{allowance}"
 

@@ -1,7 +1,6 @@
-"""Numbers as text: counts, values, ratios, intervals and shares.
+"""Numbers as text that looks alike everywhere: counts, values, ratios, intervals and shares.
 
 A ratio is written as a change: "13× less", or "+4.2 %" below 1.5×. Its interval has the same unit.
-No other module formats figures, so that they look alike everywhere.
 """
 
 import math
@@ -22,14 +21,14 @@ _DIGITS = 3
 _SHARES_BELOW = 1.5
 """Changes by a smaller factor are in per cent."""
 _WHOLE = 9.95
-"""From this value on, two significant digits have none after the point."""
+"""From this value on, rounding to two significant digits leaves no digit after the point."""
 _UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
     "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
     "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
 }
 """For the unit of a metric, units to show: the least value, the name, and the factor of each."""
 _LEAST = 1e-6
-"""A smaller value counts as 0, and a change by more than its inverse as infinite."""
+"""Smaller values are shown as 0, and factors of at least ``1 / _LEAST`` as "> 1M"."""
 
 
 def format_count(count: int, singular: str, plural: str) -> str:
@@ -43,7 +42,7 @@ def format_span(values: Iterable[float], form: str) -> str:
 
 
 def format_digits(value: float, digits: int = _DIGITS, *, zeros: bool = False) -> str:
-    """Rounds to significant digits, but not before the point; ``zeros`` keeps zeros at the end."""
+    """Rounds to significant digits, keeping all before the point; ``zeros`` keeps final zeros."""
     if not math.isfinite(value):
         return "∞"
     if abs(value) < _LEAST:
@@ -106,8 +105,8 @@ def format_limit(value: float, metric: Metric) -> str:
     return f"{value * scale:g} {unit}".rstrip()
 
 
-def format_of_limit(limit: Limit, share: float) -> str:
-    """A share of a limit, in the unit of the limit."""
+def format_value_of_share(limit: Limit, share: float) -> str:
+    """A share of a limit as a value, in the unit in which the user wrote the limit."""
     unit = limit.unit if limit.unit.startswith("/") else f" {limit.unit}"
     return f"{format_digits(share * limit.most / limit.size)}{unit}".rstrip()
 
@@ -122,8 +121,9 @@ def format_change(ratio: float, like: float | None = None) -> str:
 def format_range(ratio: Estimate, *, whole: bool = False) -> str:
     """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    An interval around 1 is "÷1.2…×3.0". An end beyond ``FARTHEST`` times the ratio is left out, so
-    the result is the other end, or "not known". ``whole`` leaves out tenths of a per cent.
+    If the ratio is 1.5× or more either way, an interval that includes 1 is "÷1.2…×3.0". An end
+    that differs from the ratio by more than ``FARTHEST`` is left out, so the result is the other
+    end, or "not known". ``whole`` leaves out tenths of a per cent.
     """
     value = ratio.value
     ends = (ratio.low, ratio.high)
@@ -133,7 +133,7 @@ def format_range(ratio: Estimate, *, whole: bool = False) -> str:
         if end is None:
             return "" if ends == (None, None) else NOT_KNOWN
         text = format_change(end, value)
-        # A lower bound of the ratio is an upper bound of the factor "less".
+        # "Less" inverts the ratio: its lower bound becomes the upper bound of the factor.
         is_most = (low is None) is not text.endswith("less")
         return f"{'≤' if is_most else '≥'} {text}"
     if factor_of(value) < _SHARES_BELOW:

@@ -1,8 +1,8 @@
 """Safe reading of untrusted files, and atomic writing.
 
 Code under test, or the author of a results folder, can put a link, a pipe or a device in place of a
-file. The functions here refuse these, unless the user named the file (``named``): else a link could
-lead anywhere, a pipe block, and a device never end.
+file. ``open_file`` and ``read`` refuse these, unless the user named the file (``named``): else a
+link could lead anywhere, a pipe block, and a device never end.
 """
 
 import errno
@@ -19,7 +19,7 @@ from waitbench.model.errors import HarnessError, UsageError
 PARTIAL = ".part"
 """Suffix of a file that is being written."""
 MOST_BYTES = 2**28
-"""The size in bytes up to which a file is read."""
+"""The size limit of a file to read, in bytes; reading a larger one fails."""
 MOST_OUTPUT = 16 * 2**20
 """The limit of each output of a program, in bytes."""
 _SAFE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -57,12 +57,12 @@ def open_file(path: Path) -> IO[bytes]:
 
 def parse_toml(content: bytes | str, into: type[_Kind]) -> _Kind:
     """Parses TOML into a type. Raises ``ValueError``."""
-    # Not imported by launchers, which start within the real time of a run.
+    # Imported late: launchers import this module, and their start counts as a run's real time.
     import msgspec
 
     data = content.encode() if isinstance(content, str) else content
     try:
-        # Dictionaries that nest deeper crash Python when they are freed.
+        # Each dot of a key nests a dictionary; Python crashes when it frees deeply nested ones.
         if any(part.count(b".") > _MOST_DOTS for part in re.split(rb"[=\n]", data)):
             raise RecursionError
         return msgspec.toml.decode(data, type=into)
@@ -72,7 +72,7 @@ def parse_toml(content: bytes | str, into: type[_Kind]) -> _Kind:
 
 def sha256(path: Path) -> str:
     """Returns the digest of a file's content, or an empty string if it cannot be read."""
-    # Not imported by launchers, which start within the real time of a run.
+    # Imported late: launchers import this module, and their start counts as a run's real time.
     import hashlib
 
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""The machine: its description, its other load, and the counters that its kernel allows."""
+"""The machine: its description, the load of other programs, and its kernel's counters."""
 
 import errno
 import gzip
@@ -136,14 +136,14 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 
 
 def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> bool:
-    """Whether other load was so high that a round is repeated, or else marked as disturbed.
+    """Whether other load disturbed a round, which is then repeated, or else marked as disturbed.
 
     ``usual_cores`` is the load before the first run of a candidate: twice that is tolerated, up to
     half of all CPUs. Beyond, workers wait for a CPU, which hides how often they wake up.
 
     Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
     work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
-    too. The question ``foreign-cpu`` judges the candidate's runs.
+    too. The gate's question ``foreign-cpu`` judges other load in the candidate's runs.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     other_s = baseline.get(OTHER_CPU, 0.0)
@@ -158,7 +158,7 @@ def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
 
 
 def find_instruments() -> Instruments:
-    """Tests the optional counters. Raises ``UsageError`` for an invalid ``BENCH_INSTRUMENTS``."""
+    """Tests whether system calls can be counted. Raises ``UsageError`` for an invalid setting."""
     setting = os.environ.get(_SETTING) or "on"
     if setting not in ("on", "off"):
         raise UsageError(f"{_SETTING}={setting}: must be on or off.")

@@ -1,9 +1,9 @@
 """Environment variables that child processes inherit.
 
-Builds and workloads run untrusted code. Variables of the caller's shell, such as tokens, another
-repository's ``GIT_DIR`` or a ``PYTHONPATH``, must neither reach that code nor change a figure. So
-waitbench removes all variables from its own environment except those listed here. The user can add
-variables for builds, services and workloads by naming them in ``BENCH_PASS_ENV``.
+Builds, dataflows, workers and services run untrusted code. Variables of the caller's shell, such as
+tokens, another repository's ``GIT_DIR`` or a ``PYTHONPATH``, must neither reach that code nor
+change a figure. So waitbench removes all variables from its own environment except those listed
+here. The user can add variables by naming them in ``BENCH_PASS_ENV``.
 """
 
 import os
@@ -17,7 +17,7 @@ EVERYWHERE = (
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
     "LD_LIBRARY_PATH",
 )  # fmt: skip
-"""Inherited by all programs. Workloads and services inherit no others."""
+"""Inherited by all programs. Dataflows, workers and services inherit only these and added ones."""
 
 SETTING_UP = (
     "*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
@@ -49,7 +49,7 @@ another program uses a CPU, a system of 300 equations takes fifty times as long.
 
 _EXTRA_SETTING = "BENCH_PASS_ENV"
 _SECRET_SUFFIXES = ("_TOKEN", "_PASSWORD", "_SECRET", "_SECRET_KEY")
-"""Endings of names, as of cargo's publishing token, that are removed even if a pattern matches."""
+"""Variables with these endings are removed, even if listed, unless ``BENCH_PASS_ENV`` has them."""
 
 
 @contextmanager
@@ -72,11 +72,11 @@ def require_passed() -> None:
     """Raises ``UsageError`` for a name in ``BENCH_PASS_ENV`` that is not set."""
     for name in _passed():
         if name not in os.environ or name in _SET:
-            # Of a name in _SET, only waitbench's own value is left.
+            # waitbench has overwritten the user's value of a variable in _SET.
             raise UsageError(f"{_EXTRA_SETTING}: {name}: it is not set, or cannot be passed on.")
 
 
-def of_workload() -> Mapping[str, str]:
+def of_run() -> Mapping[str, str]:
     return _chosen(EVERYWHERE)
 
 

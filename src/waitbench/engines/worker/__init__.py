@@ -16,7 +16,7 @@ from waitbench.model.placeholders import Site
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import Parameters, Scenario, Topology
 from waitbench.model.worker import Build, Phase, WorkerFile
-from waitbench.system.variables import of_workload
+from waitbench.system.variables import of_run
 
 
 class WorkerFileEngine(Engine):
@@ -59,7 +59,7 @@ class WorkerFileEngine(Engine):
         if not folder.is_dir():
             return {}
         # Programs of the environment come first.
-        path = f"{folder}:{of_workload().get('PATH', '')}"
+        path = f"{folder}:{of_run().get('PATH', '')}"
         venv = {"VIRTUAL_ENV": str(folder.parent)} if self.has_environment else {}
         return {"PATH": path, **venv}
 
@@ -103,8 +103,8 @@ def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Seq
     """Returns the services of a worker file, in the order of their start."""
     site, values = _site(worker, python), _values_of(worker, parameters)
     return [
-        Service(name=name, file=file, site=site, values=values)
-        for name, file in worker.services.items()
+        Service(name=name, table=table, site=site, values=values)
+        for name, table in worker.services.items()
     ]
 
 

@@ -1,8 +1,8 @@
 """Costs of running processes, counted by the kernel for a while.
 
-Each thread has two counters: of the thread with its future children, and of the thread alone. Both
-lag behind ``/proc``, which has the CPU time of the thread alone, by the same time. So the lag of
-the second is added to the first, as in ``execution/counted_tree.py``.
+Each thread has two counters: of the thread with its future children, and of the thread alone.
+Counters lag behind ``/proc``. The lag of the second, which ``/proc`` shows, is added to the first,
+as in ``execution/counted_tree.py``.
 """
 
 import os
@@ -29,7 +29,7 @@ from waitbench.system.proc import Thread
 _LONGEST_COMM = 15
 """The characters of a process's name that the kernel keeps."""
 _LONG_S, _READINGS = 60.0, 60
-"""Observations of at least ``_LONG_S`` read quantities that may drift ``_READINGS`` times."""
+"""Observations of ``_LONG_S`` or longer take ``_READINGS`` readings, to find slow rises."""
 _Counters = dict[Thread, tuple[counters.TreeCounters, counters.TreeCounters]]
 """The counters of each thread: with its future children, and alone."""
 
@@ -241,7 +241,7 @@ def observe(target: Target, seconds: float) -> Total:
         observation = Observation(target, stack)
         first = now = observation.read()
         for number in range(1, readings + 1):
-            # At regular moments, a sawtooth could look like a slow rise.
+            # Readings at regular moments could show a sawtooth as a slow rise: they are random.
             share = (number - random.random() * (number < readings)) / readings
             wait(target.roots, first.time_s + seconds * share - time.monotonic())
             before, now = now, observation.read()
@@ -268,7 +268,7 @@ def _open_counters(pids: Collection[int], stack: ExitStack) -> tuple[_Counters, 
     """Opens counters of all threads, closed by ``stack``. Also returns notes on missing counts."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
-    # Processes that a test suite starts later would inherit the raised limit.
+    # Restored at the end: later children of a caller of ``look`` would inherit the raised limit.
     stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
     allowed = find_instruments()
     events, notes = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}, []
@@ -326,7 +326,7 @@ def _cost(pid: int, name: str, before: Reading, after: Reading, *, with_memory: 
     wakeups = sum(thread.wakeups for thread in used.values())
     if before.counted:
         wakeups = max(0, sums["switches"] - sum(thread.preempted for thread in used.values()))
-    # The counters of a process include its new children, even if another process adopted them.
+    # Counters include all new children, so only the clock of the process itself is compared.
     clocks = {pid} & tree if before.counted else tree
     cpu_s = sum(after.cpu_s.get(member, 0.0) - before.cpu_s.get(member, 0.0) for member in clocks)
     lag_ns = sum(

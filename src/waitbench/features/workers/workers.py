@@ -59,7 +59,7 @@ def workers(
         bool, typer.Option("--quiet", "-q", help="No progress, only the table.")
     ] = False,
 ) -> None:
-    """Show side by side what workers of worker files cost while they wait.
+    """Show the idle costs of workers from worker files in one table.
 
     Workers are measured one after the other, in the versions that their files name.
     """
