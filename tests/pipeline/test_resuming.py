@@ -127,7 +127,7 @@ def asked(*names: str, items: int = 5, **settings: object) -> ComparisonHeader:
         (replace(asked("one"), shard=HALF), "other shards"),
         (replace(asked(), topology="cluster"), "other topologies, so"),
         (replace(asked(), revisions=make_record({"b": []}).context.revisions), "other revisions"),
-        (asked(instruments=["system_calls"]), "other instruments, so"),
+        (asked(instruments=["system_calls"]), "other kernel counters, so"),
         (asked(gate=None), "other criteria, so"),
         (asked(gate=replace(GATE, criteria=())), "other criteria"),
     ],

@@ -39,10 +39,9 @@ def installed(folder: Path) -> Mapping[str, Distribution]:
 
 
 def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
-    """Returns the digest of a package, and the digest of each compiled file by its path.
+    """Returns the digests of a package, and of each compiled file by path. Raises ``OSError``.
 
     Excludes metadata, bytecode and entry-point scripts, which depend on the environment's path.
-    Raises ``OSError``.
     """
     generated = {point.name for point in package.entry_points if point.group.endswith("_scripts")}
     digests, compiled = {}, {}

@@ -16,15 +16,10 @@ from typing import IO
 
 from waitbench.model.launch import BatchSlot
 
-LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS = (
-    "launched",
-    "settled",
-    "actions-done",
-    "prepared",
-    "observed",
-)
+BARRIERS = ("launched", "settled", "actions-done", "prepared", "observed")
 """Barriers, at which runs wait until all launchers run, all workers have settled, all actions of
 phases are carried out, all runs have read their memory, and all have ended their window."""
+LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS
 _TURN = "turn"
 """The file that the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
@@ -71,10 +66,7 @@ class BatchMember:
             self._marker(barrier).touch()
 
     def wait_at(self, barrier: str, check: Callable[[], None]) -> None:
-        """Blocks until each run of the batch has reached the barrier or ended.
-
-        Calls ``check`` meanwhile.
-        """
+        """Waits, calling ``check``, until each run of the batch is at the barrier or has ended."""
         if not self.slot.folder:
             return
         begun = time.monotonic()

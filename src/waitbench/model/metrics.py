@@ -83,8 +83,7 @@ IDLE_SYSTEM = "time_system_idle"
 
 CHANGED_BY_SHARING = frozenset({"memory", "latency", "latency-p50", "latency-max"})
 """Names of the metrics that concurrent runs change if they share pages of memory, or answer each
-other's messages. One round of runs one at a time reveals this change; CPU and counts vary too much
-for one."""
+other's messages. One round of runs one at a time reveals it; CPU and counts vary too much."""
 OTHER_ALLOWED_S = 0.25
 """The allowance for CPU of other programs in a run."""
 BY_SECOND = frozenset(
