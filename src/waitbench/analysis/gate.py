@@ -17,7 +17,7 @@ from waitbench.model.verdicts import GateStatus, Verdict
 LOST, UNSUPPORTED = "lost", "unsupported"
 """Why a scenario is not judged: only the candidate lacks support for it, or both revisions do."""
 _ENOUGH_DISTURBED = RULE.analyses[1]
-"""The disturbed rounds after which a gate may end: with so many, even one scenario can fail."""
+"""The disturbed rounds after which a gate may end: enough for a single scenario to fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ def _with_acceptance(answer: Judgement, acceptances: Sequence[Acceptance]) -> Ju
 
 
 def _with_figures(answer: Judgement) -> Judgement:
-    """Adds the means of both sides, if there is a single scenario, and if the ratio is a bound."""
+    """Adds the means of both sides of a single scenario, and whether ratio and rise are bounds."""
     metric, ratio = answer.metric, answer.ratio
     record, *others = answer.records
     sides = ((), ()) if others else both_sides(record, answer.revision, metric)

@@ -178,7 +178,7 @@ def _groups(
 
 
 def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
-    """Whether usual runs of the baseline have few of the events, but enough to compare."""
+    """Whether a scenario's baseline has a median of few events, but enough to compare."""
     baselines = (record.of(record.context.labels[0]) for record in records)
     key = metric.key
     values = ([run.metrics[key] for run in runs if key in run.metrics] for runs in baselines)
@@ -320,7 +320,7 @@ def _apply_rule(
 
 
 def _is_unresponsive(question: Judgement) -> bool:
-    """Whether the candidate leaves most pokes of a scenario unanswered, and may so use less CPU."""
+    """Whether the candidate leaves most pokes of a scenario unanswered, which may save CPU."""
     by_scenario = (record.of(question.revision) for record in question.records)
     return any(sum(run.is_unanswered for run in runs) > len(runs) / 2 for runs in by_scenario)
 

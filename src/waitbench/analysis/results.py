@@ -115,9 +115,9 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
     ordered = by_urgency(results)
     has_failed = any(it.fails for it in ordered)
     has_passed = not has_failed and not any(it.verdict in _OPEN for it in ordered)
-    shown = {Verdict.SLOWER, Verdict.EXPLAINED, *(() if has_failed else _OPEN)}
-    shown |= {Verdict.FASTER} if has_passed else set()
-    decides = [it for it in ordered if it.verdict in shown]
+    shown_verdicts = {Verdict.SLOWER, Verdict.EXPLAINED, *(() if has_failed else _OPEN)}
+    shown_verdicts |= {Verdict.FASTER} if has_passed else set()
+    shown = [it for it in ordered if it.verdict in shown_verdicts]
     if has_passed:
         passing = [it for it in ordered if it.verdict is Verdict.WITHIN_MARGIN]
         # By the factor by which the upper bound may rise, up to the largest allowed ratio.
@@ -125,9 +125,9 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
             key=lambda it: it.ratio.high / it.most if it.ratio and it.ratio.high else 0.0,
             reverse=True,
         )
-        decides += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
-    decides += [it for it in ordered if it.metric.is_of_services and it not in decides]
-    return decides, [it for it in ordered if it not in decides]
+        shown += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
+    shown += [it for it in ordered if it.metric.is_of_services and it not in shown]
+    return shown, [it for it in ordered if it not in shown]
 
 
 _KEYS = (

@@ -34,7 +34,7 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results, or the parent of several workers' folders; only one for a page.",
+            help="Folders of results, or the parent of workers' folders; only one for a page.",
             show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,

@@ -23,7 +23,7 @@ _INCLUDE_CHILDREN = [
 ]
 """Keys of metrics that are unknown if the CPU of ended child processes is lost."""
 _UNSEEN_SHARE = 0.05
-"""If more than this share of the window's CPU is unseen in /proc, so are wake-ups that matter."""
+"""If ``/proc`` misses more than this share of the window's CPU, missed wake-ups are estimated."""
 
 Number = int | float
 Reading = Mapping[str, Number | bool]
@@ -96,7 +96,7 @@ def metrics_of(
         **used,
     }
     if "begin" in marks and "end" in marks:
-        metrics |= _phases(launched) | _items(reports) | _lateness([launched, *reports])
+        metrics |= _stage_metrics(launched) | _items(reports) | _lateness([launched, *reports])
     return metrics | launched.totals
 
 
@@ -120,7 +120,7 @@ def incomplete_in(launched: LaunchReport) -> dict[str, Lack]:
     return lacks | (dict.fromkeys(_INCLUDE_CHILDREN, lost) if launched.is_blind else {})
 
 
-def _phases(launched: LaunchReport) -> dict[str, Number]:
+def _stage_metrics(launched: LaunchReport) -> dict[str, Number]:
     """Computes the metrics of start-up, window and shutdown."""
     marks = launched.marks
     begin, end, last = (marks[name] for name in ("begin", "end", "exit"))
@@ -130,7 +130,7 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(idle_s, _rise(begin, end, "system_s"))
     ready_ns = begin["monotonic_ns"] if launched.ready_ns is None else launched.ready_ns
-    phases = {
+    metrics = {
         WINDOW: window_s,
         "time_cpu_window": idle_s,
         "time_cpu_startup": started["cpu_s"] + acted_s,
@@ -144,8 +144,8 @@ def _phases(launched: LaunchReport) -> dict[str, Number]:
         "time_shutdown": _seconds(ending["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
-        phases["cpu_share_idle"] = idle_s / window_s
-    return phases | {key: _rise(begin, end, key) for key in end.keys() & _COUNTS}
+        metrics["cpu_share_idle"] = idle_s / window_s
+    return metrics | {key: _rise(begin, end, key) for key in end.keys() & _COUNTS}
 
 
 def _rise(before: Reading, after: Reading, key: str) -> Number:

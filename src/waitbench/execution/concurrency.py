@@ -20,12 +20,11 @@ from waitbench.model.scenario import Scenario
 from waitbench.system.machine import available_memory, usable_cpus
 
 IDLE_SHARE = 0.25
-"""The share of all CPUs that concurrent runs may use in their windows, if all cost as the baseline
-did."""
+"""The share of all CPUs for the windows of concurrent runs, if each costs as the baseline's did."""
 MEMORY_SHARE = 0.5
-"""The share of the available memory."""
+"""The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
-"""A run has this long to shut down by itself, and twice the baseline's CPU time of shutdown."""
+"""The time in which a run shuts down alone is this, and twice the baseline's CPU of shutdown."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class Concurrency:
         cost shows. If the baseline works, runs take turns, because the kernel may share CPUs
         equally; unless it uses so much that no candidate can use twice as much.
 
-        Runs also take turns with a single revision, which limits judge; in a worker file's first
-        round, unless ``first_run``, which is not saved, shows that the baseline idles; and in the
-        round after a first batch, or after rounds in turns that differ from concurrent ones.
+        Runs also take turns if there is a single revision, which limits judge; in a worker file's
+        first round, unless ``first_run``, which is not saved, shows that the baseline idles; in the
+        round after a first batch; and if rounds in turns differ from concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
         is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
@@ -70,7 +69,7 @@ class Concurrency:
 
 
 def shutdown_turn_s(record: ScenarioResults, first_run: Measurement | None = None) -> float:
-    """Returns how long each run may shut down by itself before the next begins to, in s."""
+    """Returns the time in s for which each run of a batch may shut down alone."""
     baseline = record.of(record.context.labels[0]) or [*filter(None, [first_run])]
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)

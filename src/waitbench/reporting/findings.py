@@ -131,10 +131,10 @@ def _windows(comparisons: Sequence[Comparison]) -> str:
 
 def summarize(findings: Findings) -> Report:
     """The report of a console: figures of each scenario, and the deciding questions of a gate."""
-    decides, _ = decisive(findings.judgements)
+    shown, _ = decisive(findings.judgements)
     tables = [*forest.first_screen(findings.labels, findings.results)]
     if findings.verdict is not None:
-        tables.append(gate_table(findings, decides))
+        tables.append(gate_table(findings, shown))
     return Report(
         title=findings.title, facts=(findings.basis,), notes=findings.distinct_notes, tables=tables
     )
