@@ -350,7 +350,9 @@ def test_the_usual_load_is_not_counted_among_what_others_used(
 ) -> None:
     record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
     run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
-    (judged,) = concurrency.judge(record, MadeUpCommand(name="one"), [run], 2, [], usual_s=2.0)
+    (judged,) = concurrency.mark_or_discard(
+        record, MadeUpCommand(name="one"), [run], 2, [], usual_s=2.0
+    )
     assert isinstance(judged, Measurement)
     assert ("machine_foreign_cpu" in judged.metrics) is is_known
 

@@ -75,7 +75,7 @@ def shutdown_turn_s(record: ScenarioResults, first_run: Measurement | None = Non
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
-def judge(
+def mark_or_discard(
     record: ScenarioResults,
     scenario: Scenario,
     results: Sequence[Result],
@@ -125,7 +125,7 @@ def _cores(run: Measurement, scenario: Scenario) -> float:
 
 
 def _takes_turns(record: ScenarioResults) -> bool:
-    """Whether runs take turns because of earlier concurrent runs: see ``judge``."""
+    """Whether runs take turns because of earlier concurrent runs: see ``mark_or_discard``."""
     return any(outcome.reason == INTERFERED for outcome in record.failed_runs) or any(
         # An interrupted batch has neither metric.
         CONCURRENT in run.marks and STEAL in run.metrics and OTHER_CPU not in run.metrics

@@ -31,8 +31,8 @@ from waitbench.model.scenario import Scenario
 from waitbench.system.machine import is_disturbed, other_cores
 
 FEWEST_INTERLEAVED = 2
-"""The rounds in turns that must differ from concurrent ones before a gate discards these. Where the
-number of rounds is fixed, one suffices."""
+"""The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
+a fixed number of rounds, one suffices."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -386,29 +386,29 @@ class Session:
             try:
                 measured = self.measurer.measure(*tried, turn_s=turn_s)
             except InterruptedRuns as ended:
-                for planned, result in self._judged(ended.results, begun):
+                for planned, result in self._marked(ended.results, begun):
                     self._add(self._record(planned), result)
                 raise
-            results = self._judged(list(zip(tried, measured, strict=True)), begun)
+            results = self._marked(list(zip(tried, measured, strict=True)), begun)
         for planned, result in results:
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results
 
-    def _judged(
+    def _marked(
         self, results: Sequence[tuple[PlannedRun, Result]], begun: float
     ) -> list[tuple[PlannedRun, Result]]:
-        """Judges concurrent runs, scenario by scenario."""
+        """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = self._usual_cores * (time.monotonic() - begun)
-        rounds, judged = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
+        rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
-            verdicts = concurrency.judge(
+            results_of_scenario = concurrency.mark_or_discard(
                 record, scenario, measured, rounds, self._interleaved_runs(record), usual_s
             )
-            judged += zip(runs, verdicts, strict=True)
-        return judged
+            marked += zip(runs, results_of_scenario, strict=True)
+        return marked
 
     def _interleaved_runs(self, record: ScenarioResults) -> list[Measurement]:
         """Returns the runs of a scenario that took turns, or else those of all scenarios."""
