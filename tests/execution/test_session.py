@@ -15,8 +15,10 @@ from tests.execution.made_runs import (
     good,
     make_session,
     run_until,
+    scenario,
 )
-from tests.records import measurement, outcome, times
+from tests.records import context, measurement, outcome, times
+from waitbench.execution import plan
 from waitbench.model.record import GIVE_UP_AFTER, ScenarioResults
 from waitbench.model.run import (
     DISTURBED,
@@ -28,6 +30,7 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
+from waitbench.system import machine
 
 
 def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> None:
@@ -98,15 +101,39 @@ def test_where_others_begin_to_work_one_round_is_repeated_and_all_are_marked() -
     assert [(run.label, run.round) for run in record.failed_runs] == [("a", 2), ("b", 2)]
 
 
-@pytest.mark.parametrize(("cpus", "is_marked"), [(2, False), (1, True)])
-def test_a_load_of_before_the_first_candidate_disturbs_only_beyond_half_of_the_cpus(
-    cpus: int, is_marked: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("cpus", "is_marked"), [(2.0, False), (1.0, True)])
+def test_a_load_of_before_the_first_candidate_disturbs_nothing_up_to_half_of_the_cpus(
+    cpus: float, is_marked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: cpus)
+    monkeypatch.setattr(machine, "usable_cpus", lambda: cpus)
     made = Made(lambda planned, _before: disturbed(planned))
     record = carry_out(made, 6, "one")["one"]
     assert made.runs[0] == ("one", WARM_UP, "a")
     assert bool(record.disturbed_rounds) is is_marked
+
+
+def test_a_load_that_ends_is_usual_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a candidate cannot have others work in its place."""
+    monkeypatch.setattr(machine, "usable_cpus", lambda: 2.0)
+    calm = {(WARM_UP, "b"), (1, "a"), (1, "b")}
+    made = Made(
+        lambda planned, _before: (
+            good(planned) if (planned.round, planned.label) in calm else disturbed(planned)
+        )
+    )
+    record = carry_out(made, 4, "one")["one"]
+    assert record.disturbed_rounds == {2, 3, 4}
+
+
+def test_a_resumed_comparison_knows_no_usual_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate of the earlier session may have left behind what works now."""
+    monkeypatch.setattr(machine, "usable_cpus", lambda: 2.0)
+    made = Made(lambda planned, _before: disturbed(planned))
+    record = ScenarioResults(spec=scenario("one"), context=context(["a", "b"]))
+    record.measurements += [measurement(label, 1, times(1, 1, 0)) for label in "ab"]
+    session = made.session({"one": record})
+    session.carry_out([run for n in (2, 3) for run in plan.one_round(scenario("one"), "ab", n)])
+    assert record.disturbed_rounds == {2, 3}
 
 
 def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:

@@ -108,14 +108,19 @@ def test_a_round_is_disturbed_by_others_beyond_a_share_of_its_time_and_some_tick
         assert is_disturbed({"time_wall_clock": real_s, **seen}) is disturbs
 
 
-def test_twice_the_usual_load_disturbs_nothing_up_to_half_of_all_cpus(
+@pytest.mark.parametrize(("usual", "most"), [(0.0, 0.1), (0.2, 0.35), (1.0, 1.35)])
+def test_the_usual_load_and_a_quarter_more_disturb_nothing(usual: float, most: float) -> None:
+    for extra_s, disturbs in ((-0.1, False), (0.1, True)):
+        seen = {"time_wall_clock": 100.0, "machine_foreign_cpu": 100 * most + 0.04 + extra_s}
+        assert is_disturbed(seen, usual) is disturbs
+
+
+def test_a_load_of_over_half_of_the_cpus_that_waitbench_may_use_is_never_usual(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
-    for usual, most in ((0.01, 0.1), (0.2, 0.4), (3.0, 2.0)):
-        for extra_s, disturbs in ((-0.1, False), (0.1, True)):
-            seen = {"time_wall_clock": 100.0, "machine_foreign_cpu": 100 * most + 0.04 + extra_s}
-            assert is_disturbed(seen, usual) is disturbs, (usual, extra_s)
+    monkeypatch.setattr(machine, "usable_cpus", lambda: 2.0)
+    assert machine.usual_cores(9.0, 10.0) == 0.9
+    assert machine.usual_cores(11.0, 10.0) == 0.0
 
 
 @pytest.fixture

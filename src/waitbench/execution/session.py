@@ -28,7 +28,7 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import is_disturbed, other_cores
+from waitbench.system.machine import is_disturbed, other_cores, usual_cores
 
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
@@ -71,9 +71,13 @@ class Session:
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the runs right before the baseline's latest."""
-    _usual_cores: float = field(default=0.0, init=False)
-    """The cores that other programs used in the baseline's runs before any candidate's."""
-    _has_candidate_run: bool = field(default=False, init=False)
+    _usual_cores: float | None = field(default=None, init=False)
+    """The least load of other programs in the baseline's runs so far; ``None`` before the first."""
+
+    def __post_init__(self) -> None:
+        if any(it.measurements or it.failed_runs for it in self.records.values()):
+            # In a resumed comparison candidates have run.
+            self._usual_cores = 0.0
 
     @property
     def seed(self) -> str:
@@ -241,6 +245,7 @@ class Session:
             and it.name not in self._first_runs
             and it.name in self.concurrency.scenarios
             and not self.records[it.name].measurements
+            and not any(run.reason == INTERFERED for run in self.records[it.name].failed_runs)
         ]
         if lacking:
             self._find_window(lacking)
@@ -338,7 +343,7 @@ class Session:
         baseline = next((run for run in measured if run.label == label), None)
         if runs[0].round == WARM_UP or baseline is None:
             return
-        if not is_disturbed(baseline.metrics, self._usual_cores):
+        if not is_disturbed(baseline.metrics, self._usual_cores or 0.0):
             return
         may_be_leftovers = not candidates or bool(self._ran_before_baseline - {label})
         has_failed = len(measured) < len(results)
@@ -370,19 +375,20 @@ class Session:
         if baseline in labels:
             self._ran_before_baseline = self._ran_last
         self._ran_last = labels or self._ran_last
-        self._has_candidate_run |= not labels.isdisjoint(candidates)
+        shows_usual_load = labels == {baseline} and bool(candidates)
+        if not shows_usual_load:
+            # What candidates leave behind is not usual.
+            self._usual_cores = self._usual_cores or 0.0
+        begun = time.monotonic()
         if len(tried) < 2:
-            results = list(zip(tried, self.measurer.measure(*tried), strict=True))
-            if candidates and not self._has_candidate_run:
-                runs_so_far = [run.metrics for _, run in results if isinstance(run, Measurement)]
-                self._usual_cores = other_cores(runs_so_far)
+            measured = self.measurer.measure(*tried)
+            results = list(zip(tried, measured, strict=True))
         else:
             turn_s = max(
                 concurrency.shutdown_turn_s(self._record(run), self._first_runs.get(scenario))
                 for run in tried
                 for scenario in [run.scenario.name]
             )
-            begun = time.monotonic()
             try:
                 measured = self.measurer.measure(*tried, turn_s=turn_s)
             except InterruptedRuns as ended:
@@ -390,16 +396,28 @@ class Session:
                     self._add(self._record(planned), result)
                 raise
             results = self._marked(list(zip(tried, measured, strict=True)), begun)
+        if shows_usual_load:
+            self._learn_usual_load(measured, begun)
         for planned, result in results:
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results
 
+    def _learn_usual_load(self, results: Sequence[Result], begun: float) -> None:
+        """Learns what other programs use from runs of the baseline; the least load counts."""
+        runs = [it.metrics for it in results if isinstance(it, Measurement)]
+        if not runs:
+            return
+        # Concurrent runs share the CPU of other programs, and run one after the other in part.
+        seconds = max(time.monotonic() - begun, *(run["time_wall_clock"] for run in runs))
+        cores = usual_cores(max(run.get(OTHER_CPU, 0.0) for run in runs), seconds)
+        self._usual_cores = min(cores, cores if self._usual_cores is None else self._usual_cores)
+
     def _marked(
         self, results: Sequence[tuple[PlannedRun, Result]], begun: float
     ) -> list[tuple[PlannedRun, Result]]:
         """Marks or discards concurrent runs, scenario by scenario."""
-        usual_s = self._usual_cores * (time.monotonic() - begun)
+        usual_s = (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)

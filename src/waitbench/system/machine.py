@@ -138,8 +138,7 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> bool:
     """Whether other load disturbed a round, which is then repeated, or else marked as disturbed.
 
-    ``usual_cores`` is the load before the first run of a candidate: twice that is tolerated, up to
-    half of all CPUs. Beyond, workers wait for a CPU, which hides how often they wake up.
+    ``usual_cores`` is the load before the first run of a candidate. A quarter more is tolerated.
 
     Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
     work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
@@ -147,8 +146,17 @@ def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> boo
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     other_s = baseline.get(OTHER_CPU, 0.0)
-    most_cores = max(OTHER_CORES, min(2 * usual_cores, (os.cpu_count() or 1) / 2))
+    most_cores = OTHER_CORES + 1.25 * usual_cores
     return other_s > most_cores * baseline["time_wall_clock"] + tolerated_s
+
+
+def usual_cores(other_s: float, seconds: float) -> float:
+    """The load of other programs, in cores, if a worker hardly waits for a CPU because of it.
+
+    Zero if it is over half of the usable CPUs: such a load hides how often workers wake up.
+    """
+    cores = other_s / seconds
+    return cores if cores <= usable_cpus() / 2 else 0.0
 
 
 def other_cores(runs: Sequence[Mapping[str, float]]) -> float:
