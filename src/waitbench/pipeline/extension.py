@@ -35,7 +35,7 @@ class Extension:
 
     @property
     def survey_option(self) -> str | None:
-        """The option, if given, that measures short scenarios without a verdict,."""
+        """The option, if given, that measures short scenarios without a verdict."""
         return None
 
     def scenarios(self, request: "Request", select: Select) -> tuple["Scenario", ...]:
