@@ -125,6 +125,40 @@ def test_a_phase_begins_concurrently_where_another_took_turns_and_its_first_run_
     assert [run.round for run in records["two"].of("a")] == [*range(1, 8)]
 
 
+def test_a_single_phase_begins_concurrently_where_all_warmed_up_by_themselves() -> None:
+    made = finding({"one": 4.0})
+    record = of_phases(made, ENDLESS[0], wanted=8, most=9)["one"]
+    assert made.runs[:2] == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
+    assert {number for number, _ in made.at_once[0]} == {1, 2, 3}
+    assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
+
+
+def test_it_takes_turns_first_where_a_warm_up_failed() -> None:
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if (planned.round, planned.label) == (WARM_UP, "b"):
+            return outcome("b", WARM_UP, FAILED)
+        return finding({"one": 4.0}).behave(planned, 0)
+
+    record = of_phases(Together(run), ENDLESS[0], wanted=8, most=9)["one"]
+    assert record.interleaved_rounds == {1}
+
+
+@pytest.mark.parametrize("is_deaf_alone", [True, False])
+def test_a_candidate_that_never_answers_keeps_its_first_batch(is_deaf_alone: bool) -> None:
+    lack = {"item_latency_p50": Lack(why="no answer", more_than=2.0)}
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_window": 4.0}
+        is_deaf = planned.label == "b" and (is_deaf_alone or made.beside > 1)
+        incomplete = lack if is_deaf else {}
+        return measurement(planned.label, planned.round, metrics, incomplete=incomplete)
+
+    made = Together(run)
+    record = of_phases(made, ENDLESS[0], wanted=8, most=9)["one"]
+    assert any(CONCURRENT in it.marks for it in record.measurements) is is_deaf_alone
+    assert {it.reason for it in record.failed_runs} == (set() if is_deaf_alone else {INTERFERED})
+
+
 def test_a_phase_that_does_not_answer_in_its_first_batch_is_asked_in_turns() -> None:
     lack = {"item_latency_p50": Lack(why="no answer", more_than=2.0)}
 

@@ -67,6 +67,8 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
     """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
+    _warm_ups: list[Measurement] = field(default_factory=list, init=False)
+    """Warm-ups that took turns, with runs that found windows."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -300,10 +302,11 @@ class Session:
 
     def concurrent_rounds(self, scenario: Scenario) -> int:
         """The number of rounds that can be concurrent now; 0 if runs take turns."""
-        # A first batch of a phase needs rounds in turns of another one: runs may collide.
-        has_turns = any(record.interleaved_rounds for record in self.records.values())
-        first_run = self._first_runs.get(scenario.name) if has_turns else None
         record = self.records[scenario.name]
+        # A first batch needs runs one at a time of each revision: concurrent runs may collide.
+        alone = {run.label for run in self._interleaved_runs(record)}
+        has_turns = alone >= {*record.context.labels}
+        first_run = self._first_runs.get(scenario.name) if has_turns else None
         return self.concurrency.concurrent_rounds(record, scenario, first_run)
 
     def _round(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
@@ -383,6 +386,9 @@ class Session:
         if len(tried) < 2:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
+            self._warm_ups += [
+                run for run in measured if isinstance(run, Measurement) and run.round == WARM_UP
+            ]
         else:
             turn_s = max(
                 concurrency.shutdown_turn_s(self._record(run), self._first_runs.get(scenario))
@@ -429,11 +435,12 @@ class Session:
         return marked
 
     def _interleaved_runs(self, record: ScenarioResults) -> list[Measurement]:
-        """Returns the runs of a scenario that took turns, or else those of all scenarios."""
+        """Returns the runs of a scenario that took turns, or else those of others, or warm-ups."""
         records = [record] if record.interleaved_rounds else self.records.values()
-        return [
+        runs = [
             run for it in records for run in it.measurements if run.round in it.interleaved_rounds
         ]
+        return runs or self._warm_ups
 
     def _record(self, run: PlannedRun) -> ScenarioResults:
         return self.records[run.scenario.name]
