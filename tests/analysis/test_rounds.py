@@ -10,7 +10,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import concurrent_rounds_understate, metric_changed_by_concurrency
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT
+from waitbench.model.run import CONCURRENT, Lack
 
 MIB = 2.0**20
 IDLE, LATENESS = BY_NAME["idle"], BY_NAME["latency-p50"]
@@ -83,3 +83,14 @@ def test_rounds_at_once_understate_the_size_of_what_spins() -> None:
     assert not concurrent_rounds_understate(
         rounds(IDLE, [(0.1, 0.14)], times((0.1, 0.1), *NOISE)), "new", IDLE
     )
+
+
+def test_a_candidate_that_is_deaf_by_itself_and_answers_beside_copies_differs() -> None:
+    """Copies that share a queue answer for each other."""
+    record = rounds(LATENESS, [], [(0.002, 0.002)] * 4)
+    lack = Lack(why="no answer", more_than=2.0)
+    for label, is_deaf in (("old", False), ("new", True)):
+        metrics = {} if is_deaf else {LATENESS.key: 0.002}
+        incomplete = {LATENESS.key: lack} if is_deaf else {}
+        record.add(measurement(label, 9, metrics, incomplete=incomplete))
+    assert found(record) == LATENESS.title

@@ -133,6 +133,24 @@ def test_a_single_phase_begins_concurrently_where_all_warmed_up_by_themselves() 
     assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
 
 
+def test_a_first_batch_leaves_a_round_for_its_confirmation() -> None:
+    record = of_phases(finding({"one": 4.0}), ENDLESS[0], wanted=99, most=3)["one"]
+    assert record.interleaved_rounds == {3}
+    assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {1, 2}
+
+
+def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
+    warmed_up_s = dict[str, float]()
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if planned.round == WARM_UP:
+            warmed_up_s[planned.label] = planned.scenario.window_s or 0.0
+        return finding({"one": 7.0}).behave(planned, 0)
+
+    of_phases(Together(run), ENDLESS[0], wanted=2, most=4)
+    assert warmed_up_s == {"a": 0.0, "b": 7.0}
+
+
 def test_it_takes_turns_first_where_a_warm_up_failed() -> None:
     def run(planned: PlannedRun, _before: int) -> Result:
         if (planned.round, planned.label) == (WARM_UP, "b"):

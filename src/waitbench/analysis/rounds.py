@@ -77,11 +77,11 @@ def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Me
 
 
 def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
-    """The uncensored pairs of interleaved rounds, and of concurrent ones."""
+    """The pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
     interleaved_numbers = record.interleaved_rounds
     sides = ((record, record.context.labels[0]), (record, label))
-    for number, costs in by_round(sides, metric).items():
+    for number, costs in by_round(sides, metric, with_censored=True).items():
         before, after = (max(cost, metric.resolution) for cost in costs)
         (interleaved if number in interleaved_numbers else concurrent).append((before, after))
     return interleaved, concurrent

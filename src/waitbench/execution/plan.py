@@ -32,7 +32,9 @@ def schedule(
         for group in groups.values()
         for number in range(WARM_UP, rounds + 1)
         for scenario in balanced(group, number, seed)
-        for run in one_round(scenario, labels, number, seed=seed)
+        for run in one_round(
+            scenario.for_warm_up() if number == WARM_UP else scenario, labels, number, seed=seed
+        )
         if (run.scenario.name, run.label, run.round) not in done
     ]
     measured = {(run.scenario.name, run.label) for run in planned if run.round != WARM_UP}
@@ -46,9 +48,7 @@ def one_round(
 
     Warm-ups begin with the baseline, which shows the load of other programs before any candidate.
     """
-    is_warm_up = number == WARM_UP
-    scenario = scenario.for_warm_up() if is_warm_up else scenario
-    order = labels if is_warm_up else balanced(labels, number + later, seed)
+    order = labels if number == WARM_UP else balanced(labels, number + later, seed)
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(order)

@@ -128,11 +128,13 @@ class Session:
         if first is not None:
             # The run that finds a window warms up the baseline.
             finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
+            warm_up = first.for_warm_up()
             if finds_window:
                 self._find_windows([it for it in groups[0] if wants_more(it.name)])
-                self._with_window(first)
+                # A first run's costs, and a candidate's silence, may come as late as in a round.
+                warm_up = self._with_window(first)
             if not_warm := labels[finds_window:]:
-                self._extend(plan.one_round(first, not_warm, WARM_UP, seed=self.seed))
+                self._extend(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
@@ -165,6 +167,9 @@ class Session:
                     scenario = self._with_window(named)
                     at_once = self.concurrent_rounds(scenario)
                     rounds = _until_stop(sorted(left), max(1, at_once), stops)
+                    if at_once and len(rounds) == most_rounds:
+                        # A round in turns must confirm a first batch.
+                        rounds = rounds[:-1]
                     runs = [
                         run
                         for ahead in rounds
@@ -305,7 +310,8 @@ class Session:
         record = self.records[scenario.name]
         # A first batch needs runs one at a time of each revision: concurrent runs may collide.
         alone = {run.label for run in self._interleaved_runs(record)}
-        has_turns = alone >= {*record.context.labels}
+        able = {it for it in record.context.labels if not self._is_given_up(record, it)}
+        has_turns = alone >= able
         first_run = self._first_runs.get(scenario.name) if has_turns else None
         return self.concurrency.concurrent_rounds(record, scenario, first_run)
 
@@ -414,8 +420,10 @@ class Session:
         runs = [it.metrics for it in results if isinstance(it, Measurement)]
         if not runs:
             return
-        # Concurrent runs share the CPU of other programs, and run one after the other in part.
-        seconds = max(time.monotonic() - begun, *(run["time_wall_clock"] for run in runs))
+        seconds = max(run["time_wall_clock"] for run in runs)
+        if len(results) > 1:
+            # Concurrent runs share the CPU of other programs, and run one after the other in part.
+            seconds = max(seconds, time.monotonic() - begun)
         cores = usual_cores(max(run.get(OTHER_CPU, 0.0) for run in runs), seconds)
         self._usual_cores = min(cores, cores if self._usual_cores is None else self._usual_cores)
 
