@@ -31,12 +31,15 @@ class Server:
     config: ServiceConfig
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
+    copying: ExitStack = field(repr=False, compare=False)
+    """Copies its output into the log until it is closed."""
 
     def why_ended(self) -> str | None:
         """Returns the failure of a service that has ended; ``None`` if it runs."""
         code = self.process.poll()
         if code is None:
             return None
+        self.copying.close()  # completes the log
         last = tail(self.log, 1)
         return f"the {self.service.name} ended, with exit code {code}{': ' if last else ''}{last}"
 
@@ -80,7 +83,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             if isinstance(state, str):
                 copying.close()  # completes the log
                 raise _not_ready(service, state, log, cache)
-            yield Server(service=service, config=state, log=log, process=process)
+            yield Server(service=service, config=state, log=log, process=process, copying=copying)
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
