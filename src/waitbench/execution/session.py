@@ -28,7 +28,7 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import is_disturbed, other_cores, usual_cores
+from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_cores
 
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
@@ -431,7 +431,7 @@ class Session:
         self, results: Sequence[tuple[PlannedRun, Result]], begun: float
     ) -> list[tuple[PlannedRun, Result]]:
         """Marks or discards concurrent runs, scenario by scenario."""
-        usual_s = (self._usual_cores or 0.0) * (time.monotonic() - begun)
+        usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)

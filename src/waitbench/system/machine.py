@@ -14,6 +14,8 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import OTHER_CPU, STEAL, Instruments
 from waitbench.system.counters import CONTEXT_SWITCHES, INHERIT, TRACEPOINT, open_event
 
+USUAL_TOLERATED = 1.25
+"""The multiple of the usual load of other programs that is tolerated."""
 OTHER_CORES = 0.10
 """The number of cores beyond which other load disturbs a round."""
 TICKS_TOLERATED = 4
@@ -138,7 +140,7 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> bool:
     """Whether other load disturbed a round, which is then repeated, or else marked as disturbed.
 
-    ``usual_cores`` is the load before the first run of a candidate. A quarter more is tolerated.
+    ``usual_cores`` is the load before the first run of a candidate.
 
     Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
     work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
@@ -146,7 +148,7 @@ def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> boo
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     other_s = baseline.get(OTHER_CPU, 0.0)
-    most_cores = OTHER_CORES + 1.25 * usual_cores
+    most_cores = OTHER_CORES + USUAL_TOLERATED * usual_cores
     return other_s > most_cores * baseline["time_wall_clock"] + tolerated_s
 
 
