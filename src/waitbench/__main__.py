@@ -8,8 +8,8 @@ import sys
 def start() -> int:
     """Runs the command line in a child process. Returns its exit code.
 
-    First it handles signals, closed streams and crashes, so that no import below can end with a
-    traceback. For this it uses only modules that are built into the interpreter.
+    Handlers for signals and crashes come first, so that no import below can end with a traceback.
+    Until ``shutdown`` is imported, they use only modules that are built into the interpreter.
     """
     sys.excepthook = _end_early
     try:

@@ -44,9 +44,9 @@ def schedule(
 def one_round(
     scenario: Scenario, labels: Sequence[str], number: int, later: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
-    """Plans one run of each revision, in the order that round ``number + later`` has.
+    """Plans a run of each revision; ``later`` takes the order of a round so many rounds later.
 
-    Warm-ups begin with the baseline, which shows the load of other programs before any candidate.
+    The baseline is warmed up first: its run shows other programs' load before a candidate's.
     """
     order = labels if number == WARM_UP else balanced(labels, number + later, seed)
     return tuple(

@@ -56,8 +56,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         """The smallest value that ratios are taken of; lower values count as this one.
 
         CPU time below 1 ms is noise. Most kernels sample its split into user and system time at
-        ticks of 4 ms. The resolution of memory growth is some pages a minute, of components of a
-        cost, such as wake-ups, 5 a run, and of other counts 1.
+        ticks of 4 ms. That of memory growth is 64 KiB a minute, and of counts 5 if they are
+        components of a cost, such as wake-ups, 0.01 if they are per item, and else 1.
         """
         if self.key == MEMORY_GROWTH:
             return 2.0**16
@@ -83,7 +83,7 @@ IDLE_SYSTEM = "time_system_idle"
 
 CHANGED_BY_SHARING = frozenset({"memory", "latency", "latency-p50", "latency-max"})
 """Names of the metrics that concurrent runs change if they share pages of memory, or answer each
-other's messages. One round of runs one at a time reveals it; CPU and counts vary too much."""
+other's messages. One round of single runs shows it; for CPU and counts, a round varies too much."""
 OTHER_ALLOWED_S = 0.25
 """The allowance for CPU of other programs in a run."""
 BY_SECOND = frozenset(
@@ -135,7 +135,7 @@ METRICS = (
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 STOP = Metric("stop", "time_stop", "second", "time to end")
-"""Replaces ``shutdown`` for worker files: from the signal or the ending action to the end."""
+"""Replaces ``shutdown`` for worker files: from the signal, or the action that ends a worker."""
 SERVICE_REQUESTS, SERVICE_BYTES = "service_requests", "service_bytes"
 SERVICES = (
     Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU"),

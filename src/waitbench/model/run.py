@@ -21,13 +21,13 @@ NOT_BUILT = "not-built"
 NOT_SUPPORTED = "not-supported"
 """The revision lacks a capability that the scenario needs."""
 ENDED = "ended"
-"""The worker ended in a phase with ``may_end``."""
+"""The worker ended in a phase, and its worker file allows that (``may_end``)."""
 UNABLE = frozenset({NOT_SUPPORTED, ENDED})
 """Reasons why a revision cannot be measured in a scenario, although nothing failed."""
 DISTURBED = "disturbed"
-"""Other programs used CPU. Also a mark of measurements, if the repeated run was disturbed, too."""
+"""Other programs used CPU: the run is repeated. A disturbed repeat counts, with this mark."""
 SUPERSEDED = "repeated"
-"""A resumed session repeats the whole round of the run."""
+"""Discarded by a resumed session: a run of an incomplete round, or a failed warm-up."""
 INTERFERED = "crowded"
 """Concurrent runs disturbed each other."""
 HARMLESS = UNABLE | {DISTURBED, SUPERSEDED, INTERFERED}
@@ -42,7 +42,7 @@ CONCURRENT = "side-by-side"
 INCOMPLETE = "incomplete"
 """The poke went unanswered, or the shutdown failed: ``Measurement.incomplete`` has details."""
 SENT_AT_END = "sent-at-end"
-"""The poke reported ``sent`` only at its end, so lateness counts from its start."""
+"""The poke's command printed ``sent`` only as it ended: lateness counts from its start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +80,9 @@ class Measurement(
     incomplete: Mapping[str, Lack] = {}
     """The metrics that it lacks, by key, if the poke went unanswered or the shutdown failed."""
     loaded: Mapping[str, str] = {}
-    """SHA-256 of each file that a program had loaded, by path; in its first run only."""
+    """SHA-256, by path, of files that a program loaded; only in the first run of a revision."""
     left: str = ""
-    """Command lines of killed processes, which its poke or another command had left running."""
+    """Command lines of processes that its poke or another command left behind, and were killed."""
 
     @property
     def is_unanswered(self) -> bool:
@@ -116,7 +116,7 @@ Result = Measurement | FailedRun
 
 
 def discard_as(result: Result, reason: str, message: str) -> FailedRun:
-    """Turns a result that does not count into a failed run, as the run is repeated."""
+    """Turns a result that does not count, because its run is made again, into a failed run."""
     return FailedRun(
         label=result.label,
         round=result.round,

@@ -64,9 +64,9 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
 
 
 class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
-    """A worker with fixed parameters. The fields are stored in result files.
+    """A kind of work with fixed parameters, the same for all revisions; stored in result files.
 
-    The defaults suit a worker of which nothing is known; subclasses of engines override them.
+    The defaults suit a worker of which nothing is known; the engines' subclasses override them.
     """
 
     name: FileName
@@ -92,7 +92,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
     fewest_concurrent_rounds: ClassVar[int] = 1
     """Fewer rounds are not made concurrently.
 
-    It is 2 for worker files, whose runs may collide, as on a fixed port: two rounds show that.
+    2 for worker files: if two runs of one revision collide, as on a port, none is blamed for it.
     """
     most_concurrent_rounds: ClassVar[int] = 4
     has_probe: ClassVar[bool] = True
@@ -151,7 +151,7 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     @property
     def has_window(self) -> bool:
-        """Whether the length of its window is known; else a run measures a suitable one."""
+        """False if a first run of the baseline must find a suitable length for its window."""
         return True
 
     def shortened(self) -> "Scenario":

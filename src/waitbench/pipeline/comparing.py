@@ -42,7 +42,7 @@ class StoppingRule(Protocol):
 
     @property
     def criteria(self) -> Sequence[Criterion]:
-        """The criteria of all questions: runs measure only the metrics that these need."""
+        """The criteria of all questions. Runs omit system calls and pokes that none needs."""
 
     @property
     def most_rounds(self) -> int: ...
@@ -90,7 +90,7 @@ def measure(
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
     criteria = rule.criteria if rule else ()
-    # Concurrent runs share memory and messages, which may change these costs.
+    # Concurrent runs share pages, and may answer each other's messages: these costs may change.
     sensitive = [criterion for criterion in criteria if criterion.metric.name in CHANGED_BY_SHARING]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
@@ -153,11 +153,11 @@ def concurrent_scenarios(
     *,
     is_shard: bool = False,
 ) -> frozenset[str]:
-    """Names the scenarios whose runs may be concurrent if the baseline is mostly idle.
+    """Names the scenarios whose runs may be concurrent, if the baseline's runs prove to idle.
 
-    Two kinds of criteria exclude a scenario: those of the user about CPU of other programs, which
-    may be due to any of several concurrent runs; and limits of anything but counts in the window,
-    because concurrent runs share memory and caches, and cost less. Runs that start one by one
+    Two kinds of criteria exclude a scenario. CPU of other programs, if a user's criterion asks for
+    it, may be due to any of several concurrent runs. Limits, except of counts per second, would be
+    kept too easily, as concurrent runs share memory and caches. Runs that start one by one
     (staggered) are not concurrent in a shard, nor with several processes.
     """
     excluding = [
@@ -214,7 +214,7 @@ def seconds_left(
     wants_more: Callable[[str], bool],
     rounds: int,
 ) -> float:
-    """The expected time, in s, to the first analysis at ``rounds`` or later that can decide."""
+    """The time, in s, until open scenarios have their next deciding analysis from ``rounds`` on."""
     total_s = 0.0
     for group in groups:
         for scenario in (it for it in group if wants_more(it.name)):
@@ -243,7 +243,7 @@ class OpenQuestions:
     _unsettled: Collection[str] = ()
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds could change an answer, or repeat an earlier session's failed run."""
+        """Whether an answer may change, or an old failed run is due; false if too disturbed."""
         records = tuple(self.records.values())
         if is_too_disturbed(records):
             return False

@@ -150,7 +150,7 @@ def begin(
         require_same(before.folder, before.comparison, header)
         for earlier in before.records:
             resume_record(records[earlier.scenario], earlier)
-    # Rewrites the runs with the discards, so that an interrupted repeat cannot mix with them.
+    # Saves which runs were discarded: after another interruption, old and new might else mix.
     comparisons.begin(folder, header, records.values())
     return StoredComparison(folder=folder, comparison=header, records=list(records.values()))
 
@@ -207,11 +207,11 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
         for path, digest in earlier.loaded(label).items():
             if files.sha256(Path(path)) != digest:
                 raise UsageError(
-                    f"{label} had loaded {path}, which has changed since: its rounds are not mixed "
-                    "with those of another program. Name another folder with --results."
+                    f"{label} had loaded {path}, which has changed since: its old rounds are not "
+                    "comparable. Name another folder with --results."
                 )
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
-    # Keeps failures, whose runs are made again; drops failed builds; supersedes failed warm-ups.
+    # Failures stay on record and are repeated; failed warm-ups become harmless, builds are new.
     before = [
         it
         if it.round != WARM_UP or it.reason in HARMLESS

@@ -1,7 +1,7 @@
 """Exact counters of a program and all its descendants, kept by the kernel.
 
 The thread that starts the program opens the counters, and exec enables them. A reading is the sum
-over all descendants, running and ended, in any session.
+over all descendants, running and ended, even those that called setsid.
 """
 
 import ctypes
@@ -60,10 +60,10 @@ class TreeCounters:
         """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one.
 
         The thread may start only one program. When a CPU switches from a process to its child, the
-        kernel swaps their counters. The child's exec then enables those of the parent, and children
-        that start later inherit counters that no exec enables. (Seen on Linux 6.18; source:
-        kernel/events/core.c, ``perf_event_context_sched_out``, ``event_enable_on_exec``,
-        ``inherit_event``.)
+        kernel swaps their counters. The child's exec then enables those of the parent, and programs
+        that the thread starts later inherit disabled counters, and are not counted. (Seen on Linux
+        6.18; source: kernel/events/core.c, ``perf_event_context_sched_out``,
+        ``event_enable_on_exec``, ``inherit_event``.)
         """
         self._descriptors: dict[str, int] = {}
         try:

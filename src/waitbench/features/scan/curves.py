@@ -1,9 +1,9 @@
 """Computes the curve of each revision from the records of a scan: costs, and a line through them.
 
 The line is C + N·R: C is the constant cost of a worker, R the cost of each of N inputs. If the cost
-at a value is certainly off the line, there is no line. Costs span orders of magnitude, so errors
-are relative: the fit is weighted by the inverse square of the cost. Each complete round has its own
-line, so that drift between rounds appears as variance.
+at one of the values of N is certainly off it, a revision has no line. Costs span orders of
+magnitude, so errors are relative: the fit is weighted by the inverse square of the cost. Each
+complete round has its own line, so that drift between rounds appears as variance.
 """
 
 import math
@@ -24,7 +24,7 @@ TOLERANCE = 0.15
 FEWEST = 3
 """The fewest values of a curve, because two are always on a line."""
 _LEAST = 1e-9
-"""Cores, and cores per input, below which a cost or a slope counts as zero."""
+"""The least cost, in cores, and slope, in cores per input; lower ones count as this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,13 +138,13 @@ def off_line(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> floa
 
     costs = np.array(rounds)
     means = costs.mean(axis=0)
-    # A bad fit may be below zero, or close to zero, at some values.
+    # A bad fit can be near or below zero, so a quarter of the mean is its floor in the ratio.
     least = np.maximum(means / 4, _LEAST)
     fitted = np.maximum(np.polyval(fit(values, means), values), least)
     off = np.where(means > 0, abs(means / fitted - 1), 0.0)
     allowed = 2 * TOLERANCE
     if len(rounds) > 1:
-        # A round in which all values cost more is not off the line.
+        # The level of a whole round is no error of a single value, so it is subtracted.
         shares = costs / np.maximum(means, _LEAST) - 1
         shares -= shares.mean(axis=1, keepdims=True)
         freedom = (len(rounds) - 1) * (len(values) - 1)
