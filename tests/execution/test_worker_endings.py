@@ -24,7 +24,7 @@ READY = "ready = { log = 'never', within = 0.3 }\n"
 
 COPY = """
 import os, sys, time
-print("up", sys.argv[1], os.getcwd(), flush=True)
+os.write(1, f"up {sys.argv[1]} {os.getcwd()}\\n".encode())  # copies share the file
 while True: time.sleep(0.05)
 """
 ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
