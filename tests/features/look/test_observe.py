@@ -256,7 +256,8 @@ def test_a_name_is_all_processes_that_have_it_and_their_descendants(tmp_path: Pa
     (tmp_path / "count").touch()
     with Popen([program, tmp_path / "count"]) as process:
         try:
-            until(lambda: proc.descendants(process.pid))
+            # Before its exec, the child has the name of its parent.
+            until(lambda: (tmp_path / "count").stat().st_size)
             found = observe.find(name)
             assert found.roots == {process.pid}
             assert found.pids == {process.pid, *proc.descendants(process.pid)}
