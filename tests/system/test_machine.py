@@ -119,8 +119,8 @@ def test_a_load_of_over_half_of_the_cpus_that_waitbench_may_use_is_never_usual(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(machine, "usable_cpus", lambda: 2.0)
-    assert machine.usual_cores(9.0, 10.0) == 0.9
-    assert machine.usual_cores(11.0, 10.0) == 0.0
+    assert machine.usual_load(9.0, 10.0) == 0.9
+    assert machine.usual_load(11.0, 10.0) == 0.0
 
 
 @pytest.fixture

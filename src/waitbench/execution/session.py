@@ -28,7 +28,7 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_cores
+from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
 
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
@@ -424,8 +424,8 @@ class Session:
         if len(results) > 1:
             # Concurrent runs share the CPU of other programs, and run one after the other in part.
             seconds = max(seconds, time.monotonic() - begun)
-        cores = usual_cores(max(run.get(OTHER_CPU, 0.0) for run in runs), seconds)
-        self._usual_cores = min(cores, cores if self._usual_cores is None else self._usual_cores)
+        cores = usual_load(max(run.get(OTHER_CPU, 0.0) for run in runs), seconds)
+        self._usual_cores = cores if self._usual_cores is None else min(cores, self._usual_cores)
 
     def _marked(
         self, results: Sequence[tuple[PlannedRun, Result]], begun: float

@@ -140,7 +140,7 @@ def other_load(before: CpuTimes, after: CpuTimes, run_cpu_s: float) -> dict[str,
 def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> bool:
     """Whether other load disturbed a round, which is then repeated, or else marked as disturbed.
 
-    ``usual_cores`` is the load before the first run of a candidate.
+    ``usual_cores`` is the least ``usual_load`` in the baseline's runs so far.
 
     Takes the metrics of the baseline's run: otherwise a candidate that makes the kernel or a broker
     work could discard its own rounds. As runs alternate, a long disturbance reaches the baseline,
@@ -152,7 +152,7 @@ def is_disturbed(baseline: Mapping[str, float], usual_cores: float = 0.0) -> boo
     return other_s > most_cores * baseline["time_wall_clock"] + tolerated_s
 
 
-def usual_cores(other_s: float, seconds: float) -> float:
+def usual_load(other_s: float, seconds: float) -> float:
     """The load of other programs, in cores, if a worker hardly waits for a CPU because of it.
 
     Zero if it is over half of the usable CPUs: such a load hides how often workers wake up.
