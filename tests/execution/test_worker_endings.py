@@ -51,6 +51,20 @@ while True: time.sleep(1)
 REDIS = {"redis": counted_service("nobody", Path("/nowhere"))}
 
 
+COPIED_LATE = (
+    "-c",
+    f"""
+import os, subprocess, sys, time
+words = [sys.executable, *{[*LAUNCHER]!r}, *sys.argv[1:]]
+launcher = subprocess.Popen(words, stdout=subprocess.PIPE)
+time.sleep(1)
+os.write(1, os.read(launcher.stdout.fileno(), 100))
+sys.exit(launcher.wait())
+""",
+)
+"""A launcher whose output is read from a pipe when its worker has long ended."""
+
+
 @pytest.mark.parametrize(
     ("code", "more", "message"),
     [
@@ -364,6 +378,11 @@ print("up", flush=True)
 subprocess.run([sys.executable, "-S", "-c", "sum(range(3_000_000))"], check=True)
 time.sleep(0.2)
 """
+
+
+def test_the_output_of_an_ended_worker_may_reach_its_file_late(tmp_path: Path) -> None:
+    result = worker(tmp_path, "print('up')", UNTIL_EXIT, program=COPIED_LATE)
+    assert (result.exit_code, result.failure, result.stdout) == (0, "", "up\n")
 
 
 @pytest.mark.parametrize("program", [LAUNCHER, REFUSED], ids=["counted", "refused"])

@@ -1,7 +1,11 @@
 """Tests conditions of worker files, such as a line in the log, until they hold."""
 
+import fcntl
+import os
 import re
 import signal
+import stat
+import termios
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,6 +18,9 @@ from waitbench.model.conditions import Condition
 from waitbench.system import files
 from waitbench.system.tcp import is_listened_to
 
+_COPIED_WITHIN_S = 0.25
+"""The time in which waitbench writes to a file what it has read from a pipe."""
+
 
 class ConditionLaunch(ABC):
     """A launcher of a worker's copies, or of a service, that waits for conditions of them."""
@@ -23,6 +30,10 @@ class ConditionLaunch(ABC):
         self.command_output = command_output
         self.output_offsets = dict.fromkeys(outputs, 0)
         """The size of each output before the last poke or service start: matches begin there."""
+        self._ended = 0
+        """The number of commands that had ended at the latest test."""
+        self._copied_s = 0.0
+        """The monotonic time at which all their output is in its file."""
 
     @abstractmethod
     def command(self, words: Sequence[str]) -> Command:
@@ -50,11 +61,19 @@ class ConditionLaunch(ABC):
             left = left - 1 if holds else needed
             if left == 0:
                 return
-            self.require_alive(when)
+            self.require_alive_or_uncopied(when)
             if time.monotonic() > end:
                 break
             time.sleep(condition.interval_s)
         raise Failure(f"it was not {what} within {condition.within:g} s{condition.hint(self)}")
+
+    def require_alive_or_uncopied(self, when: str) -> None:
+        """Like ``require_alive``, but passes while output of an ended process may be in a pipe."""
+        now, ended = time.monotonic(), len(self.tree.codes)
+        if ended != self._ended or _is_output_unread():
+            self._ended, self._copied_s = ended, now + _COPIED_WITHIN_S
+        if now >= self._copied_s:
+            self.require_alive(when)
 
     def wait_until(self, until_s: float, when: Callable[[], str]) -> None:
         """Waits until a monotonic time. Raises ``Failure`` if the worker or service ends first."""
@@ -90,6 +109,13 @@ class ConditionLaunch(ABC):
             count += sum(1 for _ in expression.finditer(text))
         return count
 
+    def match_from_now(self) -> None:
+        """Leaves all output so far out of later matches."""
+        end_s = time.monotonic() + _COPIED_WITHIN_S
+        while _is_output_unread() and time.monotonic() < end_s:
+            time.sleep(0.001)
+        self.output_offsets = self.sizes()
+
     @property
     def has_poke_ended(self) -> bool:
         return False
@@ -100,6 +126,12 @@ class ConditionLaunch(ABC):
 
     def sizes(self) -> dict[Path, int]:
         return {path: path.stat().st_size for path in self.output_offsets}
+
+
+def _is_output_unread() -> bool:
+    """Returns whether waitbench, which copies output to files, has left some in the pipes."""
+    pipes = (it for it in (1, 2) if stat.S_ISFIFO(os.fstat(it).st_mode))
+    return any(any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))) for pipe in pipes)
 
 
 def describe_exit(code: int) -> str:

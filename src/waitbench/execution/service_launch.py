@@ -116,7 +116,7 @@ class ServiceLaunch(ConditionLaunch):
         self._end()
 
     def _start(self) -> None:
-        self.output_offsets = self.sizes()
+        self.match_from_now()
         self.tree.start(self.command(self.service.command))
         self.wait(self.service.ready, "ready")
         self.is_up = True

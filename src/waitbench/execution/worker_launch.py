@@ -429,14 +429,14 @@ class WorkerLaunch(ConditionLaunch):
         Returns ``None``, and records the lateness as missing, after the time limit. ``when`` ends
         messages. Raises ``Failure``.
         """
-        self.output_offsets = self.sizes()
+        self.match_from_now()
         end = time.monotonic() + done.within
         message = Message(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))
         self._message = message
         try:
             message.poll()
             while not done.holds(self, 1):
-                self.require_alive("before it had handled its poke")
+                self.require_alive_or_uncopied("before it had handled its poke")
                 if time.monotonic() > end:
                     within = f"{done.within:g} s{done.hint(self)}{message.last_words()}{when}"
                     why = f"it did not handle its poke within {within}"
