@@ -36,6 +36,7 @@ from waitbench.model.run import (
     FAILED,
     INTERFERED,
     SUPERSEDED,
+    WARM_UP,
     Lack,
     Measurement,
     PlannedRun,
@@ -51,7 +52,8 @@ pytestmark = pytest.mark.usefixtures("two_cpus")
 DATAFLOW = MadeUp(name="one")
 
 
-WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 2.0})
+WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 6.0})
+BRIEF = MadeUpCommand(name="one", parameters={"window": 2.0})
 
 
 def measured(
@@ -148,6 +150,20 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     assert 8 <= len(made_rounds) <= 9
 
 
+def test_with_a_brief_window_warm_ups_last_as_long_and_a_batch_is_first() -> None:
+    made = using()
+    record = measured(made, BRIEF)
+    assert made.runs[:2] == [("one", WARM_UP, label) for label in "ab"]
+    assert concurrent_rounds(made) == [[1, 2, 3], [5, 6, 7], [8, 9]]
+    assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
+
+
+def test_a_baseline_whose_first_run_works_takes_turns() -> None:
+    made = using(WORKING)
+    measured(made, BRIEF)
+    assert not made.at_once
+
+
 def test_concurrent_rounds_end_where_an_answer_is_possible() -> None:
     made = using()
     measured(made, rounds=30, stops=(4, 9))
@@ -231,7 +247,7 @@ def test_of_a_worker_file_the_first_interleaved_round_decides_whether_several_fi
 
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
-    made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 2.0 * 0.06})
+    made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06})
     measured(made, rounds=5, guided=False)
     # With these it uses 0.08 cores, and the last round would be alone.
     assert concurrent_rounds(made) == [[2, 3, 4]]

@@ -33,6 +33,8 @@ from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores,
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
 a fixed number of rounds, one suffices."""
+BRIEF_WINDOW_S = 5.0
+"""The longest window, in s, for which warm-ups that last as long save time."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -120,20 +122,19 @@ class Session:
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out. All
         scenarios share one warm-up of each revision. A first run of the baseline finds the window
-        of a scenario without one.
+        of a scenario without one, or shows whether a single scenario can begin with a batch.
         """
         begun = time.monotonic()
         scenarios = (scenario for group in groups for scenario in group)
         first = next((it for it in scenarios if wants_more(it.name)), None)
         if first is not None:
-            # The run that finds a window warms up the baseline.
-            finds_window = not (first.has_window or self.records[first.name].of(labels[0]))
-            warm_up = first.for_warm_up()
-            if finds_window:
-                self._find_windows([it for it in groups[0] if wants_more(it.name)])
+            warm_up, not_warm = first.for_warm_up(), labels
+            if self._needs_first_run(first):
+                # A first run warms up the baseline.
+                self._make_first_runs([it for it in groups[0] if wants_more(it.name)])
                 # A first run's costs, and a candidate's silence, may come as late as in a round.
-                warm_up = self._with_window(first)
-            if not_warm := labels[finds_window:]:
+                warm_up, not_warm = self._with_window(first), labels[1:]
+            if not_warm:
                 self._extend(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
@@ -156,7 +157,7 @@ class Session:
         the part of the machine's capacity that they use.
         """
         begun, number, is_settled = time.monotonic(), 0, False
-        self._find_windows([it for it in group if wants_more(it.name)])
+        self._make_first_runs([it for it in group if wants_more(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
@@ -243,21 +244,36 @@ class Session:
         has_run = any(it.of(label) for it in records)
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
-    def _find_windows(self, scenarios: Sequence[Scenario]) -> None:
-        """Finds the windows of scenarios together, where their runs may be concurrent."""
+    def _needs_first_run(self, scenario: Scenario) -> bool:
+        """Whether the baseline runs once to find a window, or to show that a batch can be first.
+
+        The latter saves time if the window is brief, and there are no other scenarios.
+        """
+        record = self.records[scenario.name]
+        if record.of(record.context.labels[0]):
+            return False
+        return not scenario.has_window or (
+            len(self.records) == 1
+            and len(record.context.labels) > 1
+            and scenario.name in self.concurrency.scenarios
+            and scenario.fewest_concurrent_rounds > 1
+            and scenario.window_s <= BRIEF_WINDOW_S
+        )
+
+    def _make_first_runs(self, scenarios: Sequence[Scenario]) -> None:
+        """Makes the first runs of scenarios together, where their runs may be concurrent."""
         lacking = [
             it
             for it in scenarios
-            if not it.has_window
+            if self._needs_first_run(it)
             and it.name not in self._first_runs
             and it.name in self.concurrency.scenarios
-            and not self.records[it.name].measurements
             and not any(run.reason == INTERFERED for run in self.records[it.name].failed_runs)
         ]
         if lacking:
-            self._find_window(lacking)
+            self._make_first_run(lacking)
 
-    def _find_window(self, scenarios: Sequence[Scenario]) -> None:
+    def _make_first_run(self, scenarios: Sequence[Scenario]) -> None:
         """Runs the baseline once in each scenario; a failure of concurrent runs counts for none."""
         baseline = self.records[scenarios[0].name].context.labels[0]
         runs = [
@@ -278,7 +294,7 @@ class Session:
             return scenario
         measured = record.of(record.context.labels[0])
         if not measured and name not in self._first_runs:
-            self._find_window([scenario])
+            self._make_first_run([scenario])
         first_run = self._first_runs.get(name) or next(iter(measured), None)
         window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
