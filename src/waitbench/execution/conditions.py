@@ -18,8 +18,8 @@ from waitbench.model.conditions import Condition
 from waitbench.system import files
 from waitbench.system.tcp import is_listened_to
 
-_COPIED_WITHIN_S = 0.25
-"""The time in which waitbench writes to a file what it has read from a pipe."""
+_COPIED_WITHIN_S, _READ_WITHIN_S = 0.25, 10.0
+"""The time in which waitbench writes output to a file, and the time to read it from a pipe."""
 
 
 class ConditionLaunch(ABC):
@@ -30,10 +30,10 @@ class ConditionLaunch(ABC):
         self.command_output = command_output
         self.output_offsets = dict.fromkeys(outputs, 0)
         """The size of each output before the last poke or service start: matches begin there."""
-        self._ended = 0
-        """The number of commands that had ended at the latest test."""
-        self._copied_s = 0.0
-        """The monotonic time at which all their output is in its file."""
+        self._ended, self._ended_s = 0, 0.0
+        """The number of commands that have ended, and the monotonic time of the latest end."""
+        self._unread_s = 0.0
+        """The monotonic time at which their output was last in a pipe."""
 
     @abstractmethod
     def command(self, words: Sequence[str]) -> Command:
@@ -70,9 +70,12 @@ class ConditionLaunch(ABC):
     def require_alive_or_uncopied(self, when: str) -> None:
         """Like ``require_alive``, but passes while output of an ended process may be in a pipe."""
         now, ended = time.monotonic(), len(self.tree.codes)
-        if ended != self._ended or _is_output_unread():
-            self._ended, self._copied_s = ended, now + _COPIED_WITHIN_S
-        if now >= self._copied_s:
+        if ended != self._ended:
+            self._ended, self._ended_s = ended, now
+        # The others may print all the time.
+        if now - self._ended_s < _READ_WITHIN_S and _is_output_unread():
+            self._unread_s = now
+        if now - max(self._ended_s, self._unread_s) >= _COPIED_WITHIN_S:
             self.require_alive(when)
 
     def wait_until(self, until_s: float, when: Callable[[], str]) -> None:
