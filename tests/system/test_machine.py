@@ -86,8 +86,8 @@ def test_a_container_may_use_no_more_cpus_than_its_quota(
 
 
 TICK = os.sysconf("SC_CLK_TCK")
-STAT = "cpu  100 20 30 5000 6000 4 6 7 900 900\ncpu0 1 2 3\n"
-"""User, nice, system, idle, waiting, two kinds of interrupts, steal; guests are within user."""
+STAT = "cpu  9 9 9 5000 6000 9 9 7 9 9\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5\n"
+"""Idle time, waiting time and steal are the fourth, fifth and eighth."""
 
 
 def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
@@ -95,7 +95,10 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
 ) -> None:
     (tmp_path / "stat").write_text(STAT)
     monkeypatch.setattr(machine, "Path", lambda path: tmp_path / Path(path).name)
-    assert CpuTimes.now() == CpuTimes(160 / TICK, 7 / TICK)
+    monkeypatch.setattr("waitbench.system.machine.time.monotonic", lambda: 60.0)
+    busy_s, steal_s = CpuTimes.now()
+    assert busy_s == pytest.approx(2 * 60 - 11007 / TICK)
+    assert steal_s == 7 / TICK
 
 
 @pytest.mark.parametrize("real_s", [0.1, 5.0])
