@@ -43,7 +43,7 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "base": Variant(),
-    # Computations are some 60 % of the worker's CPU.
+    # Computations are 60 to 80 % of the worker's CPU.
     "plus-10": Variant(load=1.12),
     "plus-25": Variant(load=1.4),
     "double": Variant(load=2.6),

@@ -101,6 +101,25 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(
     assert steal_s == 7 / TICK
 
 
+def test_busy_is_nothing_where_the_kernel_counts_no_idle_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in gVisor."""
+    (tmp_path / "stat").write_text(f"cpu {' 0' * 10}\ncpu0 {' 0' * 10}\n")
+    monkeypatch.setattr(machine, "Path", lambda path: tmp_path / Path(path).name)
+    assert CpuTimes.now() == CpuTimes(0.0, 0.0)
+
+
+def test_of_readings_of_busy_time_the_least_delayed_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stat").write_text(STAT)
+    monkeypatch.setattr(machine, "Path", lambda path: tmp_path / Path(path).name)
+    times = iter((60.0, 61.0, 62.0, 62.1, 63.0, 64.0))
+    monkeypatch.setattr("waitbench.system.machine.time.monotonic", lambda: next(times))
+    assert CpuTimes.now().busy_s == pytest.approx(2 * 62 - 11007 / TICK)
+
+
 @pytest.mark.parametrize("real_s", [0.1, 5.0])
 def test_a_round_is_disturbed_by_others_beyond_a_share_of_its_time_and_some_ticks(
     real_s: float,

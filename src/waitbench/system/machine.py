@@ -21,6 +21,7 @@ OTHER_CORES = 0.10
 """The number of cores beyond which other load disturbs a round."""
 TICKS_TOLERATED = 4
 """Other load of so many clock ticks never disturbs a round: the kernel rounds to ticks."""
+_READINGS = 3
 _SETTING = "BENCH_INSTRUMENTS"
 _TRACING = Path("/sys/kernel/tracing")
 _CONTAINER_REMEDY = (
@@ -118,16 +119,24 @@ class CpuTimes(NamedTuple):
 
     @classmethod
     def now(cls) -> "CpuTimes":
-        """Reads ``/proc/stat``.
+        """Reads ``/proc/stat``; zero where the kernel counts no idle time, as gVisor.
 
         Its idle times are exact. Its busy times count ticks, and a worker's timer meets either all
         ticks or none: two workers that use 6 % of a core each would be seen to use 20 and 0 %.
+        Steal while a CPU wakes up is within idle time, too, so busy time is a lower bound.
         """
-        total, *others = Path("/proc/stat").read_text().splitlines()
-        now_s, tick = time.monotonic(), os.sysconf("SC_CLK_TCK")
+        readings = list[tuple[float, float, str]]()
+        for _ in range(_READINGS):
+            begun_s = time.monotonic()
+            text = Path("/proc/stat").read_text()
+            readings.append((time.monotonic() - begun_s, begun_s, text))
+        # A delay within a reading would count once for each CPU.
+        _, now_s, text = min(readings)
+        total, *others = text.splitlines()
         # user, nice, system, idle, iowait, irq, softirq, steal
-        idle_s, wait_s, steal_s = (int(total.split()[it]) / tick for it in (4, 5, 8))
-        number = sum(line.startswith("cpu") for line in others)
+        ticks = [int(total.split()[field]) for field in (4, 5, 8)]
+        idle_s, wait_s, steal_s = (it / os.sysconf("SC_CLK_TCK") for it in ticks)
+        number = sum(line.startswith("cpu") for line in others) if idle_s else 0
         return cls(number * now_s - idle_s - wait_s - steal_s, steal_s)
 
 
