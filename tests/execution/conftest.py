@@ -2,9 +2,10 @@
 
 import pytest
 
-from waitbench.execution import concurrency
+from waitbench.execution import concurrency, session
 
 
 @pytest.fixture
 def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)
+    for module in (concurrency, session):
+        monkeypatch.setattr(module, "usable_cpus", lambda: 2)

@@ -158,6 +158,13 @@ def test_with_a_brief_window_warm_ups_last_as_long_and_a_batch_is_first() -> Non
     assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
 
 
+def test_after_a_resume_all_warm_up_where_an_earlier_batch_was_discarded() -> None:
+    made = using()
+    measured(made, BRIEF, before=[outcome(label, 1, INTERFERED) for label in "ab"])
+    assert made.runs[:2] == [("one", WARM_UP, label) for label in "ab"]
+    assert not made.at_once
+
+
 def test_a_baseline_whose_first_run_works_takes_turns() -> None:
     made = using(WORKING)
     measured(made, BRIEF)

@@ -28,7 +28,13 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
+from waitbench.system.machine import (
+    USUAL_TOLERATED,
+    is_disturbed,
+    other_cores,
+    usable_cpus,
+    usual_load,
+)
 
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
@@ -254,10 +260,11 @@ class Session:
             return False
         return not scenario.has_window or (
             len(self.records) == 1
-            and len(record.context.labels) > 1
+            and 1 < len(record.context.labels) <= usable_cpus()
             and scenario.name in self.concurrency.scenarios
             and scenario.fewest_concurrent_rounds > 1
             and scenario.window_s <= BRIEF_WINDOW_S
+            and not any(run.reason == INTERFERED for run in record.failed_runs)
         )
 
     def _make_first_runs(self, scenarios: Sequence[Scenario]) -> None:
