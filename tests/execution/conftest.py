@@ -2,10 +2,9 @@
 
 import pytest
 
-from waitbench.execution import concurrency, session
+from waitbench.execution import concurrency
 
 
 @pytest.fixture
 def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (concurrency, session):
-        monkeypatch.setattr(module, "usable_cpus", lambda: 2)
+    monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)

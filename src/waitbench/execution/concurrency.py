@@ -36,6 +36,11 @@ class Concurrency:
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
 
+    def is_possible(self, record: ScenarioResults) -> bool:
+        """Whether runs of several revisions may be concurrent, unless they prove to differ."""
+        has_cpus = 1 < len(record.context.labels) <= usable_cpus()
+        return record.scenario in self.scenarios and has_cpus and not _takes_turns(record)
+
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, first_run: Measurement | None = None
     ) -> int:
@@ -50,8 +55,7 @@ class Concurrency:
         round after a first batch; and if rounds in turns differ from concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
-        is_possible = scenario.name in self.scenarios and 1 < len(labels) <= cpus
-        if not is_possible or _takes_turns(record) or self.differing(record):
+        if not self.is_possible(record) or self.differing(record):
             return 0
         baseline = record.of(labels[0]) or [*filter(None, [first_run])]
         has_only_a_batch = bool(record.measurements) and not record.interleaved_rounds

@@ -28,13 +28,7 @@ from waitbench.model.run import (
     discard_as,
 )
 from waitbench.model.scenario import Scenario
-from waitbench.system.machine import (
-    USUAL_TOLERATED,
-    is_disturbed,
-    other_cores,
-    usable_cpus,
-    usual_load,
-)
+from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
 
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
@@ -260,11 +254,9 @@ class Session:
             return False
         return not scenario.has_window or (
             len(self.records) == 1
-            and 1 < len(record.context.labels) <= usable_cpus()
-            and scenario.name in self.concurrency.scenarios
             and scenario.fewest_concurrent_rounds > 1
             and scenario.window_s <= BRIEF_WINDOW_S
-            and not any(run.reason == INTERFERED for run in record.failed_runs)
+            and self.concurrency.is_possible(record)
         )
 
     def _make_first_runs(self, scenarios: Sequence[Scenario]) -> None:

@@ -123,7 +123,6 @@ class CpuTimes(NamedTuple):
 
         Its idle times are exact. Its busy times count ticks, and a worker's timer meets either all
         ticks or none: two workers that use 6 % of a core each would be seen to use 20 and 0 %.
-        Steal while a CPU wakes up is within idle time, too, so busy time is a lower bound.
         """
         readings = list[tuple[float, float, str]]()
         for _ in range(_READINGS):
