@@ -27,6 +27,12 @@ def test_a_port_is_not_given_away_twice_before_its_owner_listens(
     assert [tcp.free_port() for _ in range(3)] == [40_001, 40_002, 40_003]
 
 
+def test_processes_that_look_at_the_same_time_take_different_ports() -> None:
+    ports = [{tcp.free_port(part, 3) for _ in range(50)} for part in range(3)]
+    assert [len(it) for it in ports] == [50, 50, 50]
+    assert len(set.union(*ports)) == 150
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1", "::"])
 def test_who_listens_on_a_port_is_seen_without_a_connection(address: str) -> None:
     port = tcp.free_port()
