@@ -47,12 +47,19 @@ POKE = '[poke]\ncommand = "sleep 0.1"\n'
 
 
 def batch(
-    folder: Path, codes: Sequence[str], more: str = CALM, shutdown_turn_s: float = math.inf
+    folder: Path,
+    codes: Sequence[str],
+    more: str = CALM,
+    shutdown_turn_s: float = math.inf,
+    lanes: int = 1,
 ) -> list[Launched]:
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
     together.mkdir()
-    slots = [BatchSlot(str(together), it, len(codes), shutdown_turn_s) for it in range(len(codes))]
+    slots = [
+        BatchSlot(str(together), number, len(codes), shutdown_turn_s, lanes)
+        for number in range(len(codes))
+    ]
     members = [BatchMember(slot) for slot in slots]
     for member in members:
         member.enter()
@@ -96,6 +103,22 @@ def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path:
     last = marks(launches, "ending", "exit")
     assert not overlap(last)
     assert max(end for _, end in windows) < min(begin for begin, _ in last)
+
+
+def test_each_lane_has_one_start_at_a_time(tmp_path: Path) -> None:
+    meets = f"""
+import time
+from pathlib import Path
+Path("starts").touch()
+while len(list(Path({str(tmp_path)!r}).rglob("starts"))) < 2:
+    time.sleep(0.01)
+{STAMPS}"""
+    launches = batch(tmp_path, [meets, meets, STAMPS, STAMPS], f"{CALM}{POKE}", lanes=2)
+    assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 4
+    stamps = [[float(line) for line in it.stdout.split() if line != "up"] for it in launches]
+    for lane in (0, 1):
+        assert not overlap([(it[0], it[1]) for it in stamps[lane::2]])
+    assert not overlap([(it[2], it[3]) for it in stamps]), "ends have a single lane"
 
 
 def test_who_takes_longer_to_end_than_it_has_the_turn_lets_the_next_end(tmp_path: Path) -> None:

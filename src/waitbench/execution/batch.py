@@ -1,9 +1,10 @@
 """Batches: concurrent runs of worker files, each with a launcher of its own.
 
-When all launchers run, start-ups are sequential, then all share one window, then pokes and
-shutdowns are sequential. Start-ups, pokes and shutdowns are timed, so the other runs only wait
-meanwhile. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the turn over.
-The launchers synchronise through marker files. Standard library only.
+When all launchers run, start-ups are sequential in each of ``BatchSlot.start_lanes`` lanes, then
+all share one window, then pokes and shutdowns are sequential. Start-ups, pokes and shutdowns are
+timed, so the other runs only wait meanwhile. A run whose poke or shutdown outlasts
+``BatchSlot.shutdown_turn_s`` hands the turn over. The launchers synchronise through marker files.
+Standard library only.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ BARRIERS = ("launched", "settled", "actions-done", "prepared", "observed")
 phases are carried out, all runs have read their memory, and all have ended their window."""
 LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS
 _TURN = "turn"
-"""The file that the run with the turn locks."""
+"""The beginning of the name of a lane's file, which the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
 
 
@@ -34,13 +35,18 @@ class BatchMember:
         self._lock: IO[str] | None = None
         """The open lock file, within ``turn``."""
 
+    @property
+    def start_lane(self) -> int:
+        """The number of the lane in which the run starts: each lane has one start at a time."""
+        return self.slot.number % self.slot.start_lanes
+
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Holds the turn to start or end a run, during the block or until ``hand_over_turn``."""
+    def turn(self, lane: int = 0) -> Iterator[None]:
+        """Holds the turn of a lane, during the block or until ``hand_over_turn``."""
         if not self.slot.folder:
             yield
             return
-        with Path(self.slot.folder, _TURN).open("w") as self._lock:
+        with Path(self.slot.folder, f"{_TURN}-{lane}").open("w") as self._lock:
             self.take_turn()
             yield
             # Closing does not unlock while a forked child still has the descriptor.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from msgspec import structs
 
@@ -36,13 +37,8 @@ class Concurrency:
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
 
-    def is_possible(self, record: ScenarioResults) -> bool:
-        """Whether runs of several revisions may be concurrent, unless they prove to differ."""
-        has_cpus = 1 < len(record.context.labels) <= usable_cpus()
-        return record.scenario in self.scenarios and has_cpus and not _takes_turns(record)
-
     def concurrent_rounds(
-        self, record: ScenarioResults, scenario: Scenario, first_run: Measurement | None = None
+        self, record: ScenarioResults, scenario: Scenario, baseline: Sequence[Measurement]
     ) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
 
@@ -51,13 +47,14 @@ class Concurrency:
         equally; unless it uses so much that no candidate can use twice as much.
 
         Runs also take turns if there is a single revision, which limits judge; in a worker file's
-        first round, unless ``first_run``, which is not saved, shows that the baseline idles; in the
-        round after a first batch; and if rounds in turns differ from concurrent ones.
+        first round, unless a run that is not saved shows that the baseline idles; in the round
+        after a first batch; and if rounds in turns differ from concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
-        if not self.is_possible(record) or self.differing(record):
+        has_cpus = 1 < len(labels) <= cpus
+        is_possible = record.scenario in self.scenarios and has_cpus and not _takes_turns(record)
+        if not is_possible or self.differing(record):
             return 0
-        baseline = record.of(labels[0]) or [*filter(None, [first_run])]
         has_only_a_batch = bool(record.measurements) and not record.interleaved_rounds
         if has_only_a_batch and scenario.fewest_concurrent_rounds > 1:
             return 0
@@ -72,9 +69,21 @@ class Concurrency:
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
 
-def shutdown_turn_s(record: ScenarioResults, first_run: Measurement | None = None) -> float:
+def start_lanes(baseline: Sequence[Measurement]) -> int:
+    """Returns how many runs of a batch may start at a time, each with as many CPUs as it uses.
+
+    The baseline's runs show that number. If it is unknown, runs start one after another.
+    """
+    cores = [
+        run.metrics["time_cpu_startup"] / max(run.metrics["time_startup"], 1e-3)
+        for run in baseline
+        if {"time_cpu_startup", "time_startup"} <= run.metrics.keys()
+    ]
+    return int(max(1, usable_cpus() / max(1, round(median(cores))))) if cores else 1
+
+
+def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     """Returns the time in s for which each run of a batch may shut down alone."""
-    baseline = record.of(record.context.labels[0]) or [*filter(None, [first_run])]
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 

@@ -82,7 +82,9 @@ class Measurer:
     hyperfine: Hyperfine
     bench: Bench
 
-    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+    def measure(
+        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+    ) -> list[Result]:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
         A worker's failure is a result, not an exception. The CPU of concurrent runs is not that of
@@ -94,7 +96,7 @@ class Measurer:
             if planned[1:] and planned[0].scenario.is_staggered:
                 folder = stack.enter_context(locks.temporary_folder())
                 for number, run in enumerate(runs):
-                    run.slot = BatchSlot(str(folder), number, len(runs), turn_s)
+                    run.slot = BatchSlot(str(folder), number, len(runs), turn_s, start_lanes)
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
             before, used_s = CpuTimes.now(), time.process_time()

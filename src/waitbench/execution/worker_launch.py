@@ -83,7 +83,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def run(self) -> int:
         self._wait_at(LAUNCHED)
-        with self.batch.turn():
+        with self.batch.turn(self.batch.start_lane):
             self._make_folders()
             if self._ends_by_itself:
                 # Its work begins at once.
@@ -206,7 +206,7 @@ class WorkerLaunch(ConditionLaunch):
         """Makes the configuration of a copy, with its placeholders filled in."""
         site = self.worker.site._replace(
             folder=str(self.folder / (f"work-{number}" if number else "work")),
-            port=free_port(),
+            port=free_port(self.batch.start_lane, self.config.slot.start_lanes),
             metrics=str(self.folder / f"{METRICS}-{number}.jsonl"),
         )
         services = self.config.services.items()

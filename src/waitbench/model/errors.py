@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import IntEnum
 
 _SECRET = re.compile(
@@ -34,6 +33,9 @@ def sanitize(text: str) -> str:
 
 def hint(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """The end of a message on an unknown name: a similar name, or ``otherwise``, or all names."""
+    # Launchers do not need it.
+    from difflib import get_close_matches
+
     names = list(dict.fromkeys(known))
     if near := get_close_matches(name, names, 1):
         return f" (did you mean {near[0]!r}?)"

@@ -7,7 +7,6 @@ over all descendants, running and ended, even those that called setsid.
 import ctypes
 import errno
 import os
-import platform
 import struct
 from collections.abc import Mapping
 
@@ -24,9 +23,9 @@ _ATTRIBUTE_BYTES = 128
 
 def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREAD) -> int:
     """Opens a counter and returns its descriptor. Raises ``OSError`` if the kernel refuses."""
-    system_call = _SYSTEM_CALL.get(platform.machine())
+    system_call = _SYSTEM_CALL.get(os.uname().machine)
     if system_call is None:
-        raise OSError(errno.ENOSYS, f"no perf_event_open is known for {platform.machine()}")
+        raise OSError(errno.ENOSYS, f"no perf_event_open is known for {os.uname().machine}")
     # struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, …
     attribute = bytearray(_ATTRIBUTE_BYTES)
     struct.pack_into("IIQQQQQ", attribute, 0, kind, _ATTRIBUTE_BYTES, number, 0, 0, 0, flags)
