@@ -159,13 +159,14 @@ def _gate_of(
     if is_concurrent:
         differing = partial(metric_changed_by_concurrency, criteria=shared)
         concurrency = Concurrency(records.keys(), differing)
+    questions = OpenQuestions(gate, records)
     made.session(records, concurrency).carry_out_while(
-        OpenQuestions(gate, records).wants_more,
+        questions.wants_more,
         gate.groups(scenarios),
         ["base", "new"],
         gate.most_rounds,
         math.inf,
-        gate.deciding_analyses,
+        questions.rounds_needed,
     )
     assert bool(made.at_once) is is_concurrent
     return gate.conclude(records.values()).outcome

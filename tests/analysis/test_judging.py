@@ -161,6 +161,23 @@ def question(*records: ScenarioResults, criterion: Criterion = TOGETHER) -> Judg
     return result
 
 
+@pytest.mark.parametrize(
+    ("pairs", "rounds"),
+    [
+        ([], 9),
+        ([(1, 2)], 9),
+        ([(1, 1.05)], 18),
+        ([(1e-5, 9e-4)], 18),
+        ([(1, 2)] * 5 + [(1, 1)] * 4, 12),
+        ([(1, 1)] * 9, 18),
+    ],
+)
+def test_rounds_are_enough_for_a_pass_unless_the_question_may_fail_before(
+    pairs: Sequence[tuple[float, float]], rounds: int
+) -> None:
+    assert question(record("one", *pairs)).next_analysis == rounds
+
+
 def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]

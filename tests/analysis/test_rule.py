@@ -134,6 +134,11 @@ def test_of_what_may_double_eight_pairs_are_enough_if_none_is_an_outlier(
     assert judge(pairs[:, :1], margin=1.0).verdict is Verdict.INCONCLUSIVE
 
 
+def test_the_analyses_at_which_questions_can_pass() -> None:
+    assert [RULE.passing_analyses(count, 0.1)[0] for count in (1, 2, 4)] == [18, 9, 4]
+    assert RULE.passing_analyses(2, 1.0)[0] == 4, "where CPU may double"
+
+
 def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
     pairs = rounds(scenarios=6)
     pairs[:, 4, 1] *= 1.9

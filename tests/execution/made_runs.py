@@ -82,7 +82,9 @@ class Made:
     runs: list[tuple[str, int, str]] = field(default_factory=list)
     events: list[tuple[str, Any]] = field(default_factory=list)
 
-    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+    def measure(
+        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+    ) -> list[Result]:
         return [self.make(run) for run in planned]
 
     def make(self, planned: PlannedRun) -> Result:
@@ -128,8 +130,14 @@ class Together(Made):
     beside: int = 1
     """How many runs take place now."""
 
-    def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+    start_lanes: int = 1
+    """In how many lanes the latest concurrent runs started."""
+
+    def measure(
+        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+    ) -> list[Result]:
         if len(planned) > 1:
+            self.start_lanes = start_lanes
             self.end_alone_s.append(turn_s)
             self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)

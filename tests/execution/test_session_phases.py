@@ -125,16 +125,16 @@ def test_a_phase_begins_concurrently_where_another_took_turns_and_its_first_run_
     assert [run.round for run in records["two"].of("a")] == [*range(1, 8)]
 
 
-def test_a_single_phase_begins_concurrently_where_all_warmed_up_by_themselves() -> None:
+def test_a_single_phase_begins_in_turns() -> None:
     made = finding({"one": 4.0})
     record = of_phases(made, ENDLESS[0], wanted=8, most=9)["one"]
     assert made.runs[:2] == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
-    assert {number for number, _ in made.at_once[0]} == {1, 2, 3}
-    assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
+    assert record.interleaved_rounds == {1}
 
 
 def test_a_first_batch_leaves_a_round_for_its_confirmation() -> None:
-    record = of_phases(finding({"one": 4.0}), ENDLESS[0], wanted=99, most=3)["one"]
+    made = finding({"one": 4.0, "two": 4.0})
+    record = of_phases(made, *ENDLESS, wanted=99, most=3)["two"]
     assert record.interleaved_rounds == {3}
     assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {1, 2}
 

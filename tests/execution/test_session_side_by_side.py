@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import ClassVar
 
 import pytest
 
@@ -52,8 +53,13 @@ pytestmark = pytest.mark.usefixtures("two_cpus")
 DATAFLOW = MadeUp(name="one")
 
 
+class Staggered(MadeUpCommand, frozen=True, kw_only=True):
+    """A scenario whose runs start and end one after another, for so long."""
+
+    staggered_s: ClassVar[float] = 1.5
+
+
 WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 6.0})
-BRIEF = MadeUpCommand(name="one", parameters={"window": 2.0})
 
 
 def measured(
@@ -65,7 +71,7 @@ def measured(
     guided: bool = True,
     before: Sequence[Result] = (),
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
-    stops: Sequence[int] = (),
+    stop: float = math.inf,
 ) -> ScenarioResults:
     """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
     allowed = Concurrency(("one",), differing)
@@ -82,7 +88,7 @@ def measured(
             ["a", "b"],
             rounds,
             budget_s,
-            lambda _scenarios: stops,
+            lambda _scenario: stop,
         )
     else:
         at_work.carry_out(plan.schedule([scenario], ["a", "b"], rounds))
@@ -150,31 +156,25 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     assert 8 <= len(made_rounds) <= 9
 
 
-def test_with_a_brief_window_warm_ups_last_as_long_and_a_batch_is_first() -> None:
-    made = using()
-    record = measured(made, BRIEF)
-    assert made.runs[:2] == [("one", WARM_UP, label) for label in "ab"]
-    assert concurrent_rounds(made) == [[1, 2, 3], [5, 6, 7], [8, 9]]
-    assert record.interleaved_rounds == {4}, "a round in turns follows the first batch"
-
-
 def test_after_a_resume_all_warm_up_where_an_earlier_batch_was_discarded() -> None:
     made = using()
-    measured(made, BRIEF, before=[outcome(label, 1, INTERFERED) for label in "ab"])
+    measured(made, before=[outcome(label, 1, INTERFERED) for label in "ab"])
     assert made.runs[:2] == [("one", WARM_UP, label) for label in "ab"]
-    assert not made.at_once
-
-
-def test_a_baseline_whose_first_run_works_takes_turns() -> None:
-    made = using(WORKING)
-    measured(made, BRIEF)
     assert not made.at_once
 
 
 def test_concurrent_rounds_end_where_an_answer_is_possible() -> None:
     made = using()
-    measured(made, rounds=30, stops=(4, 9))
-    assert concurrent_rounds(made) == [[2, 3, 4], [5, 6, 7], [8, 9]]
+    measured(made, rounds=30, stop=4)
+    assert concurrent_rounds(made)[0] == [2, 3, 4]
+
+
+def test_a_batch_is_smaller_where_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: 0.0)
+    # There are 20 s: a round in turns takes as long, and a batch 8.5 s, and 1.5 s for each run.
+    made = using(IDLE / 4)
+    measured(made, Staggered(name="one"), rounds=9, budget_s=20.0)
+    assert concurrent_rounds(made)[0] == [2, 3]
 
 
 def test_concurrent_runs_take_at_most_half_of_the_available_memory(
@@ -253,6 +253,23 @@ def test_of_a_worker_file_the_first_interleaved_round_decides_whether_several_fi
     assert beside == {number for numbers in expected for number in numbers}
 
 
+@pytest.mark.parametrize(
+    ("metrics", "lanes"),
+    [
+        ({"time_cpu_startup": 0.22, "time_startup": 0.2}, 2),
+        ({"time_cpu_startup": 0.4, "time_startup": 0.2}, 1),
+        ({"time_cpu_startup": 0.4, "time_startup": 0.0}, 1),
+        ({"time_cpu_startup": 0.22}, 1),
+    ],
+)
+def test_workers_start_at_the_same_time_if_each_has_the_cpus_that_it_uses(
+    metrics: Mapping[str, float], lanes: int
+) -> None:
+    made = giving(lambda _run: {"cpu_share_idle": IDLE, **metrics})
+    measured(made)
+    assert made.start_lanes == lanes
+
+
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06})
     measured(made, rounds=5, guided=False)
@@ -328,7 +345,9 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
 
 def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
     class Ends(Together):
-        def measure(self, *planned: PlannedRun, turn_s: float = math.inf) -> list[Result]:
+        def measure(
+            self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+        ) -> list[Result]:
             results = super().measure(*planned, turn_s=turn_s)
             if planned[0].round < 6:
                 return results

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.criteria import LIMIT, parse
 from tests.execution.made_runs import LASTS_S, Made, scenario
 from tests.gate_runs import ASKED
-from tests.records import context, make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import SCENARIOS
@@ -143,40 +143,27 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "made", "concurrent", "runs"),
-    [
-        (("one",), 0, (), (18, 18)),
-        (("one", "two"), 0, (), (2 * 8, 2 * 18)),
-        (("one", "two"), 4, (), (2 * 10, 2 * 10)),
-        (("one",), 1, (), (16, 16)),
-        (("one", "two"), 0, ("one", "two"), (2 * 1, 2 * 3)),
-    ],
+    ("made", "concurrent", "runs"),
+    [(0, (), 2 * 2 * 9), (4, (), 2 * 2 * 5), (12, (), 0), (0, ("one", "two"), 2 * 3)],
 )
 def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decide(
-    names: tuple[str, ...], made: int, concurrent: tuple[str, ...], runs: tuple[int, int]
+    made: int, concurrent: tuple[str, ...], runs: int
 ) -> None:
-    scenarios = [scenario(name) for name in names]
-    records = {
-        it.name: ScenarioResults(
-            spec=it,
-            context=context(["a", "b"]),
-            measurements=[
-                measurement(label, number, times(1, 1, 0))
-                for label in ("a", "b")
-                for number in range(1, made + 1)
-            ],
-        )
-        for it in [*scenarios, scenario("settled")]
-    }
+    scenarios = [scenario(name) for name in ("one", "two", "settled")]
+    records = empty(*(it.name for it in scenarios))
+    for record in records.values():
+        grow(record, made, cpu=1.0)
+
+    class Open(OpenQuestions):
+        def wants_more(self, scenario: str) -> bool:
+            return scenario != "settled"
+
+        def rounds_needed(self, _scenario: str) -> int:
+            return 9
+
     session = Made().session(records, Concurrency(concurrent))
-    left_s = [
-        seconds_left(
-            session, [scenarios, [scenario("settled")]], ["a", "b"],
-            Gate(most_rounds=30), names.__contains__, rounds,
-        )
-        for rounds in (0, 9)
-    ]  # fmt: skip
-    assert left_s == [count * LASTS_S for count in runs]
+    open_questions = Open(Gate(most_rounds=30), records)
+    assert seconds_left(session, scenarios, ["a", "b"], open_questions) == runs * LASTS_S
 
 
 def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:

@@ -67,7 +67,7 @@ def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyP
     clocked = ClockedBar(is_terminal=True)
     run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-name", round=1, position=0)
     with clocked.bar as bar:
-        bar.expect(1800.0, lambda _rounds: 600.0, (4, 9))
+        bar.expect(1800.0, lambda: 600.0, lambda _scenario: 4)
         bar.extend([run])
         bar.begin(run)
     (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
@@ -115,7 +115,7 @@ def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
     clocked, run_s = ClockedBar(), SCENARIO.expected_s
     batch = [replace(RUNS[0], label=label) for label in ("old", "new")]
     with clocked.bar as bar:
-        bar.expect(1e6, lambda _rounds: 10 * run_s, (4, 9))
+        bar.expect(1e6, lambda: 10 * run_s, lambda _scenario: 4)
         for _ in range(2):
             bar.extend(batch)
             for run in batch:
@@ -134,8 +134,7 @@ def test_a_gate_forecasts_its_time_once_and_says_whether_an_answer_fits_into_the
     monkeypatch.setenv("TERM", "xterm")
     clocked, run_s = ClockedBar(is_terminal=is_terminal), SCENARIO.expected_s
     with clocked.bar as bar:
-        # The first analysis that can decide needs 35 runs, the usual one 45.
-        bar.expect(budget * run_s, lambda rounds: (45 if rounds else 35) * run_s, (4, 9))
+        bar.expect(budget * run_s, lambda: 45 * run_s, lambda _scenario: 4)
         warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
         bar.extend([warm_up])
         clocked.carry_out(warm_up, 2.0)

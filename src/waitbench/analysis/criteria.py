@@ -93,6 +93,11 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The cost whose certain fall explains a rise of the metric, which then does not fail."""
         return None if self.alone else BY_NAME.get(self.metric.explains or "")
 
+    def is_exceeded(self, baseline: float, candidate: float) -> bool:
+        """Whether a candidate's cost exceeds what is allowed; ``baseline`` may be the limit."""
+        least = 0.0 if self.limit else self.metric.resolution
+        return max(least, candidate) > max(least, baseline) * (1 + self.margin) + self.allowance
+
     @property
     def can_only_fail(self) -> bool:
         """Whether a rise fails the gate, but an inconclusive answer does not prevent its pass.

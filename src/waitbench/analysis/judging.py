@@ -73,6 +73,20 @@ class Judgement(MetricResult):
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     @property
+    def next_analysis(self) -> int:
+        """The number of rounds at the next analysis that may settle the question.
+
+        While most pairs exceed what is allowed, any analysis may; else, only one that can pass it.
+        """
+        criterion, count = self.criterion, len(self.records)
+        numbers, pairs = self.pairs(criterion.metric)
+        excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
+        analyses = self.rule.passing_analyses(count, criterion.margin)
+        if 2 * sum(excesses) > len(excesses) or not excesses:
+            analyses = self.rule.deciding_analyses(count)
+        return next((it for it in analyses if it > len(numbers)), self.rule.analyses[-1])
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """The revisions whose runs are judged: with a limit, the baseline's are not."""
         baseline = () if self.criterion.limit else self.records[0].context.labels[:1]

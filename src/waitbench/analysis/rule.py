@@ -114,11 +114,26 @@ class Rule(Struct, frozen=True, kw_only=True):
         return max((count for count in self.analyses if count <= rounds), default=0)
 
     def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
-        """The analyses, in rounds, at which a question about so many scenarios can pass.
+        """The analyses, in rounds, at which a question about so many scenarios can be answered.
 
         The least p-value of the signed-rank test is 0.5 to the power of the number of pairs.
         """
         return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
+
+    def passing_analyses(self, scenarios: int, margin: float) -> tuple[int, ...]:
+        """The analyses, in rounds, at which a question can pass if there are no outliers."""
+        rise = self.most_rise_of_outliers(margin)
+        return tuple(
+            it
+            for it in self.deciding_analyses(scenarios)
+            if DiscordantPairs(candidate=0, baseline=0, pairs=it * scenarios).p_value_below(rise)
+            <= self.alpha_pass
+        )
+
+    def most_rise_of_outliers(self, margin: float) -> float:
+        """The rise of the share of outliers that keeps a question with a margin open."""
+        is_large = margin >= self.large_rise
+        return self.rise_of_outliers_anywhere if is_large else self.rise_of_outliers
 
 
 RULE = Rule()
@@ -318,8 +333,7 @@ def judge_pairs(
         > rule.alpha
         or added[index] > rule.added_by_outliers_anywhere
     )
-    is_large = margin >= rule.large_rise
-    rise = rule.rise_of_outliers_anywhere if is_large else rule.rise_of_outliers
+    rise = rule.most_rise_of_outliers(margin)
     is_open = (
         mean_ratio > rule.most_excess
         or bool(costly_scenarios)

@@ -33,8 +33,6 @@ from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores,
 FEWEST_INTERLEAVED = 2
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
 a fixed number of rounds, one suffices."""
-BRIEF_WINDOW_S = 5.0
-"""The longest window, in s, for which warm-ups that last as long save time."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -69,8 +67,6 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
     """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
-    _warm_ups: list[Measurement] = field(default_factory=list, init=False)
-    """Warm-ups that took turns, with runs that found windows."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -112,17 +108,17 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        stops: Callable[[int], Sequence[int]] = lambda _scenarios: (),
+        stop: Callable[[str], float] = lambda _scenario: math.inf,
     ) -> None:
         """Adds rounds to each scenario while more are wanted of it, or the budget is spent.
 
-        ``stops`` gives the numbers of rounds after which a group of so many scenarios may be
-        settled: a batch of concurrent rounds ends there.
+        ``stop`` gives the number of rounds after which a scenario may be settled: a batch of
+        concurrent rounds ends there.
 
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out. All
         scenarios share one warm-up of each revision. A first run of the baseline finds the window
-        of a scenario without one, or shows whether a single scenario can begin with a batch.
+        of a scenario without one.
         """
         begun = time.monotonic()
         scenarios = (scenario for group in groups for scenario in group)
@@ -132,14 +128,13 @@ class Session:
             if self._needs_first_run(first):
                 # A first run warms up the baseline.
                 self._make_first_runs([it for it in groups[0] if wants_more(it.name)])
-                # A first run's costs, and a candidate's silence, may come as late as in a round.
-                warm_up, not_warm = self._with_window(first), labels[1:]
+                warm_up, not_warm = self._with_window(first).for_warm_up(), labels[1:]
             if not_warm:
                 self._extend(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(wants_more, group, labels, most_rounds, share_s, stops(len(group)))
+            self._take_turns(wants_more, group, labels, most_rounds, share_s, stop)
 
     def _take_turns(
         self,
@@ -148,7 +143,7 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        stops: Sequence[int],
+        stop: Callable[[str], float],
     ) -> None:
         """Adds rounds to the scenarios of a group in turn.
 
@@ -167,23 +162,26 @@ class Session:
                 if left and min(left) <= number:
                     scenario = self._with_window(named)
                     at_once = self.concurrent_rounds(scenario)
-                    rounds = _until_stop(sorted(left), max(1, at_once), stops)
+                    rounds = _until_stop(sorted(left), max(1, at_once), stop(named.name))
                     if at_once and len(rounds) == most_rounds:
                         # A round in turns must confirm a first batch.
                         rounds = rounds[:-1]
-                    runs = [
-                        run
-                        for ahead in rounds
-                        for run in plan.one_round(scenario, labels, ahead, place, self.seed)
-                        if run.label in left[ahead]
-                    ]
                     is_joined = at_once > 0 and scenario.is_staggered
                     share = len(rounds) / at_once if is_joined else math.inf
                     if batch and load + share > 1:
                         self._extend(batch)
                         batch, load = [], 0.0
-                    lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
-                    if time.monotonic() - begun + lasts_s > budget_s:
+                    while runs := [
+                        run
+                        for ahead in rounds
+                        for run in plan.one_round(scenario, labels, ahead, place, self.seed)
+                        if run.label in left[ahead]
+                    ]:
+                        lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
+                        if time.monotonic() - begun + lasts_s <= budget_s:
+                            break
+                        rounds = rounds[: len(rounds) // 2]
+                    else:
                         self._extend(batch)
                         return
                     batch, load = [*batch, *runs], load + share
@@ -245,19 +243,9 @@ class Session:
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
     def _needs_first_run(self, scenario: Scenario) -> bool:
-        """Whether the baseline runs once to find a window, or to show that a batch can be first.
-
-        The latter saves time if the window is brief, and there are no other scenarios.
-        """
+        """Whether the baseline runs once to find a window."""
         record = self.records[scenario.name]
-        if record.of(record.context.labels[0]):
-            return False
-        return not scenario.has_window or (
-            len(self.records) == 1
-            and scenario.fewest_concurrent_rounds > 1
-            and scenario.window_s <= BRIEF_WINDOW_S
-            and self.concurrency.is_possible(record)
-        )
+        return not (scenario.has_window or record.of(record.context.labels[0]))
 
     def _make_first_runs(self, scenarios: Sequence[Scenario]) -> None:
         """Makes the first runs of scenarios together, where their runs may be concurrent."""
@@ -291,10 +279,9 @@ class Session:
         name, record = scenario.name, self.records[scenario.name]
         if scenario.has_window:
             return scenario
-        measured = record.of(record.context.labels[0])
-        if not measured and name not in self._first_runs:
+        if self._needs_first_run(scenario) and name not in self._first_runs:
             self._make_first_run([scenario])
-        first_run = self._first_runs.get(name) or next(iter(measured), None)
+        first_run = self._first_runs.get(name) or next(iter(self._baseline(record)), None)
         window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
@@ -323,12 +310,17 @@ class Session:
     def concurrent_rounds(self, scenario: Scenario) -> int:
         """The number of rounds that can be concurrent now; 0 if runs take turns."""
         record = self.records[scenario.name]
-        # A first batch needs runs one at a time of each revision: concurrent runs may collide.
+        # A first batch needs a round in turns, of any scenario: concurrent runs may collide.
         alone = {run.label for run in self._interleaved_runs(record)}
         able = {it for it in record.context.labels if not self._is_given_up(record, it)}
         has_turns = alone >= able
-        first_run = self._first_runs.get(scenario.name) if has_turns else None
-        return self.concurrency.concurrent_rounds(record, scenario, first_run)
+        baseline = self._baseline(record) if has_turns else record.of(record.context.labels[0])
+        return self.concurrency.concurrent_rounds(record, scenario, baseline)
+
+    def _baseline(self, record: ScenarioResults) -> list[Measurement]:
+        """Returns the baseline's runs of a scenario, or else the run that found its window."""
+        first_run = self._first_runs.get(record.scenario)
+        return record.of(record.context.labels[0]) or [*filter(None, [first_run])]
 
     def _round(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios.
@@ -407,17 +399,12 @@ class Session:
         if len(tried) < 2:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
-            self._warm_ups += [
-                run for run in measured if isinstance(run, Measurement) and run.round == WARM_UP
-            ]
         else:
-            turn_s = max(
-                concurrency.shutdown_turn_s(self._record(run), self._first_runs.get(scenario))
-                for run in tried
-                for scenario in [run.scenario.name]
-            )
+            baselines = [self._baseline(self._record(run)) for run in tried]
+            turn_s = max(map(concurrency.shutdown_turn_s, baselines))
+            start_lanes = min(map(concurrency.start_lanes, baselines))
             try:
-                measured = self.measurer.measure(*tried, turn_s=turn_s)
+                measured = self.measurer.measure(*tried, turn_s=turn_s, start_lanes=start_lanes)
             except InterruptedRuns as ended:
                 for planned, result in self._marked(ended.results, begun):
                     self._add(self._record(planned), result)
@@ -458,12 +445,11 @@ class Session:
         return marked
 
     def _interleaved_runs(self, record: ScenarioResults) -> list[Measurement]:
-        """Returns the runs of a scenario that took turns, or else those of others, or warm-ups."""
+        """Returns the runs of a scenario that took turns, or else those of others."""
         records = [record] if record.interleaved_rounds else self.records.values()
-        runs = [
+        return [
             run for it in records for run in it.measurements if run.round in it.interleaved_rounds
         ]
-        return runs or self._warm_ups
 
     def _record(self, run: PlannedRun) -> ScenarioResults:
         return self.records[run.scenario.name]
@@ -479,10 +465,9 @@ class Session:
         self.save(record, result)
 
 
-def _until_stop(left: Sequence[int], at_once: int, stops: Sequence[int]) -> Sequence[int]:
-    """Returns the next rounds: at most ``at_once``, in equal batches until the next stop."""
-    stop = next((it for it in stops if it >= left[0]), left[-1])
-    ahead = [number for number in left if number <= stop]
+def _until_stop(left: Sequence[int], at_once: int, stop: float) -> Sequence[int]:
+    """Returns the next rounds: at most ``at_once``, in equal batches until the stop."""
+    ahead = [number for number in left if number <= stop] or left
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
 
 

@@ -1,9 +1,9 @@
 """Measures a request, and saves each run in a folder of results."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -53,13 +53,10 @@ class StoppingRule(Protocol):
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         """Groups scenarios: a group is measured before the next; its scenarios take turns."""
 
-    def deciding_analyses(self, scenarios: int) -> Sequence[int]:
-        """The numbers of rounds after which a group of so many scenarios can have its answers."""
-
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
-    ) -> Collection[str]:
-        """Names the scenarios for which more rounds could change an answer.
+    ) -> Mapping[str, int]:
+        """Maps scenarios to the rounds that they need until an answer may change.
 
         The records of ``elsewhere`` have no runs, as other machines measure these scenarios.
         """
@@ -188,14 +185,12 @@ def _make_runs(
     """Makes the runs that the records lack: those that the rule wants, or the requested rounds."""
     records = session.records
     if rule is not None:
-        wants_more = OpenQuestions(rule, records, elsewhere).wants_more
+        questions = OpenQuestions(rule, records, elsewhere)
+        wants_more, stop = questions.wants_more, questions.rounds_needed
+        forecast = partial(seconds_left, session, valid.scenarios_here, labels, questions)
+        progress.expect(rule.budget_s, forecast, stop)
         groups = rule.groups(valid.scenarios_here)
-        forecast = partial(seconds_left, session, groups, labels, rule, wants_more)
-        analyses = rule.deciding_analyses(max(map(len, groups), default=1))
-        progress.expect(rule.budget_s, forecast, analyses)
-        session.carry_out_while(
-            wants_more, groups, labels, rule.most_rounds, rule.budget_s, rule.deciding_analyses
-        )
+        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s, stop)
         return
     done = {
         (record.scenario, run.label, run.round)
@@ -208,27 +203,21 @@ def _make_runs(
 
 def seconds_left(
     session: Session,
-    groups: Sequence[Sequence[Scenario]],
+    scenarios: Iterable[Scenario],
     labels: Sequence[str],
-    rule: StoppingRule,
-    wants_more: Callable[[str], bool],
-    rounds: int,
+    questions: "OpenQuestions",
 ) -> float:
-    """The time, in s, until open scenarios have their next deciding analysis from ``rounds`` on."""
+    """The time, in s, until open scenarios have the rounds after which they may be settled."""
     total_s = 0.0
-    for group in groups:
-        for scenario in (it for it in group if wants_more(it.name)):
-            record = session.records[scenario.name]
-            made = len(record.rounds)
-            analyses = rule.deciding_analyses(len(group))
-            later = (it for it in analyses if it >= max(rounds, made + 1))
-            rounds_left = max(0, min([rule.most_rounds, *later]) - made)
-            at_once = session.concurrent_rounds(scenario)
-            if not made and scenario.name in session.concurrency.scenarios:
-                at_once = scenario.most_concurrent_rounds
-            # All concurrent rounds of a batch take as long as one run.
-            runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
-            total_s += scenario.expected_s * runs
+    for scenario in (it for it in scenarios if questions.wants_more(it.name)):
+        made = len(session.records[scenario.name].rounds)
+        rounds_left = max(0, questions.rounds_needed(scenario.name) - made)
+        at_once = session.concurrent_rounds(scenario)
+        if not made and scenario.name in session.concurrency.scenarios:
+            at_once = scenario.most_concurrent_rounds
+        # All concurrent rounds of a batch take as long as one run.
+        runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
+        total_s += scenario.expected_s * runs
     return total_s
 
 
@@ -240,7 +229,7 @@ class OpenQuestions:
     records: Mapping[str, ScenarioResults]
     elsewhere: Iterable[ScenarioResults] = ()
     _results: object = None
-    _unsettled: Collection[str] = ()
+    _unsettled: Mapping[str, int] = field(default_factory=dict)
 
     def wants_more(self, scenario: str) -> bool:
         """Whether an answer may change, or an old failed run is due; false if too disturbed."""
@@ -253,3 +242,7 @@ class OpenQuestions:
             self._results = results
         repeats = self.records[scenario].awaits_repeats
         return scenario in self._unsettled or any(it <= self.rule.most_rounds for it in repeats)
+
+    def rounds_needed(self, scenario: str) -> int:
+        """The number of rounds after which an answer about an unsettled scenario may change."""
+        return self._unsettled.get(scenario, self.rule.most_rounds)

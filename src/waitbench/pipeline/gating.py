@@ -190,19 +190,16 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         groups = ([it for it in scenarios if scope.covers(it)] for scope in order)
         return [group for group in groups if group]
 
-    def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
-        return self.rule.deciding_analyses(scenarios)
-
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
-    ) -> set[str]:
-        """Names the scenarios with an open question: see ``comparing.StoppingRule``."""
+    ) -> dict[str, int]:
+        """Maps scenarios with an open question to rounds: see ``comparing.StoppingRule``."""
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
-        return {
-            scenario
-            for answer in gate.unsettled(answers)
-            for scenario in answer.unconfirmed or answer.scenarios
-        }
+        needed = dict[str, int]()
+        for answer in gate.unsettled(answers):
+            for scenario in answer.unconfirmed or answer.scenarios:
+                needed[scenario] = min(answer.next_analysis, needed.get(scenario, self.most_rounds))
+        return needed
 
     def conclude(self, records: Iterable[ScenarioResults]) -> gate.GateVerdict:
         return gate.conclude(

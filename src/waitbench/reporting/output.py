@@ -15,7 +15,6 @@ from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
 
-_USUAL_ROUNDS = 9
 """Most gates have their answers after this many rounds: see docs/trials/gates.txt."""
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
 """The width of the bar with the time left, and the least width of a scenario's name."""
@@ -76,8 +75,8 @@ class Output:
 class RunProgress(Log):
     """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends.
 
-    The time left is the expected time of the remaining runs, scaled by the pace so far. A gate is
-    expected to end at the first analysis after ``_USUAL_ROUNDS``. The bar never goes back.
+    The time left is the expected time of the remaining runs, scaled by the pace so far. The bar
+    never goes back.
     """
 
     def __init__(
@@ -87,15 +86,16 @@ class RunProgress(Log):
         self._clock = clock
         self._planned: list[PlannedRun] = []
         self._running = 0
-        self._stops: Sequence[int] = ()
-        """The numbers of rounds after which the comparison may end."""
+        self._stop: Callable[[str], float] = lambda _scenario: self._most_rounds
+        """The number of rounds after which a scenario may be settled."""
+        self._most_rounds = 0
         self._expected_s = self._actual_s = 0.0
         """The expected and the actual time of the runs that have ended."""
         self._share = 0.0
         """The part of the bar that is filled."""
         self._budget_end = math.inf
         """The end of the budget, by the clock."""
-        self._seconds_left: Callable[[int], float] = lambda _rounds: sum(
+        self._seconds_left: Callable[[], float] = lambda: sum(
             planned.scenario.expected_s for planned in self._planned
         )
         self._has_rule = self._is_forecast_due = False
@@ -121,21 +121,20 @@ class RunProgress(Log):
         self._bar.stop()
 
     def expect(
-        self, budget_s: float, seconds_left: Callable[[int], float], stops: Sequence[int]
+        self, budget_s: float, seconds_left: Callable[[], float], stop: Callable[[str], float]
     ) -> None:
         """Prepares the forecast that is printed after the first round.
 
-        ``seconds_left`` returns the expected time until the first analysis after so many rounds.
-        ``stops`` are the numbers of rounds after which the comparison may end.
+        ``seconds_left`` returns the expected time until the comparison may end, ``stop`` the number
+        of rounds after which a scenario may be settled.
         """
         self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
-        self._stops, self._has_rule, self._is_forecast_due = stops, True, True
+        self._stop, self._has_rule, self._is_forecast_due = stop, True, True
 
     def extend(self, runs: Sequence[PlannedRun]) -> None:
         """Adds planned runs."""
         self._planned += runs
-        if not self._has_rule:
-            self._stops = [max((*self._stops, *(planned.round for planned in runs)))]
+        self._most_rounds = max((self._most_rounds, *(planned.round for planned in runs)))
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """Adds a round once more, because other programs used ``other_cores`` during it."""
@@ -183,15 +182,15 @@ class RunProgress(Log):
             self.say(f"{place} · {self._time_left}")
 
     def _round_text(self, planned: PlannedRun) -> str:
-        most = next((it for it in self._stops if it >= planned.round), planned.round)
-        return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most}"
+        most = max(planned.round, self._stop(planned.scenario.name))
+        return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most:g}"
 
     def _forecast(self, expected_s: float) -> None:
         self._is_forecast_due = False
         run, budget_s = self._pace * expected_s, self._budget_end - self._clock()
         most = f", at most {_format_time(budget_s)}" if math.isfinite(budget_s) else ""
         self.say(f"A run takes {format_quantity(run, 'second', 2)}: {self._time_left}{most}.")
-        least_s = self._pace * self._seconds_left(0)
+        least_s = self._pace * self._seconds_left()
         if least_s > budget_s:
             self.say(
                 f"No certain answer fits into --budget: it takes {_format_time(least_s)} more or "
@@ -213,7 +212,7 @@ class RunProgress(Log):
 
     @property
     def _left_s(self) -> float:
-        left_s = self._pace * self._seconds_left(_USUAL_ROUNDS)
+        left_s = self._pace * self._seconds_left()
         return max(0.0, min(left_s, self._budget_end - self._clock()))
 
 

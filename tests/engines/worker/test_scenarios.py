@@ -131,7 +131,7 @@ def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_non
     (scenario,) = selection.select((), settings, worker=worker, quick=quick)
     assert scenario.parameters.get("window") == window_s
     assert scenario.has_window == (window_s is not None)
-    assert scenario.for_warm_up().parameters["window"] == 2.0
+    assert scenario.for_warm_up().parameters["window"] == 1.0
     config = worker_config(worker, scenario.parameters, PYTHON)
     assert config.window_s == (window_s or 0.0)
     assert scenario.with_window(7.0).parameters["window"] == 7.0

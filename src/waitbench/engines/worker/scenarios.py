@@ -19,7 +19,7 @@ RATE = "rate"
 """The parameter with the number of messages a second."""
 WINDOW_S = 10.0
 """The default window outside of gates, which measure a suitable one."""
-_WARM_UP_S = 2.0
+_WARM_UP_S = 1.0
 _EXPECTED_S, _MAX_S = 30.0, 600.0
 """The expected time, and the time limit, of a command that ends by itself."""
 _ACTION_S = 30.0

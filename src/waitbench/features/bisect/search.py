@@ -178,17 +178,20 @@ class StepRule:
     def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
         return [scenarios]
 
-    def deciding_analyses(self, _scenarios: int) -> Sequence[int]:
-        return ANALYSES
-
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
-    ) -> set[str]:
+    ) -> dict[str, int]:
         # A step needs all of its points, so it is over as soon as one is given up.
         if given_up(records):
-            return set()
+            return {}
         is_open = self.step(records).suspects is None
-        return {record.scenario for record in records if is_open or record.may_collide}
+        return {
+            record.scenario: next(
+                (it for it in ANALYSES if it > len(record.rounds)), self.most_rounds
+            )
+            for record in records
+            if is_open or record.may_collide
+        }
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
