@@ -294,9 +294,10 @@ def _measure(
 ) -> None:
     observer = _SilentObserver()
     session = Session(cast(Measurer, measurer), records, cast(Observer, observer), observer.save)
-    wants_more = OpenQuestions(gate, records).wants_more
-    groups = gate.groups(scenarios)
-    session.carry_out_while(wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf)
+    asking, groups = OpenQuestions(gate, records), gate.groups(scenarios)
+    session.carry_out_while(
+        asking.wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf, asking.rounds_needed
+    )
 
 
 def _result(verdict: GateVerdict, records: Mapping[str, ScenarioResults], runs: int) -> Result:

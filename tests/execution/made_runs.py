@@ -187,6 +187,11 @@ def run_until(
     by_name = {it.name: it for it in chosen}
     in_groups = [[by_name[name] for name in group] for group in groups]
     at_work.carry_out_while(
-        lambda name: not settled(records[name]), in_groups, ["a", "b"], most_rounds, budget_s
+        lambda name: not settled(records[name]),
+        in_groups,
+        ["a", "b"],
+        most_rounds,
+        budget_s,
+        lambda _scenario: most_rounds,
     )
     return records

@@ -248,7 +248,12 @@ def windows(
     at_work, _, records = make_session(Made(run), "one")
     records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
     at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < 2, [[Endless(name="one")]], ["a", "b"], 9, 1e9
+        lambda name: len(records[name].of("a")) < 2,
+        [[Endless(name="one")]],
+        ["a", "b"],
+        9,
+        1e9,
+        lambda _scenario: 99,
     )
     return made
 

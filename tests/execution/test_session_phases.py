@@ -52,7 +52,12 @@ def of_phases(
     for record in records.values():
         specify(record, waits=True)
     at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < wanted, [phases], ["a", "b"], most, 1e9
+        lambda name: len(records[name].of("a")) < wanted,
+        [phases],
+        ["a", "b"],
+        most,
+        1e9,
+        lambda _scenario: 99,
     )
     return records
 

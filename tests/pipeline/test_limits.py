@@ -115,6 +115,7 @@ def gate_of_one(
         ["a"],
         30,
         math.inf,
+        lambda _scenario: 99,
     )
     return gate, record
 

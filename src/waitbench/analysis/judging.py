@@ -47,6 +47,8 @@ class Judgement(MetricResult):
     records: tuple[ScenarioResults, ...]
     """The runs of each scenario."""
     rule: Rule = RULE
+    alpha: float = 0.0
+    """The error of failing by the signed-rank test, at one analysis."""
     is_partial: bool = False
     """Whether other machines measure some of its scenarios, so that the answer is preliminary."""
     verdict: Verdict = Verdict.INCONCLUSIVE
@@ -73,18 +75,19 @@ class Judgement(MetricResult):
         return has_ended or self.verdict is not Verdict.INCONCLUSIVE
 
     @property
-    def next_analysis(self) -> int:
-        """The number of rounds at the next analysis that may settle the question.
+    def rounds_needed(self) -> int:
+        """The number of further rounds until an analysis may settle the question.
 
-        While most pairs exceed what is allowed, any analysis may; else, only one that can pass it.
+        That is one at which it can pass, or, if most pairs exceed what is allowed, can fail.
         """
         criterion, count = self.criterion, len(self.records)
         numbers, pairs = self.pairs(criterion.metric)
         excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
         analyses = self.rule.passing_analyses(count, criterion.margin)
-        if 2 * sum(excesses) > len(excesses) or not excesses:
-            analyses = self.rule.deciding_analyses(count)
-        return next((it for it in analyses if it > len(numbers)), self.rule.analyses[-1])
+        if 2 * sum(excesses) > len(excesses):
+            analyses = self.rule.failing_analyses(count, self.alpha)
+        last = self.rule.analyses[-1]
+        return next((it for it in analyses if it > len(numbers)), last) - len(numbers)
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -221,7 +224,10 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
 
     ``questions`` are all questions of the comparison, over which the allowed error is divided.
     """
-    criterion, records = question.criterion, question.records
+    criterion, records, rule = question.criterion, question.records, question.rule
+    criteria = [it.criterion for it in questions]
+    alpha = rule.alpha_fail * _share_of_error(criterion, criteria, rule.first_question)
+    question = replace(question, alpha=alpha)
     numbers, pairs = question.pairs(criterion.metric)
     runs = [run for record in records for label in question.sides for run in record.of(label)]
     key = criterion.metric.key
@@ -234,10 +240,10 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         why_given_up = f"both revisions, in each of {len(numbers)} rounds: {lacks[-1][1].why}"
     verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
     result, cost_ratio = RuleResult(verdict=verdict, rounds=len(numbers)), None
-    analysed = question.rule.latest_analysis(len(numbers))
+    analysed = rule.latest_analysis(len(numbers))
     missed = MissedLimits.in_pairs(pairs[: analysed or len(pairs)], time_limit_s)
     if analysed:
-        result, cost_ratio = _apply_rule(question, questions, pairs[:analysed], missed)
+        result, cost_ratio = _apply_rule(question, criteria, pairs[:analysed], missed)
     if missed:
         # Some values are only known to exceed the limit, so a ratio would be meaningless.
         result = replace(result, ratio=None, mean_ratio=None)
@@ -288,15 +294,13 @@ def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bo
 
 
 def _apply_rule(
-    question: Judgement, questions: Sequence[Judgement], pairs: Pairs, missed: MissedLimits | None
+    question: Judgement, criteria: Sequence[Criterion], pairs: Pairs, missed: MissedLimits | None
 ) -> tuple[RuleResult, Estimate | None]:
     """Judges the pairs of an analysis, with those that missed a time limit.
 
     Returns also the ratio of the cost of which the metric is a component, if it is one.
     """
-    criterion, rule = question.criterion, question.rule
-    criteria = [it.criterion for it in questions]
-    alpha = rule.alpha_fail * _share_of_error(criterion, criteria, rule.first_question)
+    criterion, rule, alpha = question.criterion, question.rule, question.alpha
     if criterion.limit is not None:
         return judge_limit(pairs, rule, alpha=alpha), None
     # The sign test of missed limits has half of alpha, if it can fail with so small an error.

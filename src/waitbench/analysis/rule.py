@@ -113,19 +113,19 @@ class Rule(Struct, frozen=True, kw_only=True):
         """The number of rounds of the latest interim analysis; 0 before the first."""
         return max((count for count in self.analyses if count <= rounds), default=0)
 
-    def deciding_analyses(self, scenarios: int) -> tuple[int, ...]:
-        """The analyses, in rounds, at which a question about so many scenarios can be answered.
+    def failing_analyses(self, scenarios: int, alpha: float) -> tuple[int, ...]:
+        """The analyses, in rounds, at which a question about so many scenarios can fail.
 
         The least p-value of the signed-rank test is 0.5 to the power of the number of pairs.
         """
-        return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= self.alpha_pass)
+        return tuple(it for it in self.analyses if 2.0 ** -(it * scenarios) <= alpha)
 
     def passing_analyses(self, scenarios: int, margin: float) -> tuple[int, ...]:
         """The analyses, in rounds, at which a question can pass if there are no outliers."""
         rise = self.most_rise_of_outliers(margin)
         return tuple(
             it
-            for it in self.deciding_analyses(scenarios)
+            for it in self.failing_analyses(scenarios, self.alpha_pass)
             if DiscordantPairs(candidate=0, baseline=0, pairs=it * scenarios).p_value_below(rise)
             <= self.alpha_pass
         )

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from msgspec import structs
 
@@ -26,6 +25,8 @@ MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
 """The time in which a run shuts down alone is this, and twice the baseline's CPU of shutdown."""
+_TOLERATED_CORES = 0.25
+"""What a start-up may use beyond a whole number of CPUs: its CPU includes the time to settle."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def start_lanes(baseline: Sequence[Measurement]) -> int:
         for run in baseline
         if {"time_cpu_startup", "time_startup"} <= run.metrics.keys()
     ]
-    return int(max(1, usable_cpus() / max(1, round(median(cores))))) if cores else 1
+    most = max(cores, default=usable_cpus()) - _TOLERATED_CORES
+    return max(1, int(usable_cpus() / max(1, math.ceil(most))))
 
 
 def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:

@@ -108,11 +108,11 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        stop: Callable[[str], float] = lambda _scenario: math.inf,
+        needed: Callable[[str], int],
     ) -> None:
         """Adds rounds to each scenario while more are wanted of it, or the budget is spent.
 
-        ``stop`` gives the number of rounds after which a scenario may be settled: a batch of
+        ``needed`` gives the number of further rounds until a scenario may be settled: a batch of
         concurrent rounds ends there.
 
         Groups follow each other, each with an equal share of the time left. Within a group
@@ -134,7 +134,7 @@ class Session:
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(wants_more, group, labels, most_rounds, share_s, stop)
+            self._take_turns(wants_more, group, labels, most_rounds, share_s, needed)
 
     def _take_turns(
         self,
@@ -143,7 +143,7 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        stop: Callable[[str], float],
+        needed: Callable[[str], int],
     ) -> None:
         """Adds rounds to the scenarios of a group in turn.
 
@@ -162,29 +162,31 @@ class Session:
                 if left and min(left) <= number:
                     scenario = self._with_window(named)
                     at_once = self.concurrent_rounds(scenario)
-                    rounds = _until_stop(sorted(left), max(1, at_once), stop(named.name))
+                    rounds = _next_rounds(sorted(left), max(1, at_once), needed(named.name))
                     if at_once and len(rounds) == most_rounds:
                         # A round in turns must confirm a first batch.
                         rounds = rounds[:-1]
                     is_joined = at_once > 0 and scenario.is_staggered
-                    share = len(rounds) / at_once if is_joined else math.inf
-                    if batch and load + share > 1:
+                    if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
                         self._extend(batch)
                         batch, load = [], 0.0
+                    left_s = begun + budget_s - time.monotonic()
+                    fewest = scenario.fewest_concurrent_rounds if at_once else math.inf
                     while runs := [
                         run
                         for ahead in rounds
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]:
-                        lasts_s = _lasts_s([*batch, *runs], is_concurrent=at_once > 0)
-                        if time.monotonic() - begun + lasts_s <= budget_s:
+                        is_concurrent = len(rounds) >= fewest
+                        if _lasts_s([*batch, *runs], is_concurrent=is_concurrent) <= left_s:
                             break
-                        rounds = rounds[: len(rounds) // 2]
+                        rounds = rounds[:-1]
                     else:
                         self._extend(batch)
                         return
-                    batch, load = [*batch, *runs], load + share
+                    batch = [*batch, *runs]
+                    load += len(rounds) / max(1, at_once)
                     if not is_joined:
                         self._extend(batch)
                         batch, load = [], 0.0
@@ -465,9 +467,9 @@ class Session:
         self.save(record, result)
 
 
-def _until_stop(left: Sequence[int], at_once: int, stop: float) -> Sequence[int]:
-    """Returns the next rounds: at most ``at_once``, in equal batches until the stop."""
-    ahead = [number for number in left if number <= stop] or left
+def _next_rounds(left: Sequence[int], at_once: int, needed: int) -> Sequence[int]:
+    """Returns the next rounds: at most ``at_once``, as equal parts of those that are needed."""
+    ahead = left[:needed]
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
 
 

@@ -56,7 +56,7 @@ class StoppingRule(Protocol):
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> Mapping[str, int]:
-        """Maps scenarios to the rounds that they need until an answer may change.
+        """Maps scenarios to the number of further rounds until an answer may change.
 
         The records of ``elsewhere`` have no runs, as other machines measure these scenarios.
         """
@@ -186,11 +186,11 @@ def _make_runs(
     records = session.records
     if rule is not None:
         questions = OpenQuestions(rule, records, elsewhere)
-        wants_more, stop = questions.wants_more, questions.rounds_needed
+        wants_more, needed = questions.wants_more, questions.rounds_needed
         forecast = partial(seconds_left, session, valid.scenarios_here, labels, questions)
-        progress.expect(rule.budget_s, forecast, stop)
+        progress.expect(rule.budget_s, forecast)
         groups = rule.groups(valid.scenarios_here)
-        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s, stop)
+        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s, needed)
         return
     done = {
         (record.scenario, run.label, run.round)
@@ -210,10 +210,12 @@ def seconds_left(
     """The time, in s, until open scenarios have the rounds after which they may be settled."""
     total_s = 0.0
     for scenario in (it for it in scenarios if questions.wants_more(it.name)):
-        made = len(session.records[scenario.name].rounds)
-        rounds_left = max(0, questions.rounds_needed(scenario.name) - made)
+        rounds_left = questions.rounds_needed(scenario.name)
         at_once = session.concurrent_rounds(scenario)
-        if not made and scenario.name in session.concurrency.scenarios:
+        if (
+            not session.records[scenario.name].rounds
+            and scenario.name in session.concurrency.scenarios
+        ):
             at_once = scenario.most_concurrent_rounds
         # All concurrent rounds of a batch take as long as one run.
         runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
@@ -244,5 +246,5 @@ class OpenQuestions:
         return scenario in self._unsettled or any(it <= self.rule.most_rounds for it in repeats)
 
     def rounds_needed(self, scenario: str) -> int:
-        """The number of rounds after which an answer about an unsettled scenario may change."""
-        return self._unsettled.get(scenario, self.rule.most_rounds)
+        """The number of further rounds until an answer may change; 1 for repeated rounds."""
+        return self._unsettled.get(scenario, 1)

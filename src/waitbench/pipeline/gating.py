@@ -193,12 +193,15 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def unsettled(
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> dict[str, int]:
-        """Maps scenarios with an open question to rounds: see ``comparing.StoppingRule``."""
+        """Maps scenarios to the rounds that they need: see ``comparing.StoppingRule``."""
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
+        failed = {answer.revision for answer in answers if answer.fails}
         needed = dict[str, int]()
         for answer in gate.unsettled(answers):
+            # A candidate that has failed gets one round in the scenarios that are left.
+            rounds = 1 if answer.revision in failed else answer.rounds_needed
             for scenario in answer.unconfirmed or answer.scenarios:
-                needed[scenario] = min(answer.next_analysis, needed.get(scenario, self.most_rounds))
+                needed[scenario] = min(rounds, needed.get(scenario, self.most_rounds))
         return needed
 
     def conclude(self, records: Iterable[ScenarioResults]) -> gate.GateVerdict:

@@ -15,7 +15,6 @@ from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
 from waitbench.reporting.formats import format_digits, format_quantity
 
-"""Most gates have their answers after this many rounds: see docs/trials/gates.txt."""
 _BAR_WIDTH, _LEAST_NAME_WIDTH = 24, 8
 """The width of the bar with the time left, and the least width of a scenario's name."""
 
@@ -86,8 +85,6 @@ class RunProgress(Log):
         self._clock = clock
         self._planned: list[PlannedRun] = []
         self._running = 0
-        self._stop: Callable[[str], float] = lambda _scenario: self._most_rounds
-        """The number of rounds after which a scenario may be settled."""
         self._most_rounds = 0
         self._expected_s = self._actual_s = 0.0
         """The expected and the actual time of the runs that have ended."""
@@ -120,16 +117,13 @@ class RunProgress(Log):
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
-    def expect(
-        self, budget_s: float, seconds_left: Callable[[], float], stop: Callable[[str], float]
-    ) -> None:
+    def expect(self, budget_s: float, seconds_left: Callable[[], float]) -> None:
         """Prepares the forecast that is printed after the first round.
 
-        ``seconds_left`` returns the expected time until the comparison may end, ``stop`` the number
-        of rounds after which a scenario may be settled.
+        ``seconds_left`` returns the expected time until the comparison may end.
         """
         self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
-        self._stop, self._has_rule, self._is_forecast_due = stop, True, True
+        self._has_rule = self._is_forecast_due = True
 
     def extend(self, runs: Sequence[PlannedRun]) -> None:
         """Adds planned runs."""
@@ -182,8 +176,9 @@ class RunProgress(Log):
             self.say(f"{place} · {self._time_left}")
 
     def _round_text(self, planned: PlannedRun) -> str:
-        most = max(planned.round, self._stop(planned.scenario.name))
-        return "warm-up" if planned.round == WARM_UP else f"round {planned.round} of {most:g}"
+        if planned.round == WARM_UP:
+            return "warm-up"
+        return f"round {planned.round}{'' if self._has_rule else f' of {self._most_rounds}'}"
 
     def _forecast(self, expected_s: float) -> None:
         self._is_forecast_due = False
@@ -193,8 +188,8 @@ class RunProgress(Log):
         least_s = self._pace * self._seconds_left()
         if least_s > budget_s:
             self.say(
-                f"No certain answer fits into --budget: it takes {_format_time(least_s)} more or "
-                f"longer, and {_format_time(budget_s)} is left."
+                f"--budget may be too short for a certain answer: it takes {_format_time(least_s)} "
+                f"more, and {_format_time(budget_s)} is left."
             )
 
     def skip(self, planned: PlannedRun) -> None:

@@ -185,21 +185,21 @@ class StepRule:
         if given_up(records):
             return {}
         is_open = self.step(records).suspects is None
-        return {
-            record.scenario: next(
-                (it for it in ANALYSES if it > len(record.rounds)), self.most_rounds
-            )
-            for record in records
-            if is_open or record.may_collide
-        }
+        made = len(self._rounds(records))
+        needed = next((it for it in ANALYSES if it > made), self.most_rounds) - made
+        return {record.scenario: needed for record in records if is_open or record.may_collide}
+
+    def _rounds(self, records: Sequence[ScenarioResults]) -> dict[int, tuple[float, ...]]:
+        labels = records[0].context.labels
+        sides = [(record, label) for record in records for label in labels]
+        return by_round(sides, self.criterion.metric)
 
     def step(self, records: Sequence[ScenarioResults]) -> Step:
         import numpy as np
 
-        metric, labels = self.criterion.metric, records[0].context.labels
-        rounds = by_round([(record, label) for record in records for label in labels], metric)
-        shape = (len(rounds), len(records), len(labels))
-        costs = np.maximum([*rounds.values()], metric.resolution).reshape(shape)
+        rounds = self._rounds(records)
+        shape = (len(rounds), len(records), len(records[0].context.labels))
+        costs = np.maximum([*rounds.values()], self.criterion.metric.resolution).reshape(shape)
         disturbed = {number for record in records for number in record.disturbed_rounds}
         return judge(self.search, self.points, costs, [number in disturbed for number in rounds])
 
