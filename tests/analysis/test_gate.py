@@ -1,7 +1,6 @@
 """The gate's answer over all scenarios."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,17 +8,15 @@ from msgspec import structs
 
 from tests.criteria import parse
 from tests.gate_runs import counted, record_of, rounds, scaled, sides, verdict_of, waiting
-from tests.records import disturb, make_record, measurement, outcome, specify, times
+from tests.records import disturb, make_record, measurement, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.judging import Judgement, make_question
 from waitbench.model.errors import ExitCode
-from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT, FAILED
+from waitbench.model.run import FAILED
 from waitbench.model.verdicts import GateStatus, Verdict
-from waitbench.pipeline.gating import Gate
-from waitbench.reporting.notes import of_verdict
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
@@ -154,44 +151,6 @@ def test_where_a_candidate_has_failed_nothing_more_need_be_known_of_it() -> None
     assert gate.unsettled([failed, judgement("b", "s", "t"), elsewhere]) == (elsewhere,)
     pooled = judgement("b", "s", "t", verdict=Verdict.SLOWER)
     assert gate.unsettled([pooled, judgement("b", "s"), elsewhere]) == ()
-
-
-def concurrent(
-    record: ScenarioResults, *in_turns: int, more: Sequence[Metric] = ()
-) -> ScenarioResults:
-    """The same of a worker file, all of whose rounds but these were concurrent."""
-    specify(record, metrics=(*METRICS, *more, STOP))
-    record.measurements = [
-        structs.replace(run, marks=() if run.round in in_turns else (CONCURRENT,))
-        for run in record.measurements
-    ]
-    return record
-
-
-def test_a_scenario_passes_once_a_interleaved_round_agrees_with_the_concurrent_ones() -> None:
-    checked, unchecked = (waiting(name) for name in ("checked", "unchecked"))
-    records = [concurrent(checked, 1), concurrent(unchecked)]
-    idle = parse(["idle:10%"], METRICS)
-    before = gate.conclude(records, idle)
-    assert before.outcome is GateStatus.INCONCLUSIVE
-    assert Gate(criteria=idle).unsettled(records, ()).keys() == {"unchecked"}
-    assert any("all runs of unchecked were concurrent" in note.text for note in of_verdict(before))
-    concurrent(unchecked, 7)
-    assert gate.conclude(records, idle).outcome is GateStatus.PASS
-
-
-@pytest.mark.parametrize(("metric", "is_certain"), [("idle", True), ("memory", False)])
-def test_a_rise_of_what_concurrent_runs_share_waits_for_a_interleaved_round(
-    metric: str, is_certain: bool
-) -> None:
-    runs = [{**times(1, 1, 0), "time_cpu_idle": 1.0, "memory_proportional": 1e8} for _ in range(18)]
-    key = {"idle": "time_cpu_idle", "memory": "memory_proportional"}[metric]
-    record = make_record({"a": runs, "b": [{**run, key: 3 * run[key]} for run in runs]})
-    criteria = parse([f"{metric}:10%"], (*METRICS, MEMORY))
-    (answer,) = gate.conclude([concurrent(record, more=[MEMORY])], criteria).judgements
-    assert (answer.verdict is Verdict.SLOWER) is is_certain
-    (answer,) = gate.conclude([concurrent(record, 1, more=[MEMORY])], criteria).judgements
-    assert answer.verdict is Verdict.SLOWER
 
 
 def crashing(*, failed: int = 5, measured: int = 0) -> ScenarioResults:

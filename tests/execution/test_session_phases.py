@@ -121,27 +121,10 @@ def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> 
         assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
 
 
-def test_a_phase_begins_concurrently_where_another_took_turns_and_its_first_run_idles() -> None:
+def test_each_phase_begins_in_turns() -> None:
     made = finding({"one": 4.0, "two": 8.0})
     records = of_phases(made, *ENDLESS, wanted=6, most=9)
-    turns = {name: record.interleaved_rounds for name, record in records.items()}
-    # A round in turns follows the first batch.
-    assert turns == {"one": {1}, "two": {4}}
-    assert [run.round for run in records["two"].of("a")] == [*range(1, 8)]
-
-
-def test_a_single_phase_begins_in_turns() -> None:
-    made = finding({"one": 4.0})
-    record = of_phases(made, ENDLESS[0], wanted=8, most=9)["one"]
-    assert made.runs[:2] == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
-    assert record.interleaved_rounds == {1}
-
-
-def test_a_first_batch_leaves_a_round_for_its_confirmation() -> None:
-    made = finding({"one": 4.0, "two": 4.0})
-    record = of_phases(made, *ENDLESS, wanted=99, most=3)["two"]
-    assert record.interleaved_rounds == {3}
-    assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {1, 2}
+    assert {record.interleaved_rounds for record in records.values()} == {frozenset({1})}
 
 
 def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
@@ -156,14 +139,17 @@ def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
     assert warmed_up_s == {"a": 0.0, "b": 7.0}
 
 
-def test_it_takes_turns_first_where_a_warm_up_failed() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if (planned.round, planned.label) == (WARM_UP, "b"):
-            return outcome("b", WARM_UP, FAILED)
-        return finding({"one": 4.0}).behave(planned, 0)
+def test_runs_take_turns_until_a_round_has_all_revisions() -> None:
+    """In each of the first two rounds another revision fails."""
 
-    record = of_phases(Together(run), ENDLESS[0], wanted=8, most=9)["one"]
-    assert record.interleaved_rounds == {1}
+    def run(planned: PlannedRun, _before: int) -> Result:
+        if (planned.round, planned.label) in ((1, "a"), (2, "b")):
+            return outcome(planned.label, planned.round, FAILED)
+        return using().behave(planned, 0)
+
+    record = of_phases(Together(run), PHASES[0], wanted=6, most=9)["one"]
+    assert record.interleaved_rounds == {1, 2, 3}
+    assert record.rounds > {1, 2, 3}
 
 
 @pytest.mark.parametrize("is_deaf_alone", [True, False])
@@ -238,12 +224,19 @@ def test_first_runs_that_wait_for_each_other_give_up_no_revision() -> None:
     assert all(len(record.of(label)) >= 2 for record in records.values() for label in "ab")
 
 
-@pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])
+@pytest.mark.parametrize(
+    ("foreign_s", "in_turns_s", "is_known"),
+    [(0.9, 0.0, True), (1.1, 0.0, False), (1.1, 0.02, True), (1.2, 0.02, False)],
+)
 def test_cpu_of_other_programs_is_allowed_for_all_rounds_of_a_batch(
-    foreign_s: float, is_known: bool
+    foreign_s: float, in_turns_s: float, is_known: bool
 ) -> None:
-    """Two rounds of each of two phases allow 1 s."""
-    made = giving(lambda _run: {"machine_foreign_cpu": foreign_s if made.beside > 1 else 0.0})
+    """Two rounds of each of two phases allow 1 s, and what eight runs have in turns."""
+
+    def run(planned: PlannedRun) -> Mapping[str, float]:
+        return {"machine_foreign_cpu": foreign_s if made.beside > 1 else in_turns_s}
+
+    made = giving(run)
     records = of_phases(made, *PHASES[:2], wanted=3, most=3)
     runs = [run for it in records.values() for run in it.measurements if run.round > 1]
     assert {"machine_foreign_cpu" in run.metrics for run in runs} == {is_known}

@@ -393,7 +393,7 @@ def test_the_usual_load_is_not_counted_among_what_others_used(
     record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
     run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
     (judged,) = concurrency.mark_or_discard(
-        record, MadeUpCommand(name="one"), [run], 2, [], usual_s=2.0
+        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0
     )
     assert isinstance(judged, Measurement)
     assert ("machine_foreign_cpu" in judged.metrics) is is_known

@@ -25,7 +25,7 @@ from waitbench.analysis.rule import (
     judge_pairs,
     not_within,
 )
-from waitbench.model.metrics import CHANGED_BY_SHARING, STOP, Metric
+from waitbench.model.metrics import STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -59,8 +59,6 @@ class Judgement(MetricResult):
     """The number of disturbed rounds, averaged over scenarios."""
     why_given_up: str | None = None
     """Why there will be no more rounds: runs fail, or lack the metric."""
-    unconfirmed: tuple[str, ...] = ()
-    """The scenarios in which all runs were concurrent, so that the answer is not yet certain."""
     is_always_missed: bool = False
     """Whether both sides always exceed the time limit, so that more rounds would not help."""
 
@@ -261,22 +259,9 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or always_missed) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
-    return _retract_if_doubtful(judged)
-
-
-def _retract_if_doubtful(answer: Judgement) -> Judgement:
-    """Makes an answer inconclusive if rounds were disturbed, or concurrent runs may have collided.
-
-    A rise stands nevertheless, except of metrics that such a collision changes.
-    """
-    is_rise = answer.verdict is Verdict.SLOWER
-    is_open = answer.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
-    if is_open or (is_rise and answer.metric.name not in CHANGED_BY_SHARING):
-        return answer
-    unconfirmed = tuple(record.scenario for record in answer.records if record.may_collide)
-    if unconfirmed or (answer.is_disturbed and not is_rise):
-        return replace(answer, verdict=Verdict.INCONCLUSIVE, unconfirmed=unconfirmed)
-    return answer
+    if judged.is_disturbed and judged.verdict not in (Verdict.SLOWER, Verdict.NOT_MEASURED):
+        return replace(judged, verdict=Verdict.INCONCLUSIVE)
+    return judged
 
 
 def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bool) -> str | None:

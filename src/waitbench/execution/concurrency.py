@@ -1,6 +1,7 @@
 """Decides how many rounds of a scenario may be concurrent, and which concurrent runs count."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class Concurrency:
     """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
 
     def concurrent_rounds(
-        self, record: ScenarioResults, scenario: Scenario, baseline: Sequence[Measurement]
+        self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
     ) -> int:
         """Returns how many rounds may be concurrent; 0 where even runs of one round take turns.
 
@@ -47,18 +48,19 @@ class Concurrency:
         cost shows. If the baseline works, runs take turns, because the kernel may share CPUs
         equally; unless it uses so much that no candidate can use twice as much.
 
-        Runs also take turns if there is a single revision, which limits judge; in a worker file's
-        first round, unless a run that is not saved shows that the baseline idles; in the round
-        after a first batch; and if rounds in turns differ from concurrent ones.
+        Runs also take turns if there is a single revision, which limits judge; in a worker file
+        until a round has all revisions that are ``able`` to run; and if rounds in turns differ from
+        concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
         has_cpus = 1 < len(labels) <= cpus
         is_possible = record.scenario in self.scenarios and has_cpus and not _takes_turns(record)
         if not is_possible or self.differing(record):
             return 0
-        has_only_a_batch = bool(record.measurements) and not record.interleaved_rounds
-        if has_only_a_batch and scenario.fewest_concurrent_rounds > 1:
+        interleaved = Counter(run.round for run in record.interleaved_runs if run.label in able)
+        if scenario.fewest_concurrent_rounds > 1 and len(able) not in interleaved.values():
             return 0
+        baseline = record.of(labels[0])
         used = [_cores(run, scenario) for run in baseline]
         most = 1
         is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
@@ -84,6 +86,13 @@ def start_lanes(baseline: Sequence[Measurement]) -> int:
     return max(1, int(usable_cpus() / max(1, math.ceil(most))))
 
 
+def least_other_s(record: ScenarioResults) -> float:
+    """Returns the least CPU of other programs, in s, in a baseline's run that took a turn."""
+    baseline = record.context.labels[0]
+    runs = (run.metrics for run in record.interleaved_runs if run.label == baseline)
+    return min((run[OTHER_CPU] for run in runs if OTHER_CPU in run), default=0.0)
+
+
 def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     """Returns the time in s for which each run of a batch may shut down alone."""
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
@@ -95,19 +104,18 @@ def mark_or_discard(
     scenario: Scenario,
     results: Sequence[Result],
     batch_rounds: int,
-    interleaved: Sequence[Measurement],
     usual_s: float,
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although ``interleaved`` runs, of this scenario or else of others, answered theirs. CPU
-    of other programs is removed from runs if it exceeds ``usual_s``, their usual load, by more than
-    the allowance of all rounds of the batch. After either, runs take turns. A candidate that causes
-    this gains nothing, as it faces the same questions in turns.
+    its poke although runs in turns answered theirs. CPU of other programs is removed from runs if
+    it exceeds ``usual_s``, their usual load, by more than the allowance of all rounds of the batch.
+    After either, runs take turns. A candidate that causes this gains nothing, as it faces the same
+    questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
-    complete = {run.label for run in interleaved if not run.incomplete}
+    complete = {run.label for run in record.interleaved_runs if not run.incomplete}
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results

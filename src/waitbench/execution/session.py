@@ -163,9 +163,6 @@ class Session:
                     scenario = self._with_window(named)
                     at_once = self.concurrent_rounds(scenario)
                     rounds = _next_rounds(sorted(left), max(1, at_once), needed(named.name))
-                    if at_once and len(rounds) == most_rounds:
-                        # A round in turns must confirm a first batch.
-                        rounds = rounds[:-1]
                     is_joined = at_once > 0 and scenario.is_staggered
                     if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
                         self._extend(batch)
@@ -283,7 +280,8 @@ class Session:
             return scenario
         if self._needs_first_run(scenario) and name not in self._first_runs:
             self._make_first_run([scenario])
-        first_run = self._first_runs.get(name) or next(iter(self._baseline(record)), None)
+        measured = record.of(record.context.labels[0])
+        first_run = self._first_runs.get(name) or next(iter(measured), None)
         window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
@@ -312,17 +310,8 @@ class Session:
     def concurrent_rounds(self, scenario: Scenario) -> int:
         """The number of rounds that can be concurrent now; 0 if runs take turns."""
         record = self.records[scenario.name]
-        # A first batch needs a round in turns, of any scenario: concurrent runs may collide.
-        alone = {run.label for run in self._interleaved_runs(record)}
-        able = {it for it in record.context.labels if not self._is_given_up(record, it)}
-        has_turns = alone >= able
-        baseline = self._baseline(record) if has_turns else record.of(record.context.labels[0])
-        return self.concurrency.concurrent_rounds(record, scenario, baseline)
-
-    def _baseline(self, record: ScenarioResults) -> list[Measurement]:
-        """Returns the baseline's runs of a scenario, or else the run that found its window."""
-        first_run = self._first_runs.get(record.scenario)
-        return record.of(record.context.labels[0]) or [*filter(None, [first_run])]
+        able = [it for it in record.context.labels if not self._is_given_up(record, it)]
+        return self.concurrency.concurrent_rounds(record, scenario, able)
 
     def _round(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios.
@@ -402,7 +391,7 @@ class Session:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
         else:
-            baselines = [self._baseline(self._record(run)) for run in tried]
+            baselines = [self._record(run).of(baseline) for run in tried]
             turn_s = max(map(concurrency.shutdown_turn_s, baselines))
             start_lanes = min(map(concurrency.start_lanes, baselines))
             try:
@@ -436,22 +425,17 @@ class Session:
     ) -> list[tuple[PlannedRun, Result]]:
         """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
+        # Each run has other programs work for it, such as the kernel's.
+        usual_s += sum(concurrency.least_other_s(self._record(run)) for run, _ in results)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
             results_of_scenario = concurrency.mark_or_discard(
-                record, scenario, measured, rounds, self._interleaved_runs(record), usual_s
+                record, scenario, measured, rounds, usual_s
             )
             marked += zip(runs, results_of_scenario, strict=True)
         return marked
-
-    def _interleaved_runs(self, record: ScenarioResults) -> list[Measurement]:
-        """Returns the runs of a scenario that took turns, or else those of others."""
-        records = [record] if record.interleaved_rounds else self.records.values()
-        return [
-            run for it in records for run in it.measurements if run.round in it.interleaved_rounds
-        ]
 
     def _record(self, run: PlannedRun) -> ScenarioResults:
         return self.records[run.scenario.name]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import structs
 
-from waitbench.model.metrics import STOP, WINDOW, Metric
+from waitbench.model.metrics import WINDOW, Metric
 from waitbench.model.revision import Origin, Revision
 from waitbench.model.run import (
     CONCURRENT,
@@ -254,16 +254,8 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return self.rounds - {run.round for run in self.measurements if CONCURRENT in run.marks}
 
     @property
-    def may_collide(self) -> bool:
-        """Whether all runs of a worker file were concurrent, and may have got in each other's way.
-
-        Dataflows have neither ports nor services that their runs could share.
-        """
-        return (
-            STOP.key in {metric.key for metric in self.metrics}
-            and bool(self.rounds)
-            and not self.interleaved_rounds
-        )
+    def interleaved_runs(self) -> list[Measurement]:
+        return [run for run in self.measurements if run.round in self.interleaved_rounds]
 
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""

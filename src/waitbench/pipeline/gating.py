@@ -200,7 +200,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         for answer in gate.unsettled(answers):
             # A candidate that has failed gets one round in the scenarios that are left.
             rounds = 1 if answer.revision in failed else answer.rounds_needed
-            for scenario in answer.unconfirmed or answer.scenarios:
+            for scenario in answer.scenarios:
                 needed[scenario] = min(rounds, needed.get(scenario, self.most_rounds))
         return needed
 

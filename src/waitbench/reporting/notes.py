@@ -379,9 +379,6 @@ def _why_open(answer: Judgement) -> str:
     # With a limit or an allowance, the ratio is a share of the allowed cost.
     is_share = bool(answer.limit or answer.allowance)
     reasons, most = [answer.why_given_up or ""], answer.most
-    if answer.unconfirmed:
-        names = ", ".join(answer.unconfirmed)
-        reasons.append(f"all runs of {names} were concurrent, and may have collided")
     ratio, outliers = answer.ratio, answer.outliers
     is_within = ratio is not None and ratio.value < most
     if is_within and answer.mean_ratio is not None:

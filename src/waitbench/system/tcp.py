@@ -106,10 +106,9 @@ def is_listened_to(port: int, process: int | str = "self") -> bool:
 @cache
 def _answers() -> bool:
     """Whether the kernel lists the sockets of a port."""
-    try:
+    with suppress(OSError):
         return any(_dump(1, 1 << _LISTEN)) or True
-    except OSError:
-        return False
+    return False
 
 
 class Traffic(NamedTuple):

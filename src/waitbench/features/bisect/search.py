@@ -184,10 +184,11 @@ class StepRule:
         # A step needs all of its points, so it is over as soon as one is given up.
         if given_up(records):
             return {}
-        is_open = self.step(records).suspects is None
+        if self.step(records).suspects is not None:
+            return {}
         made = len(self._rounds(records))
         needed = next((it for it in ANALYSES if it > made), self.most_rounds) - made
-        return {record.scenario: needed for record in records if is_open or record.may_collide}
+        return {record.scenario: needed for record in records}
 
     def _rounds(self, records: Sequence[ScenarioResults]) -> dict[int, tuple[float, ...]]:
         labels = records[0].context.labels
