@@ -216,14 +216,18 @@ class Meeting(Measurer):
 MET, MEETS_WITHIN_S = Barrier(2), 60
 
 
-@pytest.mark.parametrize(("second", "others_s"), [("b", 20.0 - 2 * 5.0), ("fails", 20.0 - 5.0)])
+@pytest.mark.parametrize(
+    ("second", "ended_s", "others_s"),
+    [("b", 0.0, 20 - 2 * 5), ("fails", 0.0, 20 - 5), ("fails", 7.0, 20 - 7 - 2)],
+)
 def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
-    second: str, others_s: float, monkeypatch: pytest.MonkeyPatch
+    second: str, ended_s: float, others_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But what a run without a measurement used is not known."""
+    """Of a run without a measurement only the processes that the harness has waited for count."""
     readings = iter((CpuTimes(0.0, 0.0), CpuTimes(20.0, 0.0)))
     monkeypatch.setattr(CpuTimes, "now", lambda: next(readings))
-    monkeypatch.setattr("waitbench.execution.measure.time.process_time", lambda: 0.0)
+    used_s = iter((1.0, 1.0 + ended_s))
+    monkeypatch.setattr("waitbench.execution.measure._used_s", lambda: next(used_s))
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
     scenario = Scenario(name="one")
     results = measurer.measure(

@@ -411,15 +411,14 @@ def test_rounds_of_before_a_resume_stay_and_say_whether_runs_take_turns(
     assert [run.round for run in record.of("a")[:8]] == list(range(1, 9))
 
 
-def idling(alone: float, at_once: float, *, first: float | None = None) -> Together:
+def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together:
     """Runs of which the candidate's cost so much by themselves, or beside others.
 
-    ``first`` is what the first of them costs.
+    In ``odd`` rounds they cost two fifths more.
     """
 
     def used(run: PlannedRun) -> Mapping[str, float]:
-        new_s = at_once if made.beside > 1 else alone
-        new_s = first if first is not None and run.round == 1 else new_s
+        new_s = (at_once if made.beside > 1 else alone) * (1.4 if run.round in odd else 1)
         return {"time_cpu_idle": 0.1 if run.label == "a" else new_s}
 
     made = giving(used)
@@ -448,10 +447,15 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     assert record.failures == []
 
 
-def test_one_odd_round_by_itself_has_a_guide_make_one_more_and_no_other() -> None:
-    made = idling(0.1, 0.1, first=0.14)
+@pytest.mark.parametrize(
+    ("odd", "batches"), [((1,), [[2, 3, 4, 5], [7, 8, 9]]), ((1, 6), [[2, 3, 4, 5], [8, 9]])]
+)
+def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
+    odd: Sequence[int], batches: Sequence[Sequence[int]]
+) -> None:
+    made = idling(0.1, 0.1, odd=odd)
     record = judged(made, guided=True)
-    assert concurrent_rounds(made) == [[2, 3, 4, 5], [7, 8, 9]]
+    assert concurrent_rounds(made) == batches
     assert [one.reason for one in record.failed_runs] == []
 
 

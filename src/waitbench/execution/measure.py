@@ -3,7 +3,7 @@
 import errno
 import math
 import re
-import time
+import resource
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -99,16 +99,18 @@ class Measurer:
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s, start_lanes)
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
-            before, used_s = CpuTimes.now(), time.process_time()
+            before, used_s = CpuTimes.now(), _used_s()
             results = list[tuple[PlannedRun, Result]]()
             try:
                 shutdown.run_parallel(self._carry_out, runs)
-                after, used_s = CpuTimes.now(), time.process_time() - used_s
+                after, used_s = CpuTimes.now(), _used_s() - used_s
                 results += self._results(runs)
                 shutdown.run_parallel(lambda run: run.resources.close(), runs)
             except shutdown.Interrupted as ended:
                 raise InterruptedRuns(results or self._results(runs)) from ended
-        others = other_load(before, after, used_s + sum(run.used_s for run in runs))
+        # The kernel does not count children whose parents ignore SIGCHLD.
+        used_s = max(used_s, sum(run.used_s for run in runs)) + sum(run.services_s for run in runs)
+        others = other_load(before, after, used_s)
         return [
             structs.replace(it, metrics={**it.metrics, **others})
             if isinstance(it, Measurement)
@@ -134,7 +136,7 @@ class Measurer:
                     services_s = run.ready.services.cpu_s()
                     run.real_s = self._time(run.ready)
                     used_s = run.ready.services.cpu_s() - services_s
-                    run.used_s = 0.0 if math.isnan(used_s) else used_s
+                    run.services_s = 0.0 if math.isnan(used_s) else used_s
         finally:
             BatchMember(run.slot).leave()
 
@@ -170,7 +172,7 @@ class Measurer:
         ) as error:  # fmt: skip
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(f"a process's report cannot be read ({what})") from error
-        run.used_s += metrics["time_cpu"] + metrics["time_cpu_launcher"]
+        run.used_s = metrics["time_cpu"] + metrics["time_cpu_launcher"]
         copies = scenario.topology_in(self.bench.topology).processes
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         if STOP.key in incomplete:
@@ -241,7 +243,8 @@ class _Run:
     ready: ReadyRun | None = None
     real_s: float = 0.0
     used_s: float = 0.0
-    """CPU of its processes, its launcher and its services; 0 while unknown."""
+    """CPU of its processes and of its launcher; 0 while unknown."""
+    services_s: float = 0.0
     failure: FailedRun | None = None
 
     @property
@@ -281,6 +284,12 @@ class _Run:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # nothing could be written of any run
             self.fail(FAILED, f"it could not be started: {error.strerror}", str(error))
+
+
+def _used_s() -> float:
+    """Returns the CPU, in s, of this process and of all that have ended, with their descendants."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _require_complete(reports: Sequence[ProbeReport], expected: int | None) -> None:

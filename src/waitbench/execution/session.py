@@ -30,7 +30,7 @@ from waitbench.model.run import (
 from waitbench.model.scenario import Scenario
 from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
 
-FEWEST_INTERLEAVED = 2
+FEWEST_INTERLEAVED = 3
 """The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
 a fixed number of rounds, one suffices."""
 MOST_DISTURBED = 3
