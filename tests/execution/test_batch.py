@@ -209,16 +209,23 @@ class Meeting(Measurer):
         return 1.0
 
     def _read(self, run: Any, ready: object) -> Measurement:
-        run.used_s += 3.0
+        run.used_s, run.waiting_s = 3.0, WAITING_S[run.planned.label]
         return measurement(run.planned.label, 2, times(1, 1, 0))
 
 
 MET, MEETS_WITHIN_S = Barrier(2), 60
+WAITING_S = {"a": 0.5, "b": 2.5}
+"""CPU while the runs of ``Meeting`` wait for each other: that of the second may be of others."""
 
 
 @pytest.mark.parametrize(
     ("second", "ended_s", "others_s"),
-    [("b", 0.0, 20 - 2 * 5), ("fails", 0.0, 20 - 5), ("fails", 7.0, 20 - 7 - 2)],
+    [
+        ("b", 0.0, 20 - 2 * 5),
+        ("b", 9.0, 20 - 9 - 2 * 2 + 2.0),
+        ("fails", 0.0, 20 - 5),
+        ("fails", 7.5, 20 - 7 - 2),
+    ],
 )
 def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     second: str, ended_s: float, others_s: float, monkeypatch: pytest.MonkeyPatch

@@ -459,6 +459,22 @@ def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
     assert [one.reason for one in record.failed_runs] == []
 
 
+def test_the_last_rounds_at_once_are_discarded_where_no_more_can_confirm_them() -> None:
+    made = idling(0.14, 0.1)
+    allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))
+    at_work, _, records = make_session(made, "one", concurrency=allowed)
+    specify(records["one"], waits=True)
+    at_work.carry_out_while(
+        lambda name: len(records[name].of("a")) < 5,
+        [[WORKER_FILE]],
+        ["a", "b"],
+        5,
+        1e9,
+        lambda _scenario: 99,
+    )
+    assert records["one"].interleaved_rounds == {1, 2, 3, 4, 5}
+
+
 def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:
     made = idling(0.14, 0.1)
     allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))

@@ -86,13 +86,6 @@ def start_lanes(baseline: Sequence[Measurement]) -> int:
     return max(1, int(usable_cpus() / max(1, math.ceil(most))))
 
 
-def least_other_s(record: ScenarioResults) -> float:
-    """Returns the least CPU of other programs, in s, in a baseline's run that took a turn."""
-    baseline = record.context.labels[0]
-    runs = (run.metrics for run in record.interleaved_runs if run.label == baseline)
-    return min((run[OTHER_CPU] for run in runs if OTHER_CPU in run), default=0.0)
-
-
 def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     """Returns the time in s for which each run of a batch may shut down alone."""
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]

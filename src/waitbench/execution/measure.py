@@ -4,6 +4,7 @@ import errno
 import math
 import re
 import resource
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -88,8 +89,7 @@ class Measurer:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
         A worker's failure is a result, not an exception. The CPU of concurrent runs is not that of
-        other programs, unless it is unknown because a run failed. Raises ``InterruptedRuns``, whose
-        results lack the CPU of other programs.
+        other programs. Raises ``InterruptedRuns``, whose results lack the CPU of other programs.
         """
         with ExitStack() as stack:
             runs = [_Run(run, stack.enter_context(ExitStack())) for run in planned]
@@ -108,6 +108,12 @@ class Measurer:
                 shutdown.run_parallel(lambda run: run.resources.close(), runs)
             except shutdown.Interrupted as ended:
                 raise InterruptedRuns(results or self._results(runs)) from ended
+        # No metric has CPU that a run used while it waited for others of its batch. If runs of one
+        # revision used more of it, that is CPU of other programs, so that runs take turns.
+        waiting_s = defaultdict[str, float](float)
+        for run in runs:
+            waiting_s[run.planned.label] += run.waiting_s
+        used_s -= sum(waiting_s.values()) - len(waiting_s) * min(waiting_s.values())
         # The kernel does not count children whose parents ignore SIGCHLD.
         used_s = max(used_s, sum(run.used_s for run in runs)) + sum(run.services_s for run in runs)
         others = other_load(before, after, used_s)
@@ -173,6 +179,9 @@ class Measurer:
             what = f"{type(error).__name__}: {error}"[:200]
             raise _NoMeasurement(f"a process's report cannot be read ({what})") from error
         run.used_s = metrics["time_cpu"] + metrics["time_cpu_launcher"]
+        run.waiting_s = (
+            launched.used["time_user"] + launched.used["time_system"] - metrics["time_cpu"]
+        )
         copies = scenario.topology_in(self.bench.topology).processes
         written = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
         if STOP.key in incomplete:
@@ -244,6 +253,8 @@ class _Run:
     real_s: float = 0.0
     used_s: float = 0.0
     """CPU of its processes and of its launcher; 0 while unknown."""
+    waiting_s: float = 0.0
+    """CPU of its processes while it waited for others of its batch."""
     services_s: float = 0.0
     failure: FailedRun | None = None
 

@@ -31,8 +31,8 @@ from waitbench.model.scenario import Scenario
 from waitbench.system.machine import USUAL_TOLERATED, is_disturbed, other_cores, usual_load
 
 FEWEST_INTERLEAVED = 3
-"""The rounds in turns that must differ from concurrent ones before a gate discards the latter. With
-a fixed number of rounds, one suffices."""
+"""The rounds in turns that must differ from concurrent ones before a gate discards the latter. Once
+all rounds are made, one suffices."""
 MOST_DISTURBED = 3
 """The disturbed rounds after which no other is repeated."""
 _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
@@ -175,8 +175,9 @@ class Session:
                         for run in plan.one_round(scenario, labels, ahead, place, self.seed)
                         if run.label in left[ahead]
                     ]:
-                        is_concurrent = len(rounds) >= fewest
-                        if _lasts_s([*batch, *runs], is_concurrent=is_concurrent) <= left_s:
+                        joined = [*batch, *runs]
+                        is_concurrent = len(_rounds(joined)) >= fewest
+                        if _lasts_s(joined, is_concurrent=is_concurrent) <= left_s:
                             break
                         rounds = rounds[:-1]
                     else:
@@ -216,7 +217,10 @@ class Session:
             number: {label for label in able if (label, number) not in done}
             for number in range(1, most_rounds + 1)
         }
-        return {number: lacking for number, lacking in left.items() if lacking}
+        left = {number: lacking for number, lacking in left.items() if lacking}
+        if not left and self._discard_differing(record, 1):
+            return self._left(record, wants_more, labels, most_rounds)
+        return left
 
     def _is_comparable(self, record: ScenarioResults) -> bool:
         """Whether the baseline, and a candidate if there are any, still get runs."""
@@ -425,8 +429,6 @@ class Session:
     ) -> list[tuple[PlannedRun, Result]]:
         """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
-        # Each run has other programs work for it, such as the kernel's.
-        usual_s += sum(concurrency.least_other_s(self._record(run)) for run, _ in results)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)

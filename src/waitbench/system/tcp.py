@@ -60,8 +60,8 @@ def free_port(part: int = 0, parts: int = 1) -> int:
             probe.bind((LOOPBACK, 0))
             port = int(probe.getsockname()[1])
         # The kernel returns odd ports only, or even ones.
-        is_of_part = port // 2 % parts == part or attempts > _MOST_ATTEMPTS
-        if port not in _recent_ports and is_of_part:
+        is_new = port not in _recent_ports and port // 2 % parts == part
+        if is_new or attempts > _MOST_ATTEMPTS:
             _recent_ports.append(port)
             return port
 
