@@ -3,6 +3,7 @@
 import json
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -145,9 +146,7 @@ def test_while_a_shard_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
         )  # fmt: skip
         cluster.busy()
         (shard,) = cluster.shards("x")
-        until(
-            lambda: any(child.name() == "hyperfine" for child in shard.children(True)), each_s=0.05
-        )
+        until(lambda: is_running("hyperfine", shard), each_s=0.05)
         worker = psutil.Process(cluster.processes["x"].pid)
         before = switches(worker)
         with pytest.raises(psutil.TimeoutExpired):
@@ -156,6 +155,14 @@ def test_while_a_shard_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
         comparing.send_signal(signal.SIGINT)
         comparing.communicate(timeout=20)
         until(lambda: not cluster.shards("x"))
+
+
+def is_running(name: str, parent: psutil.Process) -> bool:
+    for child in parent.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended
+            if child.name() == name:
+                return True
+    return False
 
 
 def switches(process: psutil.Process) -> int:
