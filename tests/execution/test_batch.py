@@ -249,3 +249,7 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
         Measurement,
         Measurement if second == "b" else FailedRun,
     ]
+
+
+def test_nothing_is_measured_where_no_revision_is_left_to_run() -> None:
+    assert Meeting(cast(Hyperfine, None), cast(Bench, None)).measure() == []

@@ -113,7 +113,7 @@ class Measurer:
         waiting_s = defaultdict[str, float](float)
         for run in runs:
             waiting_s[run.planned.label] += run.waiting_s
-        used_s -= sum(waiting_s.values()) - len(waiting_s) * min(waiting_s.values())
+        used_s -= sum(waiting_s.values()) - len(waiting_s) * min(waiting_s.values(), default=0.0)
         # The kernel does not count children whose parents ignore SIGCHLD.
         used_s = max(used_s, sum(run.used_s for run in runs)) + sum(run.services_s for run in runs)
         others = other_load(before, after, used_s)
