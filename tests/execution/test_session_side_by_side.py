@@ -425,19 +425,18 @@ def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together
     return made
 
 
-def judged(made: Together, *, guided: bool) -> ScenarioResults:
-    """What becomes of nine rounds, or of eight that a guide wants."""
+def judged(made: Together) -> ScenarioResults:
+    """What becomes of eight rounds that a guide wants."""
     tells = partial(metric_changed_by_concurrency, criteria=DEFAULTS)
-    return measured(made, guided=guided, differing=tells)
+    return measured(made, differing=tells)
 
 
-@pytest.mark.parametrize("guided", [True, False])
 @pytest.mark.parametrize(("alone", "at_once"), [(0.14, 0.1), (0.1, 0.14)])
 def test_where_rounds_at_once_tell_something_else_all_take_turns(
-    alone: float, at_once: float, guided: bool
+    alone: float, at_once: float
 ) -> None:
     """A lock of another copy, for one, hides that a candidate costs more; or has it cost more."""
-    record = judged(idling(alone, at_once), guided=guided)
+    record = judged(idling(alone, at_once))
     runs = record.of("b")
     assert [run.round for run in runs] == list(range(1, len(runs) + 1))
     assert len(runs) >= 8
@@ -454,12 +453,16 @@ def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
     odd: Sequence[int], batches: Sequence[Sequence[int]]
 ) -> None:
     made = idling(0.1, 0.1, odd=odd)
-    record = judged(made, guided=True)
+    record = judged(made)
     assert concurrent_rounds(made) == batches
     assert [one.reason for one in record.failed_runs] == []
 
 
-def test_the_last_rounds_at_once_are_discarded_where_no_more_can_confirm_them() -> None:
+@pytest.mark.parametrize("most_rounds", [5, 9])
+def test_a_pass_waits_for_rounds_that_tell_whether_those_at_once_are_right(
+    most_rounds: int,
+) -> None:
+    """Where no such round can follow, those at once are discarded as well."""
     made = idling(0.14, 0.1)
     allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))
     at_work, _, records = make_session(made, "one", concurrency=allowed)
@@ -468,23 +471,7 @@ def test_the_last_rounds_at_once_are_discarded_where_no_more_can_confirm_them() 
         lambda name: len(records[name].of("a")) < 5,
         [[WORKER_FILE]],
         ["a", "b"],
-        5,
-        1e9,
-        lambda _scenario: 99,
-    )
-    assert records["one"].interleaved_rounds == {1, 2, 3, 4, 5}
-
-
-def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -> None:
-    made = idling(0.14, 0.1)
-    allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))
-    at_work, _, records = make_session(made, "one", concurrency=allowed)
-    specify(records["one"], waits=True)
-    at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < 5,
-        [[WORKER_FILE]],
-        ["a", "b"],
-        9,
+        most_rounds,
         1e9,
         lambda _scenario: 99,
     )
@@ -492,4 +479,4 @@ def test_a_pass_waits_for_a_round_that_tells_whether_those_at_once_are_right() -
 
 
 def test_what_spins_goes_on_at_once_as_both_kinds_of_rounds_say_so() -> None:
-    assert CONCURRENT in judged(idling(1.4, 0.7), guided=True).of("b")[-1].marks
+    assert CONCURRENT in judged(idling(1.4, 0.7)).of("b")[-1].marks

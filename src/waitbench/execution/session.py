@@ -96,8 +96,6 @@ class Session:
             while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
                 batch += rounds.popleft()
             repeated = self._round(batch)
-            discarded = self._discard_differing(self.records[scenario.name], 1)
-            repeated += [run for run in runs if run.scenario is scenario and run.round in discarded]
             self.observer.extend(repeated)
             rounds.extendleft(reversed(_rounds(repeated)))
 
@@ -289,22 +287,19 @@ class Session:
         window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
         return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
-    def _discard_differing(self, record: ScenarioResults, fewest: int) -> frozenset[int]:
+    def _discard_differing(self, record: ScenarioResults, fewest: int) -> bool:
         """Discards concurrent rounds if at least ``fewest`` rounds in turns differ from them.
 
-        Returns their numbers. All runs take turns from then on. A candidate that causes this gains
-        nothing, as the rounds are repeated one run at a time.
+        Returns whether any are discarded. All runs take turns from then on. A candidate that causes
+        this gains nothing, as the rounds are repeated one run at a time.
         """
         concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
-        rounds = frozenset(run.round for run in concurrent)
         enough = len(record.interleaved_rounds) >= fewest
         cost = self.concurrency.differing(record) if enough else ""
-        if not cost:
-            return frozenset()
-        for run in concurrent:
+        for run in concurrent if cost else ():
             why = f"{cost} differs from that of rounds one run at a time"
             self._replace(record, run, discard_as(run, INTERFERED, why))
-        return rounds
+        return bool(cost and concurrent)
 
     def _extend(self, runs: Sequence[PlannedRun]) -> None:
         if runs:
