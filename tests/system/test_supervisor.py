@@ -15,7 +15,7 @@ from tests.waiting import until
 from waitbench.system.paths import PACKAGE
 
 HARNESS = """
-import subprocess, sys, time
+import os, subprocess, sys, time
 from waitbench.system import locks, supervisor
 from waitbench.system.paths import Cache
 supervisor.start()
@@ -23,7 +23,7 @@ strays = "setsid sleep 600 & setsid env -i sh -c 'sleep 600 &' & sleep 600 & wai
 with locks.temporary_folder() as folder:
     (folder / "two\\nlines").touch()
     subprocess.Popen(["sh", "-c", strays], start_new_session=True, stdout=subprocess.DEVNULL)
-    print(folder, *supervisor.parents, flush=True)
+    print(folder, *supervisor.parents, os.getpid(), flush=True)
     time.sleep(600)
 """
 
@@ -44,12 +44,11 @@ def test_whichever_process_is_killed_nothing_is_left(
     killed: str, harness: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
     assert harness.stdout is not None
-    user, supervisor = map(int, harness.stdout.readline().split()[1:])
+    user, supervisor, measuring = map(int, harness.stdout.readline().split()[1:])
     # Supervisor, harness, shell and its three commands, of which an orphan moves for a moment.
     until(lambda: len(psutil.Process(user).children(recursive=True)) == 6)
     tree = psutil.Process(user).children(recursive=True)
-    (runs,) = (process for process in tree if process.ppid() == supervisor)
-    pids = {"user": user, "supervisor": supervisor, "harness": runs.pid, "group": -user}
+    pids = {"user": user, "supervisor": supervisor, "harness": measuring, "group": -user}
     os.kill(pids[killed], signal.SIGKILL)
     until(lambda: not any(map(is_alive, tree)))
     until(lambda: [*(tmp_path / "temporary").iterdir()] == [])
