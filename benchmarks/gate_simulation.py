@@ -295,9 +295,7 @@ def _measure(
     observer = _SilentObserver()
     session = Session(cast(Measurer, measurer), records, cast(Observer, observer), observer.save)
     asking, groups = OpenQuestions(gate, records), gate.groups(scenarios)
-    session.carry_out_while(
-        asking.wants_more, groups, (BASE, NEW), gate.most_rounds, math.inf, asking.rounds_needed
-    )
+    session.carry_out(asking.rounds_needed, groups, (BASE, NEW), gate.most_rounds)
 
 
 def _result(verdict: GateVerdict, records: Mapping[str, ScenarioResults], runs: int) -> Result:

@@ -160,13 +160,8 @@ def _gate_of(
         differing = partial(metric_changed_by_concurrency, criteria=shared)
         concurrency = Concurrency(records.keys(), differing)
     questions = OpenQuestions(gate, records)
-    made.session(records, concurrency).carry_out_while(
-        questions.wants_more,
-        gate.groups(scenarios),
-        ["base", "new"],
-        gate.most_rounds,
-        math.inf,
-        questions.rounds_needed,
+    made.session(records, concurrency).carry_out(
+        questions.rounds_needed, gate.groups(scenarios), ["base", "new"], gate.most_rounds
     )
     assert bool(made.at_once) is is_concurrent
     return gate.conclude(records.values()).outcome

@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 from tests.records import context, measurement, outcome, times
-from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
+from waitbench.pipeline.comparing import FixedRounds, OpenQuestions
 
 LASTS_S = 10.0
 NOTHING_CONCURRENT = Concurrency()
@@ -171,8 +171,17 @@ def carry_out(
     made: Made, rounds: int, *names: str, concurrency: Concurrency = NOTHING_CONCURRENT
 ) -> dict[str, ScenarioResults]:
     at_work, chosen, records = make_session(made, *names, concurrency=concurrency)
-    at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
+    make_rounds(at_work, chosen, rounds)
     return records
+
+
+def make_rounds(session: Session, scenarios: Sequence[Scenario], rounds: int) -> None:
+    """Makes so many rounds, as a comparison without a gate does."""
+    session.concurrency = replace(session.concurrency, joins_dataflows=False)
+    session.needs_pairs = False
+    rule = FixedRounds(rounds)
+    needed = OpenQuestions(rule, session.records).rounds_needed
+    session.carry_out(needed, rule.groups(scenarios), ["a", "b"], rounds)
 
 
 Settled = Callable[[ScenarioResults], bool]
@@ -186,12 +195,11 @@ def run_until(
     at_work, chosen, records = make_session(made, *names)
     by_name = {it.name: it for it in chosen}
     in_groups = [[by_name[name] for name in group] for group in groups]
-    at_work.carry_out_while(
-        lambda name: not settled(records[name]),
+    at_work.carry_out(
+        lambda name: 0 if settled(records[name]) else most_rounds,
         in_groups,
         ["a", "b"],
         most_rounds,
         budget_s,
-        lambda _scenario: most_rounds,
     )
     return records

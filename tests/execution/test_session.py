@@ -1,9 +1,11 @@
 """Carrying out a plan, and rounds that are added for as long as a guide wants them."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from tests.execution.made_runs import (
     LASTS_S,
@@ -13,12 +15,12 @@ from tests.execution.made_runs import (
     disturbed,
     failing,
     good,
+    make_rounds,
     make_session,
     run_until,
     scenario,
 )
 from tests.records import context, measurement, outcome, times
-from waitbench.execution import plan
 from waitbench.model.record import GIVE_UP_AFTER, ScenarioResults
 from waitbench.model.run import (
     DISTURBED,
@@ -30,6 +32,7 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
+from waitbench.model.scenario import CurvePoint
 from waitbench.system import machine
 
 
@@ -81,7 +84,6 @@ def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     made = Made(fail_b)
     record = carry_out(made, 4, "one")["one"]
     assert sum(label == "b" for _, _, label in made.runs) == tried
-    assert made.heard("skip") == ["b"] * (5 - tried)
     assert len(record.of("a")) == 4
 
 
@@ -131,8 +133,7 @@ def test_a_resumed_comparison_knows_no_usual_load(monkeypatch: pytest.MonkeyPatc
     made = Made(lambda planned, _before: disturbed(planned))
     record = ScenarioResults(spec=scenario("one"), context=context(["a", "b"]))
     record.measurements += [measurement(label, 1, times(1, 1, 0)) for label in "ab"]
-    session = made.session({"one": record})
-    session.carry_out([run for n in (2, 3) for run in plan.one_round(scenario("one"), "ab", n)])
+    make_rounds(made.session({"one": record}), [scenario("one")], 3)
     assert record.disturbed_rounds == {2, 3}
 
 
@@ -144,8 +145,42 @@ def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
     )
     assert {name: len(record.of("b")) for name, record in records.items()} == enough
     rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
-    assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
+    assert sorted(rounds) == [
+        ("one", 1), ("one", 2), ("two", 1), ("two", 2), ("two", 3), ("two", 4),
+    ]  # fmt: skip
+    assert [number for _, number in rounds] == [1, 1, 2, 2, 3, 4]
     assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
+
+
+def test_without_a_gate_all_rounds_of_a_scenario_follow_each_other() -> None:
+    made = Made()
+    carry_out(made, 3, "one", "two")
+    warm_ups, runs = made.runs[:2], made.runs[2:]
+    assert warm_ups == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
+    expected = [(name, number) for name in ("one", "two") for number in (1, 2, 3)]
+    assert [(name, number) for name, number, _ in runs[::2]] == expected
+    assert [(name, number) for name, number, _ in runs[1::2]] == expected
+    labels = [label for _, _, label in runs]
+    assert all({*pair} == {"a", "b"} for pair in zip(labels[::2], labels[1::2], strict=True))
+
+
+def test_the_values_of_a_scan_take_turns_in_each_round() -> None:
+    made = Made()
+    values = [
+        replace(
+            scenario(f"one@n={value}"),
+            scan=CurvePoint(scenario="one", parameter="n", value=value),
+        )
+        for value in (1, 2, 4)
+    ]
+    chosen = [*values[:2], scenario("two"), values[2]]
+    records = {it.name: ScenarioResults(spec=it, context=context(["a", "b"])) for it in chosen}
+    make_rounds(made.session(records), chosen, 6)
+    names = [name for name, number, _ in made.runs if number]
+    assert names[-12:] == ["two"] * 12, "after all values of the scan"
+    rounds = [names[6 * number : 6 * number + 6] for number in range(6)]
+    assert all(Counter(names) == {it.name: 2 for it in values} for names in rounds)
+    assert set(Counter(names[0] for names in rounds).values()) == {2}
 
 
 def never(_record: ScenarioResults) -> bool:
@@ -225,7 +260,7 @@ def test_two_scenarios_that_fail_alike_to_become_ready_end_the_session() -> None
     assert [name for name, _, _ in made.runs] == ["one"] * 4 + ["two"] * 2
     made = never_ready("b")
     run_until(made, never, 9, 1e9, names)
-    assert {name for name, _, label in made.runs if label == "b"} == {"one", "two"}
+    assert len({name for name, _, label in made.runs if label == "b"}) == 2
 
 
 def test_a_revision_that_becomes_ready_in_any_scenario_is_tried_in_all() -> None:
@@ -247,13 +282,11 @@ def windows(
 
     at_work, _, records = make_session(Made(run), "one")
     records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
-    at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < 2,
+    at_work.carry_out(
+        lambda name: 99 * (len(records[name].of("a")) < 2),
         [[Endless(name="one")]],
         ["a", "b"],
         9,
-        1e9,
-        lambda _scenario: 99,
     )
     return made
 

@@ -51,13 +51,8 @@ def of_phases(
     at_work, _, records = make_session(made, *names, concurrency=Concurrency(names, differing))
     for record in records.values():
         specify(record, waits=True)
-    at_work.carry_out_while(
-        lambda name: len(records[name].of("a")) < wanted,
-        [phases],
-        ["a", "b"],
-        most,
-        1e9,
-        lambda _scenario: 99,
+    at_work.carry_out(
+        lambda name: 99 * (len(records[name].of("a")) < wanted), [phases], ["a", "b"], most
     )
     return records
 
@@ -239,7 +234,7 @@ def test_a_batch_for_which_there_is_no_room_any_more_is_made_round_by_round() ->
     made = Together(lambda planned, _before: disturbed(planned))
     at_work, _, records = make_session(made, "one", "two")
     runs = [run for phase in PHASES[:2] for run in plan.one_round(phase, ["a", "b"], 2)]
-    at_work._round(runs)
+    at_work._make_rounds(runs)
     assert not made.at_once
     for record in records.values():
         assert {run.label for run in record.measurements} == {"a", "b"}

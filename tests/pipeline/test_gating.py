@@ -127,24 +127,24 @@ def grow(record: ScenarioResults, rounds: int, **ratios: float) -> None:
 def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
     records = empty("one", "two", "busy")
     asking = OpenQuestions(Gate(criteria=DEFAULTS, most_rounds=30), records)
-    assert [asking.wants_more(name) for name in records] == [True] * 3
+    assert [asking.rounds_needed(name) > 0 for name in records] == [True] * 3
     grow(records["busy"], 18, cpu=1.0)
-    assert [asking.wants_more(name) for name in records] == [True, True, False]
+    assert [asking.rounds_needed(name) > 0 for name in records] == [True, True, False]
     grow(records["one"], 22, **dict.fromkeys(ASKED, 1.0))
-    assert [asking.wants_more(name) for name in records] == [True, True, False], (
+    assert [asking.rounds_needed(name) > 0 for name in records] == [True, True, False], (
         "what is asked of both together is not settled"
     )
     grow(records["two"], 22, **dict.fromkeys(ASKED, 1.0))
-    assert [asking.wants_more(name) for name in records] == [False] * 3
+    assert [asking.rounds_needed(name) > 0 for name in records] == [False] * 3
     # A round in which a run failed in an earlier session is made again.
     records["busy"].add(outcome("new", 19, FAILED))
     records["busy"].failed_before = 1
-    assert [asking.wants_more(name) for name in records] == [False, False, True]
+    assert [asking.rounds_needed(name) > 0 for name in records] == [False, False, True]
 
 
 @pytest.mark.parametrize(
     ("made", "concurrent", "runs"),
-    [(0, (), 2 * 2 * 9), (4, (), 2 * 2 * 9), (0, ("one", "two"), 2 * 3)],
+    [(0, (), 2 * 2 * 9), (4, (), 2 * 2 * 9), (0, ("one", "two"), 2 * 9)],
 )
 def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decide(
     made: int, concurrent: tuple[str, ...], runs: int
@@ -155,11 +155,8 @@ def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decid
         grow(record, made, cpu=1.0)
 
     class Open(OpenQuestions):
-        def wants_more(self, scenario: str) -> bool:
-            return scenario != "settled"
-
-        def rounds_needed(self, _scenario: str) -> int:
-            return 9
+        def rounds_needed(self, scenario: str) -> int:
+            return 0 if scenario == "settled" else 9
 
     session = Made().session(records, Concurrency(concurrent))
     open_questions = Open(Gate(most_rounds=30), records)
@@ -170,10 +167,10 @@ def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -
     records = empty("one")
     grow(records["one"], 10, **dict.fromkeys(ASKED, 1.0))
     asking = OpenQuestions(Gate(criteria=DEFAULTS, most_rounds=30), records)
-    assert asking.wants_more("one")
+    assert asking.rounds_needed("one")
     runs = records["one"].measurements
     records["one"].measurements = [replace(run, marks=(DISTURBED,)) for run in runs]
-    assert not asking.wants_more("one")
+    assert not asking.rounds_needed("one")
 
 
 def measurer_of(*criteria: str) -> Measurer:
@@ -226,8 +223,8 @@ def test_a_shard_has_the_error_of_all_questions() -> None:
         for label, of in (("base", 1.0), ("new", ratio)):
             metrics = {BY_NAME["cpu"].key: of}
             records["one"].add(measurement(label, number, metrics))
-    assert not alone.wants_more("one")
-    assert shared.wants_more("one")
+    assert not alone.rounds_needed("one")
+    assert shared.rounds_needed("one")
 
 
 def test_what_is_asked_of_more_scenarios_than_a_shard_has_fails_nothing_by_itself() -> None:
@@ -243,7 +240,7 @@ def test_what_is_asked_of_more_scenarios_than_a_shard_has_fails_nothing_by_itsel
     assert has_failed()
     assert not has_failed(*elsewhere)
     share = OpenQuestions(Gate(criteria=criteria, most_rounds=30), records, elsewhere)
-    assert not share.wants_more("one"), "more rounds would not change what is known here"
+    assert not share.rounds_needed("one"), "more rounds would not change what is known here"
 
 
 @pytest.mark.parametrize(

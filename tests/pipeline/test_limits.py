@@ -1,6 +1,5 @@
 """Limits as users write them, and one revision against them."""
 
-import math
 from pathlib import Path
 
 import pytest
@@ -109,14 +108,8 @@ def gate_of_one(
         return measurement(planned.label, planned.round, metrics)
 
     made = Made(run)
-    made.session({"one": record}).carry_out_while(
-        OpenQuestions(gate, {"one": record}).wants_more,
-        [[made_scenario("one")]],
-        ["a"],
-        30,
-        math.inf,
-        lambda _scenario: 99,
-    )
+    needed = OpenQuestions(gate, {"one": record}).rounds_needed
+    made.session({"one": record}).carry_out(needed, [[made_scenario("one")]], ["a"], 30)
     return gate, record
 
 

@@ -1,6 +1,7 @@
 """How far a comparison is: what is said, and that it does not go back."""
 
 import io
+import math
 import re
 from dataclasses import replace
 
@@ -30,6 +31,10 @@ class ClockedBar:
         self.bar = RunProgress(console, quiet=False, clock=lambda: self.now)
         self.shares: list[float] = []
 
+    def expect(self, rounds: int) -> None:
+        planned = self.bar._planned
+        self.bar.expect(lambda: sum(it.scenario.expected_s for it in planned), math.inf, rounds)
+
     def carry_out(self, run: PlannedRun, pace: float = 1.0) -> None:
         self.bar.begin(run)
         self.now += pace * SCENARIO.expected_s
@@ -52,6 +57,7 @@ def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
     monkeypatch.setenv("TERM", "xterm")  # which can move its cursor
     clocked = ClockedBar(is_terminal=True)
     with clocked.bar as bar:
+        clocked.expect(8)
         bar.extend(RUNS)
         for run, pace in zip(RUNS, [1.0, 0.5, 2.5, 1.5, 3.0, 0.5, 1.0, 1.0], strict=True):
             clocked.carry_out(run, pace)
@@ -67,7 +73,7 @@ def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyP
     clocked = ClockedBar(is_terminal=True)
     run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-longer-name", round=1, position=0)
     with clocked.bar as bar:
-        bar.expect(1800.0, lambda: 600.0)
+        bar.expect(lambda: 600.0, 1800.0)
         bar.extend([run])
         bar.begin(run)
     (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
@@ -82,6 +88,7 @@ def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
     clocked = ClockedBar()
     rounds = [[run, replace(run, label="old", position=1)] for run in RUNS[:4]]
     with clocked.bar as bar:
+        clocked.expect(4)
         bar.extend([run for each in rounds for run in each])
         for run in rounds[0]:
             clocked.carry_out(run)
@@ -117,7 +124,7 @@ def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
     clocked, run_s = ClockedBar(), SCENARIO.expected_s
     batch = [replace(RUNS[0], label=label) for label in ("old", "new")]
     with clocked.bar as bar:
-        bar.expect(1e6, lambda: 10 * run_s)
+        bar.expect(lambda: 10 * run_s, 1e6)
         for _ in range(2):
             bar.extend(batch)
             for run in batch:
@@ -136,7 +143,7 @@ def test_a_gate_forecasts_its_time_once_and_says_whether_an_answer_fits_into_the
     monkeypatch.setenv("TERM", "xterm")
     clocked, run_s = ClockedBar(is_terminal=is_terminal), SCENARIO.expected_s
     with clocked.bar as bar:
-        bar.expect(budget * run_s, lambda: 45 * run_s)
+        bar.expect(lambda: 45 * run_s, budget * run_s)
         warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
         bar.extend([warm_up])
         clocked.carry_out(warm_up, 2.0)

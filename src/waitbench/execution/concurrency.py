@@ -38,6 +38,8 @@ class Concurrency:
     """Scenarios whose runs may be concurrent if the baseline idles."""
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
+    joins_dataflows: bool = True
+    """Whether several rounds of a dataflow may be concurrent, rather than only the runs of one."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -68,7 +70,8 @@ class Concurrency:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             rounds = (total / each / len(labels) for total, each in shared if each)
-            most = int(min(scenario.most_concurrent_rounds, *rounds))
+            may_join = scenario.is_staggered or self.joins_dataflows
+            most = int(min(scenario.most_concurrent_rounds if may_join else 1, *rounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
 

@@ -1,44 +1,13 @@
-"""Plans runs and their order. No I/O, no clock."""
+"""The order of runs. No I/O, no clock."""
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.model.scenario import Scenario
 
 _Item = TypeVar("_Item")
-
-
-def schedule(
-    scenarios: Sequence[Scenario],
-    labels: Sequence[str],
-    rounds: int,
-    done: Collection[tuple[str, str, int]] = (),
-    seed: str = "",
-) -> tuple[PlannedRun, ...]:
-    """Plans the runs of a comparison that are not ``done``: scenario, label and round of each.
-
-    Scenarios follow each other, except those of a scan, which alternate. Each has a warm-up and
-    then ``rounds`` rounds, in balanced order: a drift of the machine reaches all revisions alike,
-    and none always runs after the same other. Revisions without runs left are not warmed up.
-    """
-    groups: dict[object, list[Scenario]] = {}
-    for scenario in scenarios:
-        curve = scenario.scan.curve if scenario.scan else scenario.name
-        groups.setdefault(curve, []).append(scenario)
-    planned = [
-        run
-        for group in groups.values()
-        for number in range(WARM_UP, rounds + 1)
-        for scenario in balanced(group, number, seed)
-        for run in one_round(
-            scenario.for_warm_up() if number == WARM_UP else scenario, labels, number, seed=seed
-        )
-        if (run.scenario.name, run.label, run.round) not in done
-    ]
-    measured = {(run.scenario.name, run.label) for run in planned if run.round != WARM_UP}
-    return tuple(run for run in planned if (run.scenario.name, run.label) in measured)
 
 
 def one_round(

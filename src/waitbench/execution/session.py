@@ -3,7 +3,6 @@
 import math
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -65,6 +64,8 @@ class Session:
     save: Callable[[ScenarioResults, Result], None]
     """Saves a new result of a record; a later one of the same run replaces it."""
     concurrency: Concurrency = field(default_factory=Concurrency)
+    needs_pairs: bool = True
+    """Whether a scenario ends once its baseline, or all candidates, get no more runs."""
     _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
     """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
@@ -84,34 +85,18 @@ class Session:
         """Seeds the drawn order of runs."""
         return next((record.context.started_at for record in self.records.values()), "")
 
-    def carry_out(self, runs: Sequence[PlannedRun]) -> None:
-        self.observer.extend(runs)
-        rounds = deque(_rounds(runs))
-        while rounds:
-            batch = rounds.popleft()
-            scenario = batch[0].scenario
-            # Rounds are joined only where a scenario needs several concurrent ones.
-            is_joined = scenario.fewest_concurrent_rounds > 1 and batch[0].round != WARM_UP
-            most = self.concurrent_rounds(scenario) if is_joined else 1
-            while rounds and rounds[0][0].scenario is scenario and len(_rounds(batch)) < most:
-                batch += rounds.popleft()
-            repeated = self._round(batch)
-            self.observer.extend(repeated)
-            rounds.extendleft(reversed(_rounds(repeated)))
-
-    def carry_out_while(
+    def carry_out(
         self,
-        wants_more: Callable[[str], bool],
+        rounds_needed: Callable[[str], int],
         groups: Sequence[Sequence[Scenario]],
         labels: Sequence[str],
         most_rounds: int,
-        budget_s: float,
-        needed: Callable[[str], int],
+        budget_s: float = math.inf,
     ) -> None:
-        """Adds rounds to each scenario while more are wanted of it, or the budget is spent.
+        """Adds rounds to each scenario until it needs no more, or the budget is spent.
 
-        ``needed`` gives the number of further rounds until a scenario may be settled: a batch of
-        concurrent rounds ends there.
+        ``rounds_needed`` gives the number of further rounds until a scenario may be settled: a
+        batch of concurrent rounds ends there. It is 0 if the scenario is settled.
 
         Groups follow each other, each with an equal share of the time left. Within a group
         scenarios take turns, so that all have about as many rounds when time runs out. All
@@ -120,50 +105,49 @@ class Session:
         """
         begun = time.monotonic()
         scenarios = (scenario for group in groups for scenario in group)
-        first = next((it for it in scenarios if wants_more(it.name)), None)
+        first = next((it for it in scenarios if rounds_needed(it.name)), None)
         if first is not None:
             warm_up, not_warm = first.for_warm_up(), labels
             if self._needs_first_run(first):
                 # A first run warms up the baseline.
-                self._make_first_runs([it for it in groups[0] if wants_more(it.name)])
+                self._make_first_runs([it for it in groups[0] if rounds_needed(it.name)])
                 warm_up, not_warm = self._with_window(first).for_warm_up(), labels[1:]
             if not_warm:
-                self._extend(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
+                self._make_rounds(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(wants_more, group, labels, most_rounds, share_s, needed)
+            self._take_turns(rounds_needed, group, labels, most_rounds, share_s)
 
     def _take_turns(
         self,
-        wants_more: Callable[[str], bool],
+        rounds_needed: Callable[[str], int],
         group: Sequence[Scenario],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        needed: Callable[[str], int],
     ) -> None:
         """Adds rounds to the scenarios of a group in turn.
 
-        Neighbouring scenarios have different orders, so that the baseline sometimes runs twice in a
+        Scenarios have different orders of revisions, so that the baseline sometimes runs twice in a
         row. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
         the part of the machine's capacity that they use.
         """
         begun, number, is_settled = time.monotonic(), 0, False
-        self._make_first_runs([it for it in group if wants_more(it.name)])
+        self._make_first_runs([it for it in group if rounds_needed(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
-            for place, named in enumerate(group):
-                left = self._left(self.records[named.name], wants_more, labels, most_rounds)
+            for place, named in plan.balanced([*enumerate(group)], number, self.seed):
+                left = self._left(self.records[named.name], rounds_needed, labels, most_rounds)
                 is_settled &= not left
                 if left and min(left) <= number:
                     scenario = self._with_window(named)
                     at_once = self.concurrent_rounds(scenario)
-                    rounds = _next_rounds(sorted(left), max(1, at_once), needed(named.name))
+                    rounds = _next_rounds(sorted(left), max(1, at_once), rounds_needed(named.name))
                     is_joined = at_once > 0 and scenario.is_staggered
                     if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
-                        self._extend(batch)
+                        self._make_rounds(batch)
                         batch, load = [], 0.0
                     left_s = begun + budget_s - time.monotonic()
                     fewest = scenario.fewest_concurrent_rounds if at_once else math.inf
@@ -179,19 +163,19 @@ class Session:
                             break
                         rounds = rounds[:-1]
                     else:
-                        self._extend(batch)
+                        self._make_rounds(batch)
                         return
                     batch = [*batch, *runs]
                     load += len(rounds) / max(1, at_once)
                     if not is_joined:
-                        self._extend(batch)
+                        self._make_rounds(batch)
                         batch, load = [], 0.0
-            self._extend(batch)
+            self._make_rounds(batch)
 
     def _left(
         self,
         record: ScenarioResults,
-        wants_more: Callable[[str], bool],
+        rounds_needed: Callable[[str], int],
         labels: Sequence[str],
         most_rounds: int,
     ) -> dict[int, set[str]]:
@@ -202,8 +186,8 @@ class Session:
         """
         self._discard_differing(record, FEWEST_INTERLEAVED)
         # A round of another scenario may have answered the questions about both.
-        is_open = wants_more(record.scenario) or self.concurrency.differing(record)
-        if not (is_open and self._is_comparable(record)):
+        is_open = rounds_needed(record.scenario) or self.concurrency.differing(record)
+        if not is_open or (self.needs_pairs and not self._is_comparable(record)):
             return {}
         tried: list[Result] = [*record.measurements]
         tried += [
@@ -217,7 +201,7 @@ class Session:
         }
         left = {number: lacking for number, lacking in left.items() if lacking}
         if not left and self._discard_differing(record, 1):
-            return self._left(record, wants_more, labels, most_rounds)
+            return self._left(record, rounds_needed, labels, most_rounds)
         return left
 
     def _is_comparable(self, record: ScenarioResults) -> bool:
@@ -301,39 +285,24 @@ class Session:
             self._replace(record, run, discard_as(run, INTERFERED, why))
         return bool(cost and concurrent)
 
-    def _extend(self, runs: Sequence[PlannedRun]) -> None:
-        if runs:
-            self.observer.extend(runs)
-            self._round(runs)
+    def _make_rounds(self, runs: Sequence[PlannedRun]) -> None:
+        """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
+        if not runs:
+            return
+        self.observer.extend(runs)
+        scenario, rounds = runs[0].scenario, _rounds(runs)
+        is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
+        if is_possible and self.concurrent_rounds(scenario):
+            self._run(runs)
+            return
+        for round_runs in rounds:
+            self._interleaved_round(round_runs)
 
     def concurrent_rounds(self, scenario: Scenario) -> int:
         """The number of rounds that can be concurrent now; 0 if runs take turns."""
         record = self.records[scenario.name]
         able = [it for it in record.context.labels if not self._is_given_up(record, it)]
         return self.concurrency.concurrent_rounds(record, scenario, able)
-
-    def _round(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-        """Makes one round of a scenario, or several rounds at once, also of several scenarios.
-
-        Returns the runs to be repeated, as concurrent runs of their scenario were discarded.
-        """
-        scenario, rounds = runs[0].scenario, _rounds(runs)
-        is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
-        if not (is_possible and self.concurrent_rounds(scenario)):
-            for round_runs in rounds:
-                self._interleaved_round(round_runs)
-            return []
-        # Concurrent runs of a scenario are discarded all together.
-        interfered = {
-            planned.scenario.name
-            for planned, result in self._run(runs)
-            if isinstance(result, FailedRun) and result.reason == INTERFERED
-        }
-        return [
-            run
-            for run in runs
-            if run.scenario.name in interfered and self._is_comparable(self._record(run))
-        ]
 
     def _interleaved_round(self, runs: Sequence[PlannedRun], *, is_repeated: bool = False) -> None:
         """Makes one round, run by run; repeats it once if other programs disturbed it.
@@ -450,7 +419,7 @@ class Session:
 
 def _next_rounds(left: Sequence[int], at_once: int, needed: int) -> Sequence[int]:
     """Returns the next rounds: at most ``at_once``, as equal parts of those that are needed."""
-    ahead = left[:needed]
+    ahead = left[: max(1, needed)]
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.gate import is_too_disturbed
 from waitbench.analysis.rounds import metric_changed_by_concurrency
-from waitbench.execution import plan
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
@@ -38,7 +36,7 @@ from waitbench.system import shutdown
 
 
 class StoppingRule(Protocol):
-    """Decides when the rounds of a comparison suffice: a gate, or a step of a search."""
+    """Decides when the rounds of a comparison suffice: a gate, a step of a search, or a number."""
 
     @property
     def criteria(self) -> Sequence[Criterion]:
@@ -62,52 +60,89 @@ class StoppingRule(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class FixedRounds:
+    """Asks for the same number of rounds of each scenario."""
+
+    most_rounds: int
+    criteria: Sequence[Criterion] = ()
+    budget_s: float = math.inf
+
+    def groups(self, scenarios: Sequence[Scenario]) -> Sequence[Sequence[Scenario]]:
+        """Groups the scenarios of a scan, so that a drift of the machine reaches all alike."""
+        groups: dict[object, list[Scenario]] = {}
+        for scenario in scenarios:
+            curve = scenario.scan.curve if scenario.scan else scenario.name
+            groups.setdefault(curve, []).append(scenario)
+        return [*groups.values()]
+
+    def unsettled(
+        self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
+    ) -> Mapping[str, int]:
+        left = {it.scenario: self.most_rounds - len(it.rounds) for it in records}
+        return {name: rounds for name, rounds in left.items() if rounds > 0}
+
+
 def measure(
     valid: ValidRequest, folder: Path, output: Output, rule: StoppingRule | None = None
 ) -> StoredComparison:
     """Makes environments, then the runs that a folder lacks; saves each run before the next begins.
 
-    The rule is by default the gate of the request. Without a rule or a gate, each scenario gets the
-    requested number of rounds. Raises ``HarnessError``.
+    The rule is by default the gate of the request, or else the requested number of rounds. Raises
+    ``HarnessError``.
     """
     request = valid.request
     hyperfine = locate(valid.cache, output.log.about)
     built = build(valid, output)
     environments = {label: it for label, it in built.items() if isinstance(it, Environment)}
-    if rule is None and valid.gate.is_on:
-        rule = valid.gate
+    rule = rule or (valid.gate if valid.gate.is_on else FixedRounds(request.rounds))
+    rounds = rule.most_rounds if isinstance(rule, FixedRounds) else None
     settings = {
         "time_limit_s": request.time_limit_s,
         "instruments": sorted(valid.instruments.keys),
         **({} if request.worker is None else {"worker": dict(request.worker.texts)}),
-        "rounds": None if rule else request.rounds,
+        "rounds": rounds,
         "gate": rule if isinstance(rule, Gate) else None,
     }
     header = make_header(valid, environments, hyperfine, settings)
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
-    criteria = rule.criteria if rule else ()
     # Concurrent runs share pages, and may answer each other's messages: these costs may change.
-    sensitive = [criterion for criterion in criteria if criterion.metric.name in CHANGED_BY_SHARING]
+    sensitive = [it for it in rule.criteria if it.metric.name in CHANGED_BY_SHARING]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
-        measurer(valid, environments, hyperfine, criteria),
+        measurer(valid, environments, hyperfine, rule.criteria),
         records,
         progress,
         partial(comparisons.append, folder),
         Concurrency(
             concurrent_scenarios(
-                valid.scenarios_here, criteria, valid.topology, is_shard=valid.shard is not None
+                valid.scenarios_here,
+                rule.criteria,
+                valid.topology,
+                is_shard=valid.shard is not None,
             ),
             partial(metric_changed_by_concurrency, criteria=sensitive),
+            joins_dataflows=rounds is None,
         ),
+        needs_pairs=rounds is None,
     )
     try:
         with progress:
             scenarios_elsewhere = [it for it in valid.scenarios if it not in valid.scenarios_here]
             elsewhere = new_records(header, scenarios_elsewhere, built)
             if environments:
-                _make_runs(session, valid, tuple(environments), rule, progress, elsewhere.values())
+                questions = OpenQuestions(rule, records, elsewhere.values())
+                labels, scenarios = tuple(environments), valid.scenarios_here
+                forecast = partial(seconds_left, session, scenarios, labels, questions)
+                progress.expect(forecast, rule.budget_s, rounds)
+                session.carry_out(
+                    questions.rounds_needed,
+                    rule.groups(scenarios),
+                    labels,
+                    rule.most_rounds,
+                    rule.budget_s,
+                )
             for extension in request.extensions:
                 extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:
@@ -174,33 +209,6 @@ def concurrent_scenarios(
     )
 
 
-def _make_runs(
-    session: Session,
-    valid: ValidRequest,
-    labels: Sequence[str],
-    rule: StoppingRule | None,
-    progress: RunProgress,
-    elsewhere: Iterable[ScenarioResults],
-) -> None:
-    """Makes the runs that the records lack: those that the rule wants, or the requested rounds."""
-    records = session.records
-    if rule is not None:
-        questions = OpenQuestions(rule, records, elsewhere)
-        wants_more, needed = questions.wants_more, questions.rounds_needed
-        forecast = partial(seconds_left, session, valid.scenarios_here, labels, questions)
-        progress.expect(rule.budget_s, forecast)
-        groups = rule.groups(valid.scenarios_here)
-        session.carry_out_while(wants_more, groups, labels, rule.most_rounds, rule.budget_s, needed)
-        return
-    done = {
-        (record.scenario, run.label, run.round)
-        for record in records.values()
-        for run in record.measurements
-    }
-    runs = plan.schedule(valid.scenarios_here, labels, valid.request.rounds, done, session.seed)
-    session.carry_out(runs)
-
-
 def seconds_left(
     session: Session,
     scenarios: Iterable[Scenario],
@@ -209,14 +217,9 @@ def seconds_left(
 ) -> float:
     """The time, in s, until open scenarios have the rounds after which they may be settled."""
     total_s = 0.0
-    for scenario in (it for it in scenarios if questions.wants_more(it.name)):
+    for scenario in scenarios:
         rounds_left = questions.rounds_needed(scenario.name)
         at_once = session.concurrent_rounds(scenario)
-        if (
-            not session.records[scenario.name].rounds
-            and scenario.name in session.concurrency.scenarios
-        ):
-            at_once = scenario.most_concurrent_rounds
         # All concurrent rounds of a batch take as long as one run.
         runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
         total_s += scenario.expected_s * runs
@@ -225,7 +228,7 @@ def seconds_left(
 
 @dataclass
 class OpenQuestions:
-    """Decides, from the runs so far, which scenarios need more rounds by a stopping rule."""
+    """Decides, from the runs so far, how many more rounds scenarios need by a stopping rule."""
 
     rule: StoppingRule
     records: Mapping[str, ScenarioResults]
@@ -233,18 +236,16 @@ class OpenQuestions:
     _results: object = None
     _unsettled: Mapping[str, int] = field(default_factory=dict)
 
-    def wants_more(self, scenario: str) -> bool:
-        """Whether an answer may change, or an old failed run is due; false if too disturbed."""
+    def rounds_needed(self, scenario: str) -> int:
+        """The number of further rounds until an answer may change, or 1 for an old failed run.
+
+        0 if no answer may change.
+        """
         records = tuple(self.records.values())
-        if is_too_disturbed(records):
-            return False
         results = [(list(record.measurements), len(record.failed_runs)) for record in records]
         if results != self._results:
             self._unsettled = self.rule.unsettled(records, tuple(self.elsewhere))
             self._results = results
         repeats = self.records[scenario].awaits_repeats
-        return scenario in self._unsettled or any(it <= self.rule.most_rounds for it in repeats)
-
-    def rounds_needed(self, scenario: str) -> int:
-        """The number of further rounds until an answer may change; 1 for repeated rounds."""
-        return self._unsettled.get(scenario, 1)
+        is_repeated = any(it <= self.rule.most_rounds for it in repeats)
+        return self._unsettled.get(scenario, int(is_repeated))

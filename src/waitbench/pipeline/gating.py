@@ -194,6 +194,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         self, records: Sequence[ScenarioResults], elsewhere: Sequence[ScenarioResults]
     ) -> dict[str, int]:
         """Maps scenarios to the rounds that they need: see ``comparing.StoppingRule``."""
+        if gate.is_too_disturbed(records):
+            return {}
         answers = gate.judge_all(records, self.criteria, elsewhere, self.acceptances, self.rule)
         failed = {answer.revision for answer in answers if answer.fails}
         needed = dict[str, int]()

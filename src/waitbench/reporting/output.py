@@ -85,18 +85,16 @@ class RunProgress(Log):
         self._clock = clock
         self._planned: list[PlannedRun] = []
         self._running = 0
-        self._most_rounds = 0
+        self._rounds: int | None = None
+        """The number of rounds, unless a rule decides it."""
         self._expected_s = self._actual_s = 0.0
         """The expected and the actual time of the runs that have ended."""
         self._share = 0.0
         """The part of the bar that is filled."""
         self._budget_end = math.inf
         """The end of the budget, by the clock."""
-        self._seconds_left: Callable[[], float] = lambda: sum(
-            planned.scenario.expected_s for planned in self._planned
-        )
-        self._has_rule = self._is_forecast_due = False
-        """Whether a rule decides the number of rounds, and a forecast is yet to be printed."""
+        self._seconds_left: Callable[[], float] = lambda: 0.0
+        self._is_forecast_due = False
         self._started = self._last_event = clock()
         """The times of the first start, and of the last start or end of a run."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
@@ -117,18 +115,20 @@ class RunProgress(Log):
     def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
-    def expect(self, budget_s: float, seconds_left: Callable[[], float]) -> None:
-        """Prepares the forecast that is printed after the first round.
+    def expect(
+        self, seconds_left: Callable[[], float], budget_s: float, rounds: int | None = None
+    ) -> None:
+        """Takes what ``seconds_left`` returns as the expected time until the comparison may end.
 
-        ``seconds_left`` returns the expected time until the comparison may end.
+        If a rule, rather than ``rounds``, decides the number of rounds, prints a forecast after the
+        first round.
         """
         self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
-        self._has_rule = self._is_forecast_due = True
+        self._rounds, self._is_forecast_due = rounds, rounds is None
 
     def extend(self, runs: Sequence[PlannedRun]) -> None:
         """Adds planned runs."""
         self._planned += runs
-        self._most_rounds = max((self._most_rounds, *(planned.round for planned in runs)))
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """Adds a round once more, because other programs used ``other_cores`` during it."""
@@ -153,8 +153,8 @@ class RunProgress(Log):
     def end(self, planned: PlannedRun, result: Result) -> None:
         is_measured = isinstance(result, Measurement)
         if is_measured:  # The time of a run that failed predicts nothing.
-            # The time until an analysis counts concurrent runs once.
-            if not self._has_rule or self._running == 1:
+            # The expected time counts concurrent runs once.
+            if self._running == 1:
                 self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
@@ -178,7 +178,7 @@ class RunProgress(Log):
     def _round_text(self, planned: PlannedRun) -> str:
         if planned.round == WARM_UP:
             return "warm-up"
-        return f"round {planned.round}{'' if self._has_rule else f' of {self._most_rounds}'}"
+        return f"round {planned.round}{'' if self._rounds is None else f' of {self._rounds}'}"
 
     def _forecast(self, expected_s: float) -> None:
         self._is_forecast_due = False

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from waitbench.analysis import rule
 from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.gate import is_too_disturbed
 from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.analysis.rule import signed_rank_interval
 from waitbench.model.record import ScenarioResults
@@ -182,7 +183,7 @@ class StepRule:
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> dict[str, int]:
         # A step needs all of its points, so it is over as soon as one is given up.
-        if given_up(records):
+        if given_up(records) or is_too_disturbed(records):
             return {}
         if self.step(records).suspects is not None:
             return {}
