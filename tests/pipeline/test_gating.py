@@ -21,10 +21,15 @@ from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Instruments
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import DISTURBED, FAILED
+from waitbench.model.run import DISTURBED, FAILED, NOT_SUPPORTED
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
-from waitbench.pipeline.comparing import OpenQuestions, concurrent_scenarios, seconds_left
+from waitbench.pipeline.comparing import (
+    FixedRounds,
+    OpenQuestions,
+    concurrent_scenarios,
+    seconds_left,
+)
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import measurer
 from waitbench.pipeline.request import ValidRequest
@@ -144,7 +149,7 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled() -> None:
 
 @pytest.mark.parametrize(
     ("made", "concurrent", "runs"),
-    [(0, (), 2 * 2 * 9), (4, (), 2 * 2 * 9), (0, ("one", "two"), 2 * 9)],
+    [(0, (), 2 * 2 * 9), (4, (), 2 * 2 * 9), (0, ("one", "two"), 2 * 3)],
 )
 def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decide(
     made: int, concurrent: tuple[str, ...], runs: int
@@ -161,6 +166,18 @@ def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decid
     session = Made().session(records, Concurrency(concurrent))
     open_questions = Open(Gate(most_rounds=30), records)
     assert seconds_left(session, scenarios, ["a", "b"], open_questions) == runs * LASTS_S
+
+
+def test_the_time_left_of_fixed_rounds_is_that_of_the_runs_that_are_still_to_be_made() -> None:
+    records = empty("one", "unsupported")
+    grow(records["one"], 2, cpu=1.0)
+    records["one"].add(measurement("base", 3, {BY_NAME["cpu"].key: 100.0}))
+    for label in ("base", "new"):
+        records["unsupported"].add(outcome(label, 0, NOT_SUPPORTED))
+    session = Made().session(records)
+    questions = OpenQuestions(FixedRounds(4), records)
+    scenarios = [scenario(name) for name in records]
+    assert seconds_left(session, scenarios, ["base", "new"], questions) == 3 * LASTS_S
 
 
 def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:

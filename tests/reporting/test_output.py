@@ -136,9 +136,9 @@ def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
-@pytest.mark.parametrize(("budget", "fits"), [(100, True), (50, False)])
-def test_a_gate_forecasts_its_time_once_and_says_whether_an_answer_fits_into_the_budget(
-    budget: int, fits: bool, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("budget", [100, 50])
+def test_a_gate_forecasts_its_time_once(
+    budget: int, is_terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     clocked, run_s = ClockedBar(is_terminal=is_terminal), SCENARIO.expected_s
@@ -157,4 +157,3 @@ def test_a_gate_forecasts_its_time_once_and_says_whether_an_answer_fits_into_the
     assert text.count("at most") == 1
     expected_s = min(90, budget - 4) * run_s
     assert any(left == pytest.approx(expected_s, abs=1) for left in clocked.seconds_left)
-    assert ("--budget may be too short" in text) is not fits

@@ -70,9 +70,13 @@ class Concurrency:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             rounds = (total / each / len(labels) for total, each in shared if each)
-            may_join = scenario.is_staggered or self.joins_dataflows
-            most = int(min(scenario.most_concurrent_rounds if may_join else 1, *rounds))
+            most = int(min(self.most_rounds(scenario), *rounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
+
+    def most_rounds(self, scenario: Scenario) -> int:
+        """The most rounds that may be concurrent: one where the values of a scan take turns."""
+        may_join = scenario.scan is None and (scenario.is_staggered or self.joins_dataflows)
+        return scenario.most_concurrent_rounds if may_join else 1
 
 
 def start_lanes(baseline: Sequence[Measurement]) -> int:

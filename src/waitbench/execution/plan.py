@@ -11,13 +11,14 @@ _Item = TypeVar("_Item")
 
 
 def one_round(
-    scenario: Scenario, labels: Sequence[str], number: int, later: int = 0, seed: str = ""
+    scenario: Scenario, labels: Sequence[str], number: int, place: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
-    """Plans a run of each revision; ``later`` takes the order of a round so many rounds later.
+    """Plans a run of each revision, in an order that depends on the place of the scenario.
 
     The baseline is warmed up first: its run shows other programs' load before a candidate's.
     """
-    order = labels if number == WARM_UP else balanced(labels, number + later, seed)
+    cycles = 2 * len(labels) * place
+    order = labels if number == WARM_UP else balanced(labels, number + cycles, seed)
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(order)

@@ -68,6 +68,8 @@ class Session:
     """Whether a scenario ends once its baseline, or all candidates, get no more runs."""
     _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
     """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
+    _warm: set[str] = field(default_factory=set, init=False)
+    """Labels of the revisions of which a run has succeeded."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -99,21 +101,11 @@ class Session:
         batch of concurrent rounds ends there. It is 0 if the scenario is settled.
 
         Groups follow each other, each with an equal share of the time left. Within a group
-        scenarios take turns, so that all have about as many rounds when time runs out. All
-        scenarios share one warm-up of each revision. A first run of the baseline finds the window
-        of a scenario without one.
+        scenarios take turns, so that all have about as many rounds when time runs out. A revision
+        is warmed up before its first measured run, and again only if that fails. A first run of the
+        baseline finds the window of a scenario without one.
         """
         begun = time.monotonic()
-        scenarios = (scenario for group in groups for scenario in group)
-        first = next((it for it in scenarios if rounds_needed(it.name)), None)
-        if first is not None:
-            warm_up, not_warm = first.for_warm_up(), labels
-            if self._needs_first_run(first):
-                # A first run warms up the baseline.
-                self._make_first_runs([it for it in groups[0] if rounds_needed(it.name)])
-                warm_up, not_warm = self._with_window(first).for_warm_up(), labels[1:]
-            if not_warm:
-                self._make_rounds(plan.one_round(warm_up, not_warm, WARM_UP, seed=self.seed))
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
@@ -129,20 +121,22 @@ class Session:
     ) -> None:
         """Adds rounds to the scenarios of a group in turn.
 
-        Scenarios have different orders of revisions, so that the baseline sometimes runs twice in a
-        row. Concurrent rounds of several scenarios share a batch, as far as each fits: ``load`` is
-        the part of the machine's capacity that they use.
+        The order of scenarios is drawn, and for each that of revisions, so that the baseline
+        sometimes runs twice in a row. Concurrent rounds of several scenarios share a batch, as far
+        as each fits: ``load`` is the part of the machine's capacity that they use.
         """
         begun, number, is_settled = time.monotonic(), 0, False
         self._make_first_runs([it for it in group if rounds_needed(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
-            for place, named in plan.balanced([*enumerate(group)], number, self.seed):
+            for place, named in plan.balanced([*enumerate(group)], number, f"{self.seed} group"):
                 left = self._left(self.records[named.name], rounds_needed, labels, most_rounds)
                 is_settled &= not left
                 if left and min(left) <= number:
                     scenario = self._with_window(named)
+                    cold = [label for label in labels if label not in self._warm]
+                    self._make_rounds(plan.one_round(scenario.for_warm_up(), cold, WARM_UP))
                     at_once = self.concurrent_rounds(scenario)
                     rounds = _next_rounds(sorted(left), max(1, at_once), rounds_needed(named.name))
                     is_joined = at_once > 0 and scenario.is_staggered
@@ -179,16 +173,25 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
     ) -> dict[int, set[str]]:
-        """Returns the rounds still to be made, each with the revisions that it lacks.
-
-        A resumed comparison has some already. A failed run is not repeated, as its round would mix
-        two points in time, unless other concurrent runs disturbed it.
-        """
+        """Returns the rounds still to be made, each with the revisions that it lacks."""
         self._discard_differing(record, FEWEST_INTERLEAVED)
         # A round of another scenario may have answered the questions about both.
         is_open = rounds_needed(record.scenario) or self.concurrency.differing(record)
         if not is_open or (self.needs_pairs and not self._is_comparable(record)):
             return {}
+        left = self.lacking(record, labels, most_rounds)
+        if not left and self._discard_differing(record, 1):
+            return self._left(record, rounds_needed, labels, most_rounds)
+        return left
+
+    def lacking(
+        self, record: ScenarioResults, labels: Sequence[str], most_rounds: int
+    ) -> dict[int, set[str]]:
+        """Returns the rounds that lack revisions which can still run, with these revisions.
+
+        A resumed comparison has some rounds already. A failed run is not repeated, as its round
+        would mix two points in time, unless other concurrent runs disturbed it.
+        """
         tried: list[Result] = [*record.measurements]
         tried += [
             it for it in record.failed_runs[record.failed_before :] if it.reason != INTERFERED
@@ -199,10 +202,7 @@ class Session:
             number: {label for label in able if (label, number) not in done}
             for number in range(1, most_rounds + 1)
         }
-        left = {number: lacking for number, lacking in left.items() if lacking}
-        if not left and self._discard_differing(record, 1):
-            return self._left(record, rounds_needed, labels, most_rounds)
-        return left
+        return {number: lacking for number, lacking in left.items() if lacking}
 
     def _is_comparable(self, record: ScenarioResults) -> bool:
         """Whether the baseline, and a candidate if there are any, still get runs."""
@@ -372,6 +372,7 @@ class Session:
         if shows_usual_load:
             self._learn_usual_load(measured, begun)
         for planned, result in results:
+            self._warm |= {planned.label} if isinstance(result, Measurement) else set()
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results

@@ -79,8 +79,7 @@ class FixedRounds:
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> Mapping[str, int]:
-        left = {it.scenario: self.most_rounds - len(it.rounds) for it in records}
-        return {name: rounds for name, rounds in left.items() if rounds > 0}
+        return {it.scenario: self.most_rounds for it in records}
 
 
 def measure(
@@ -218,10 +217,14 @@ def seconds_left(
     """The time, in s, until open scenarios have the rounds after which they may be settled."""
     total_s = 0.0
     for scenario in scenarios:
-        rounds_left = questions.rounds_needed(scenario.name)
-        at_once = session.concurrent_rounds(scenario)
+        record, at_once = session.records[scenario.name], session.concurrent_rounds(scenario)
+        if not record.rounds and scenario.name in session.concurrency.scenarios:
+            at_once = session.concurrency.most_rounds(scenario)
+        lacking = session.lacking(record, labels, questions.rule.most_rounds)
+        rounds = sorted(lacking)[: questions.rounds_needed(scenario.name)]
+        interleaved = sum(len(lacking[number]) for number in rounds)
         # All concurrent rounds of a batch take as long as one run.
-        runs = math.ceil(rounds_left / at_once) if at_once else rounds_left * len(labels)
+        runs = math.ceil(len(rounds) / at_once) if at_once else interleaved
         total_s += scenario.expected_s * runs
     return total_s
 

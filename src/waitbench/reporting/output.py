@@ -120,8 +120,7 @@ class RunProgress(Log):
     ) -> None:
         """Takes what ``seconds_left`` returns as the expected time until the comparison may end.
 
-        If a rule, rather than ``rounds``, decides the number of rounds, prints a forecast after the
-        first round.
+        Prints a forecast after the first round, unless the number of ``rounds`` is fixed.
         """
         self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
         self._rounds, self._is_forecast_due = rounds, rounds is None
@@ -185,12 +184,6 @@ class RunProgress(Log):
         run, budget_s = self._pace * expected_s, self._budget_end - self._clock()
         most = f", at most {_format_time(budget_s)}" if math.isfinite(budget_s) else ""
         self.say(f"A run takes {format_quantity(run, 'second', 2)}: {self._time_left}{most}.")
-        least_s = self._pace * self._seconds_left()
-        if least_s > budget_s:
-            self.say(
-                f"--budget may be too short for a certain answer: it takes {_format_time(least_s)} "
-                f"more, and {_format_time(budget_s)} is left."
-            )
 
     def skip(self, planned: PlannedRun) -> None:
         """Removes a planned run."""
