@@ -50,6 +50,13 @@ def line_of(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().strip()
 
 
+def command_line(process: psutil.Process) -> list[str]:
+    """Empty if the process has ended."""
+    with suppress(psutil.Error):
+        return process.cmdline()
+    return []
+
+
 def processes_with(text: str) -> list[list[str]]:
     """Command lines of those that have it there, in a variable, or in their folder's name."""
     found = []

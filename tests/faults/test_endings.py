@@ -4,7 +4,6 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 from tests import standin
 from tests.bisect_repository import PYPROJECT
 from tests.faults.clones import QUICK, Clone
+from tests.running import command_line
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -80,8 +80,5 @@ def test_whatever_hangs_a_signal_ends_it(
 def has_started(process: "subprocess.Popen[str]", argument: str) -> bool:
     """Whether a comparison has started a program with such an argument."""
     assert process.poll() is None, process.communicate()
-    for child in psutil.Process(process.pid).children(recursive=True):
-        with suppress(psutil.Error):
-            if argument in child.cmdline():
-                return True
-    return False
+    children = psutil.Process(process.pid).children(recursive=True)
+    return any(argument in command_line(child) for child in children)

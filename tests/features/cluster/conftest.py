@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.running import command_line
 from tests.waiting import until
 from waitbench.system.paths import ROOT
 
@@ -60,22 +61,14 @@ class Cluster:
 
     def shards(self, name: str) -> list[psutil.Process]:
         """The processes of shards that a worker has started."""
-        return [
-            one for one in psutil.Process(self.processes[name].pid).children() if _is_shard(one)
-        ]
+        children = psutil.Process(self.processes[name].pid).children()
+        return [it for it in children if "shard_with_standin" in str(command_line(it))]
 
     def busy(self) -> str:
         """The name of a worker that measures a shard; blocks until there is one."""
         names = [name for name in self.processes if name != "scheduler"]
         until(lambda: any(map(self.shards, names)), each_s=0.05)
         return next(name for name in names if self.shards(name))
-
-
-def _is_shard(process: psutil.Process) -> bool:
-    try:
-        return any("shard_with_standin" in word for word in process.cmdline())
-    except psutil.Error:  # it has ended
-        return False
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

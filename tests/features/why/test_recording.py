@@ -14,7 +14,7 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from tests.running import python
+from tests.running import command_line, python
 from tests.waiting import until
 from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
@@ -106,7 +106,7 @@ def test_a_thread_that_wakes_up_often_is_named_though_its_stack_cannot_be_read_o
     before, after = line.costs
     assert before.wakeups_per_s == 0 < after.wakeups_per_s
     left = psutil.Process().children(recursive=True)
-    assert not any("needle" in str(it.as_dict(["cmdline"])) for it in left if it.is_running())
+    assert not any("needle" in str(command_line(process)) for process in left)
 
 
 @pytest.mark.integration
