@@ -94,10 +94,7 @@ class Made:
         return self.behave(planned, self.runs.count(made) - 1)
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        self.extend(runs)
-
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        self.events.append(("extend", len(runs)))
+        self.events.append(("repeat", runs[0].round))
 
     def begin(self, planned: PlannedRun) -> None:
         self.events.append(("begin", planned.label))
@@ -105,8 +102,8 @@ class Made:
     def end(self, planned: PlannedRun, _result: Result) -> None:
         self.events.append(("end", planned.label))
 
-    def skip(self, planned: PlannedRun) -> None:
-        self.events.append(("skip", planned.label))
+    def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
+        self.events.append(("end rounds", runs[-1].round))
 
     def keep(self, record: ScenarioResults, result: Result) -> None:
         self.events.append(("keep", (record.scenario, result)))

@@ -168,9 +168,29 @@ def test_a_revision_that_a_resumed_comparison_lacks_gets_all_rounds() -> None:
     """Such as one that was not built before."""
     record = ScenarioResults(spec=scenario("one"), context=context(["a", "b"]))
     record.measurements += [measurement("a", number, times(1, 1, 0)) for number in (1, 2, 3)]
-    make_rounds(Made().session({"one": record}), [scenario("one")], 3)
-    assert [run.round for run in record.of("b")] == [1, 2, 3]
-    assert len(record.of("a")) == 3
+    made = Made()
+    make_rounds(made.session({"one": record}), [scenario("one")], 3)
+    assert made.runs == [("one", number, "b") for number in (WARM_UP, 1, 2, 3)]
+
+
+def test_a_warm_up_that_fails_is_made_once_for_each_scenario() -> None:
+    def fail_b(planned: PlannedRun, before: int) -> Result:
+        return failing(FAILED)(planned, before) if planned.label == "b" else good(planned)
+
+    made = Made(fail_b)
+    record = ScenarioResults(spec=scenario("one"), context=context(["a", "b"]))
+    record.measurements += [measurement(label, 1, times(1, 1, 0)) for label in "ab"]
+    make_rounds(made.session({"one": record}), [scenario("one")], 4)
+    assert [number for _, number, label in made.runs if label == "b"] == [WARM_UP, 2, 3, 4]
+
+
+def test_no_round_follows_a_warm_up_that_leaves_nothing_to_compare() -> None:
+    def hang_b(planned: PlannedRun, before: int) -> Result:
+        return failing(TIMED_OUT)(planned, before) if planned.label == "b" else good(planned)
+
+    made = Made(hang_b)
+    run_until(made, never, 9, 1e9, ("one",))
+    assert made.runs == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
 
 
 def test_nothing_runs_if_a_resumed_comparison_has_all_rounds() -> None:

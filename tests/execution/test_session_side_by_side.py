@@ -6,6 +6,7 @@ from functools import partial
 from typing import ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from tests.execution.made_runs import (
     BUSY,
@@ -44,7 +45,7 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-from waitbench.model.scenario import Scenario
+from waitbench.model.scenario import CurvePoint, Scenario
 from waitbench.system import shutdown
 
 ONE = Concurrency(("one",))
@@ -61,6 +62,7 @@ class Staggered(MadeUpCommand, frozen=True, kw_only=True):
 
 
 WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 6.0})
+POINT = CurvePoint(scenario="one", parameter="n", value=1)
 
 
 def measured(
@@ -117,8 +119,9 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
     """Beside a baseline that idles; or that has most CPUs, which nothing can double."""
     made = using(baseline, BUSY)
     record = carry_out(made, 3, "one", concurrency=ONE)["one"]
-    # In the order in which they would take turns, warm-up first.
-    assert made.at_once[1:] == [
+    # In the order in which they would take turns; warm-ups do, and show the load of others.
+    assert made.runs[:2] == [("one", WARM_UP, "a"), ("one", WARM_UP, "b")]
+    assert made.at_once == [
         [(1, "b"), (1, "a")], [(2, "a"), (2, "b")], [(3, "b"), (3, "a")],
     ]  # fmt: skip
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
@@ -130,7 +133,7 @@ def test_the_runs_of_a_round_take_place_at_once_whatever_the_candidate_does(
 def test_after_its_first_round_a_baseline_that_works_takes_turns(made: Together) -> None:
     """Or that does not say: a kernel may give each run the same, whatever it needs."""
     record = carry_out(made, 3, "one", concurrency=ONE)["one"]
-    assert made.at_once[1:] == [[(1, "b"), (1, "a")]]
+    assert made.at_once == [[(1, "b"), (1, "a")]]
     assert [len(record.of(label)) for label in "ab"] == [3, 3]
 
 
@@ -149,7 +152,7 @@ def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
     """The candidate has no say."""
     made = using(baseline, BUSY)
     record = measured(made, DATAFLOW)
-    assert concurrent_rounds(made)[1:4] == expected
+    assert concurrent_rounds(made)[:3] == expected
     made_rounds = [run.round for run in record.of("b")]
     assert made_rounds == list(range(1, len(made_rounds) + 1)), "each round once"
     assert 8 <= len(made_rounds) <= 9
@@ -192,7 +195,7 @@ def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.Mon
     made = using()
     # Nothing takes time here; there are 25 s, and a run takes 10.
     measured(made, DATAFLOW, rounds=9, budget_s=2 * LASTS_S + 5)
-    assert len(made.at_once[2]) == 2 * DATAFLOW.most_concurrent_rounds
+    assert len(made.at_once[1]) == 2 * DATAFLOW.most_concurrent_rounds
 
 
 @pytest.mark.parametrize(("side_by_side", "cpus"), [((), 2), (("one",), 1.5)])
@@ -203,6 +206,24 @@ def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
     made = using()
     carry_out(made, 3, "one", concurrency=Concurrency(side_by_side))
     assert not made.at_once
+
+
+@pytest.mark.parametrize(
+    ("kind", "revisions", "expected"),
+    [
+        (DATAFLOW, 2, 4),
+        (DATAFLOW, 3, 0),
+        (DATAFLOW, 1, 0),
+        (replace(DATAFLOW, name="two"), 2, 0),
+        (WORKER_FILE, 2, 4),
+        (replace(DATAFLOW, scan=POINT), 2, 1),
+        (replace(WORKER_FILE, scan=POINT), 2, 0),
+    ],
+)
+def test_the_most_rounds_at_once_are_known_before_the_first(
+    kind: Scenario, revisions: int, expected: int
+) -> None:
+    assert ONE.most_rounds(kind, revisions) == expected
 
 
 def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> None:

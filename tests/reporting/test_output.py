@@ -31,14 +31,11 @@ class ClockedBar:
         self.bar = RunProgress(console, quiet=False, clock=lambda: self.now)
         self.shares: list[float] = []
 
-    def expect(self, rounds: int) -> None:
-        planned = self.bar._planned
-        self.bar.expect(lambda: sum(it.scenario.expected_s for it in planned), math.inf, rounds)
-
     def carry_out(self, run: PlannedRun, pace: float = 1.0) -> None:
         self.bar.begin(run)
         self.now += pace * SCENARIO.expected_s
         self.bar.end(run, measurement("new", run.round, {"time_user": 0.0123}))
+        self.bar.end_rounds([run])
         self.shares.append(self.bar._bar.tasks[0].completed)
 
     @property
@@ -57,13 +54,14 @@ def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
     monkeypatch.setenv("TERM", "xterm")  # which can move its cursor
     clocked = ClockedBar(is_terminal=True)
     with clocked.bar as bar:
-        clocked.expect(8)
-        bar.extend(RUNS)
+        left = [*RUNS]
+        bar.expect(lambda: len(left) * SCENARIO.expected_s, math.inf, 8)
         for run, pace in zip(RUNS, [1.0, 0.5, 2.5, 1.5, 3.0, 0.5, 1.0, 1.0], strict=True):
             clocked.carry_out(run, pace)
-    left = clocked.seconds_left
-    assert left[0] == pytest.approx(8 * SCENARIO.expected_s, abs=1)
-    assert left[3] > left[2], "the third run takes more than twice as long as those before"
+            left.pop()
+    seconds = clocked.seconds_left
+    assert seconds[0] == pytest.approx(8 * SCENARIO.expected_s, abs=1)
+    assert seconds[3] > seconds[2], "the third run takes more than twice as long as those before"
     assert clocked.shares == sorted(clocked.shares)
     assert len(set(clocked.shares)) > 3
 
@@ -74,7 +72,6 @@ def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyP
     run = PlannedRun(scenario=SCENARIO, label="a-branch-with-a-longer-name", round=1, position=0)
     with clocked.bar as bar:
         bar.expect(lambda: 600.0, 1800.0)
-        bar.extend([run])
         bar.begin(run)
     (line,) = {line.rstrip() for line in re.split("[\r\n]", clocked.text) if "round 1" in line}
     assert " ".join(line.split()).endswith(
@@ -88,18 +85,21 @@ def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
     clocked = ClockedBar()
     rounds = [[run, replace(run, label="old", position=1)] for run in RUNS[:4]]
     with clocked.bar as bar:
-        clocked.expect(4)
-        bar.extend([run for each in rounds for run in each])
+        bar.expect(lambda: 0.0, math.inf, 4)
         for run in rounds[0]:
-            clocked.carry_out(run)
+            bar.begin(run)
+            bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
+        bar.end_rounds(rounds[0])
         # Two rounds at once.
         for run in rounds[1] + rounds[2]:
             bar.begin(run)
         for run in rounds[1] + rounds[2]:
             bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
+        bar.end_rounds(rounds[1] + rounds[2])
         for run in rounds[3]:
             bar.begin(run)
             bar.end(run, outcome(run.label, run.round, "failed", message="exit code 1"))
+        bar.end_rounds(rounds[3])
     lines = [line.rpartition(" · ")[0] for line in clocked.text.splitlines()]
     assert lines == [
         f"{SCENARIO.name} · round 1 of 4",
@@ -113,7 +113,6 @@ def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
 def test_a_round_that_is_repeated_says_why() -> None:
     clocked = ClockedBar()
     with clocked.bar as bar:
-        bar.extend(RUNS[:2])
         clocked.carry_out(RUNS[0])
         bar.repeat(RUNS[:1], 1.26)
     text = f"{SCENARIO.name}, round 1 again: other programs used 1.26 cores meanwhile."
@@ -126,12 +125,12 @@ def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
     with clocked.bar as bar:
         bar.expect(lambda: 10 * run_s, 1e6)
         for _ in range(2):
-            bar.extend(batch)
             for run in batch:
                 bar.begin(run)
             clocked.now += 3 * run_s
             for run in batch:
                 bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
+            bar.end_rounds(batch)
     assert clocked.seconds_left == [pytest.approx(30 * run_s, abs=1)] * 2
 
 
@@ -145,11 +144,9 @@ def test_a_gate_forecasts_its_time_once(
     with clocked.bar as bar:
         bar.expect(lambda: 45 * run_s, budget * run_s)
         warm_up = PlannedRun(scenario=SCENARIO, label="new", round=WARM_UP, position=0)
-        bar.extend([warm_up])
         clocked.carry_out(warm_up, 2.0)
         assert "A run takes" not in clocked.text
         for run in RUNS[:2]:
-            bar.extend([run])
             clocked.carry_out(run, 2.0)
     text = " ".join(clocked.text.split())
     forecast = r"A run takes ([0-9.]+ m?s): about \d+:\d\d left, at most \d+:\d\d\."

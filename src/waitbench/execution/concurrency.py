@@ -55,9 +55,8 @@ class Concurrency:
         concurrent ones.
         """
         labels, cpus = record.context.labels, usable_cpus()
-        has_cpus = 1 < len(labels) <= cpus
-        is_possible = record.scenario in self.scenarios and has_cpus and not _takes_turns(record)
-        if not is_possible or self.differing(record):
+        most_ever = self.most_rounds(scenario, len(labels))
+        if not most_ever or _takes_turns(record) or self.differing(record):
             return 0
         interleaved = Counter(run.round for run in record.interleaved_runs if run.label in able)
         if scenario.fewest_concurrent_rounds > 1 and len(able) not in interleaved.values():
@@ -70,13 +69,18 @@ class Concurrency:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             rounds = (total / each / len(labels) for total, each in shared if each)
-            most = int(min(self.most_rounds(scenario), *rounds))
+            most = int(min(most_ever, *rounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
-    def most_rounds(self, scenario: Scenario) -> int:
-        """The most rounds that may be concurrent: one where the values of a scan take turns."""
+    def most_rounds(self, scenario: Scenario, revisions: int) -> int:
+        """Returns how many rounds may be concurrent if the baseline idles; 0 if runs take turns.
+
+        Values of a scan take turns, so only the runs of one round may be concurrent.
+        """
         may_join = scenario.scan is None and (scenario.is_staggered or self.joins_dataflows)
-        return scenario.most_concurrent_rounds if may_join else 1
+        most = scenario.most_concurrent_rounds if may_join else 1
+        is_possible = scenario.name in self.scenarios and 1 < revisions <= usable_cpus()
+        return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
 
 
 def start_lanes(baseline: Sequence[Measurement]) -> int:

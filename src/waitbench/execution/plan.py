@@ -17,8 +17,9 @@ def one_round(
 
     The baseline is warmed up first: its run shows other programs' load before a candidate's.
     """
-    cycles = 2 * len(labels) * place
-    order = labels if number == WARM_UP else balanced(labels, number + cycles, seed)
+    # Whole cycles, so that each place has orders of its own.
+    skipped = 2 * len(labels) * place
+    order = labels if number == WARM_UP else balanced(labels, number + skipped, seed)
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(order)

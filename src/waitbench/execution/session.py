@@ -3,8 +3,9 @@
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Protocol
 
@@ -40,9 +41,6 @@ _NOT_READY = re.compile(r".*\bnot ready within [^ ]+ s")
 class Observer(Protocol):
     """Receives the events of a session."""
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        """Runs will follow."""
-
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """A round is repeated, as other programs used so many cores during it."""
 
@@ -50,8 +48,8 @@ class Observer(Protocol):
 
     def end(self, planned: PlannedRun, result: Result) -> None: ...
 
-    def skip(self, planned: PlannedRun) -> None:
-        """A run will not take place."""
+    def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
+        """One round of a scenario is over, or concurrent rounds of several."""
 
 
 @dataclass
@@ -101,15 +99,15 @@ class Session:
         batch of concurrent rounds ends there. It is 0 if the scenario is settled.
 
         Groups follow each other, each with an equal share of the time left. Within a group
-        scenarios take turns, so that all have about as many rounds when time runs out. A revision
-        is warmed up before its first measured run, and again only if that fails. A first run of the
-        baseline finds the window of a scenario without one.
+        scenarios take turns, so that all have about as many rounds when time runs out. A first run
+        of the baseline finds the window of a scenario without one.
         """
         begun = time.monotonic()
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             share_s = left_s / (len(groups) - number)
-            self._take_turns(rounds_needed, group, labels, most_rounds, share_s)
+            if share_s > 0:
+                self._take_turns(rounds_needed, group, labels, most_rounds, share_s)
 
     def _take_turns(
         self,
@@ -121,24 +119,31 @@ class Session:
     ) -> None:
         """Adds rounds to the scenarios of a group in turn.
 
-        The order of scenarios is drawn, and for each that of revisions, so that the baseline
-        sometimes runs twice in a row. Concurrent rounds of several scenarios share a batch, as far
-        as each fits: ``load`` is the part of the machine's capacity that they use.
+        The order of scenarios is drawn, and for each of them that of revisions, so that the
+        baseline sometimes runs twice in a row. Concurrent rounds of several scenarios share a
+        batch, as far as each fits: ``load`` is the part of the machine's capacity that they use.
         """
+        left_of = partial(self._left, rounds_needed, labels, most_rounds)
         begun, number, is_settled = time.monotonic(), 0, False
         self._make_first_runs([it for it in group if rounds_needed(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
-            for place, named in plan.balanced([*enumerate(group)], number, f"{self.seed} group"):
-                left = self._left(self.records[named.name], rounds_needed, labels, most_rounds)
+            for place, requested in plan.balanced(
+                [*enumerate(group)], number, f"{self.seed} group"
+            ):
+                record = self.records[requested.name]
+                left = left_of(record)
                 is_settled &= not left
                 if left and min(left) <= number:
-                    scenario = self._with_window(named)
-                    cold = [label for label in labels if label not in self._warm]
-                    self._make_rounds(plan.one_round(scenario.for_warm_up(), cold, WARM_UP))
+                    scenario = self._with_window(requested)
+                    self._warm_up(scenario, labels, left_of)
+                    left = left_of(record)
+                if left and min(left) <= number:
                     at_once = self.concurrent_rounds(scenario)
-                    rounds = _next_rounds(sorted(left), max(1, at_once), rounds_needed(named.name))
+                    rounds = _next_rounds(
+                        sorted(left), max(1, at_once), rounds_needed(requested.name)
+                    )
                     is_joined = at_once > 0 and scenario.is_staggered
                     if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
                         self._make_rounds(batch)
@@ -166,12 +171,29 @@ class Session:
                         batch, load = [], 0.0
             self._make_rounds(batch)
 
+    def _warm_up(
+        self,
+        scenario: Scenario,
+        labels: Sequence[str],
+        left_of: Callable[[ScenarioResults], Mapping[int, Collection[str]]],
+    ) -> None:
+        """Tries to run each revision once, unless it has runs that succeeded, or none left.
+
+        A failure may end the scenario. First runs count as warm-ups.
+        """
+        record = self.records[scenario.name]
+        for label in labels:
+            failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
+            is_cold = label not in self._warm and (label, WARM_UP) not in failed
+            if is_cold and any(label in lacking for lacking in left_of(record).values()):
+                self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
+
     def _left(
         self,
-        record: ScenarioResults,
         rounds_needed: Callable[[str], int],
         labels: Sequence[str],
         most_rounds: int,
+        record: ScenarioResults,
     ) -> dict[int, set[str]]:
         """Returns the rounds still to be made, each with the revisions that it lacks."""
         self._discard_differing(record, FEWEST_INTERLEAVED)
@@ -181,7 +203,7 @@ class Session:
             return {}
         left = self.lacking(record, labels, most_rounds)
         if not left and self._discard_differing(record, 1):
-            return self._left(record, rounds_needed, labels, most_rounds)
+            return self._left(rounds_needed, labels, most_rounds, record)
         return left
 
     def lacking(
@@ -251,7 +273,6 @@ class Session:
         runs = [
             PlannedRun(scenario=it, label=baseline, round=WARM_UP, position=0) for it in scenarios
         ]
-        self.observer.extend(runs)
         for planned, result in self._run(runs):
             name = planned.scenario.name
             if isinstance(result, Measurement):
@@ -289,14 +310,15 @@ class Session:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
         if not runs:
             return
-        self.observer.extend(runs)
         scenario, rounds = runs[0].scenario, _rounds(runs)
         is_possible = len(runs) > 1 and len(rounds) >= scenario.fewest_concurrent_rounds
         if is_possible and self.concurrent_rounds(scenario):
             self._run(runs)
+            self.observer.end_rounds(runs)
             return
         for round_runs in rounds:
             self._interleaved_round(round_runs)
+            self.observer.end_rounds(round_runs)
 
     def concurrent_rounds(self, scenario: Scenario) -> int:
         """The number of rounds that can be concurrent now; 0 if runs take turns."""
@@ -343,8 +365,8 @@ class Session:
         If interrupted, saves the runs that had ended.
         """
         tried = [run for run in runs if not self._is_given_up(self._record(run), run.label)]
-        for planned in runs:
-            (self.observer.begin if planned in tried else self.observer.skip)(planned)
+        for planned in tried:
+            self.observer.begin(planned)
         labels = frozenset(run.label for run in tried)
         baseline, *candidates = self._record(runs[0]).context.labels
         if baseline in labels:

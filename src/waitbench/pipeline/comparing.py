@@ -79,6 +79,7 @@ class FixedRounds:
     def unsettled(
         self, records: Sequence[ScenarioResults], _elsewhere: Sequence[ScenarioResults]
     ) -> Mapping[str, int]:
+        # The session knows which rounds are made.
         return {it.scenario: self.most_rounds for it in records}
 
 
@@ -218,8 +219,8 @@ def seconds_left(
     total_s = 0.0
     for scenario in scenarios:
         record, at_once = session.records[scenario.name], session.concurrent_rounds(scenario)
-        if not record.rounds and scenario.name in session.concurrency.scenarios:
-            at_once = session.concurrency.most_rounds(scenario)
+        if not record.rounds:
+            at_once = session.concurrency.most_rounds(scenario, len(labels))
         lacking = session.lacking(record, labels, questions.rule.most_rounds)
         rounds = sorted(lacking)[: questions.rounds_needed(scenario.name)]
         interleaved = sum(len(lacking[number]) for number in rounds)

@@ -83,7 +83,6 @@ class RunProgress(Log):
     ) -> None:
         super().__init__(console, quiet=quiet)
         self._clock = clock
-        self._planned: list[PlannedRun] = []
         self._running = 0
         self._rounds: int | None = None
         """The number of rounds, unless a rule decides it."""
@@ -118,20 +117,15 @@ class RunProgress(Log):
     def expect(
         self, seconds_left: Callable[[], float], budget_s: float, rounds: int | None = None
     ) -> None:
-        """Takes what ``seconds_left`` returns as the expected time until the comparison may end.
+        """Sets the budget, and a function for the expected time until the comparison may end.
 
         Prints a forecast after the first round, unless the number of ``rounds`` is fixed.
         """
         self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
         self._rounds, self._is_forecast_due = rounds, rounds is None
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        """Adds planned runs."""
-        self._planned += runs
-
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
-        """Adds a round once more, because other programs used ``other_cores`` during it."""
-        self.extend(runs)
+        """Says that a round is repeated, as other programs used ``other_cores`` during it."""
         others = f"other programs used {format_digits(other_cores)} cores meanwhile"
         self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
 
@@ -150,29 +144,27 @@ class RunProgress(Log):
         self._bar.update(self._task, refresh=True, **state)
 
     def end(self, planned: PlannedRun, result: Result) -> None:
-        is_measured = isinstance(result, Measurement)
-        if is_measured:  # The time of a run that failed predicts nothing.
+        if isinstance(result, Measurement):  # The time of a run that failed predicts nothing.
             # The expected time counts concurrent runs once.
             if self._running == 1:
                 self._expected_s += planned.scenario.expected_s
             now = self._clock()
             # Concurrent runs share their time.
             self._actual_s, self._last_event = self._actual_s + now - self._last_event, now
-        self.skip(planned)
         self._running -= 1
-        place = f"{planned.scenario.name} · {self._round_text(planned)}"
         if not isinstance(result, Measurement):
-            failure = f"{result.reason}: {result.message}"
-            self.say(f"{place} · {planned.label} · {failure}")
-        is_round_over = not self._running and planned.round not in {
-            it.round for it in self._planned if it.scenario == planned.scenario
-        }
-        is_batch_over = is_measured and not self._planned and planned.round != WARM_UP
-        if is_batch_over and self._is_forecast_due:
-            self._forecast(planned.scenario.expected_s)
-        # On a terminal the bar has the time left.
-        elif is_round_over and planned.round != WARM_UP and not self._console.is_terminal:
-            self.say(f"{place} · {self._time_left}")
+            failure = f"{planned.label} · {result.reason}: {result.message}"
+            self.say(f"{planned.scenario.name} · {self._round_text(planned)} · {failure}")
+
+    def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
+        """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
+        if runs[0].round == WARM_UP:
+            return
+        if self._is_forecast_due and self._expected_s:
+            self._forecast(runs[0].scenario.expected_s)
+        elif not self._console.is_terminal:
+            for last in {run.scenario.name: run for run in runs}.values():
+                self.say(f"{last.scenario.name} · {self._round_text(last)} · {self._time_left}")
 
     def _round_text(self, planned: PlannedRun) -> str:
         if planned.round == WARM_UP:
@@ -184,10 +176,6 @@ class RunProgress(Log):
         run, budget_s = self._pace * expected_s, self._budget_end - self._clock()
         most = f", at most {_format_time(budget_s)}" if math.isfinite(budget_s) else ""
         self.say(f"A run takes {format_quantity(run, 'second', 2)}: {self._time_left}{most}.")
-
-    def skip(self, planned: PlannedRun) -> None:
-        """Removes a planned run."""
-        self._planned.remove(planned)
 
     @property
     def _time_left(self) -> str:
