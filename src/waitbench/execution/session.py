@@ -394,7 +394,8 @@ class Session:
         if shows_usual_load:
             self._learn_usual_load(measured, begun)
         for planned, result in results:
-            self._warm |= {planned.label} if isinstance(result, Measurement) else set()
+            if isinstance(result, Measurement):
+                self._warm.add(planned.label)
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results

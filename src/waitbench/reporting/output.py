@@ -151,10 +151,10 @@ class RunProgress(Log):
             now = self._clock()
             # Concurrent runs share their time.
             self._actual_s, self._last_event = self._actual_s + now - self._last_event, now
-        self._running -= 1
-        if not isinstance(result, Measurement):
+        else:
             failure = f"{planned.label} · {result.reason}: {result.message}"
             self.say(f"{planned.scenario.name} · {self._round_text(planned)} · {failure}")
+        self._running -= 1
 
     def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
