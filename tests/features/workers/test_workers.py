@@ -18,17 +18,14 @@ def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
 
 
 def test_the_readme_has_the_figures_of_workers_that_the_document_has() -> None:
-    rows = re.findall(
-        r"^\| (\S+ \S+) \| ([\d.]+) \| (\d+ MiB) \| ([\d.]+) cores \|$",
-        (ROOT / "README.md").read_text("utf-8"),
-        re.M,
-    )
-    assert len(rows) == 3
+    readme = (ROOT / "README.md").read_text("utf-8").lower()
+    (sentence,) = (line for line in readme.splitlines() if "(workers/costs.md)" in line)
+    shares = re.findall(r"(\S+) (?:uses )?([\d.]+) %", sentence)
+    assert [name for name, _ in shares] == ["dask-worker", "celery"]
     table = (ROOT / "workers" / "costs.md").read_text("utf-8")
-    for name, percent, memory, cores in rows:
-        (line,) = re.findall(rf"^{re.escape(name)} .*$", table, re.M)
-        assert {percent, *memory.split()} <= set(line.split())
-        assert float(cores) == pytest.approx(500 * float(percent) / 100)
+    for name, percent in shares:
+        newest, *_ = re.findall(rf"^{name} [\d.]+ .*$", table, re.M)
+        assert percent in newest.split()
 
 
 @pytest.mark.parametrize(
