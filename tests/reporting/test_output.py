@@ -9,7 +9,8 @@ import pytest
 
 from tests.records import measurement, outcome
 from waitbench.engines import SCENARIOS
-from waitbench.model.run import WARM_UP, PlannedRun
+from waitbench.model.metrics import WINDOW
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun
 from waitbench.reporting.console import make_console
 from waitbench.reporting.formats import format_quantity
 from waitbench.reporting.output import RunProgress
@@ -46,6 +47,11 @@ class ClockedBar:
     def seconds_left(self) -> list[float]:
         times = re.findall(r"about (\d+):(\d\d) left", self.text)
         return [60.0 * int(minutes) + int(seconds) for minutes, seconds in times]
+
+
+def waited(label: str, number: int) -> Measurement:
+    """A run with a window of 4 s."""
+    return measurement(label, number, {"time_user": 0.0123, WINDOW: 4.0})
 
 
 def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
@@ -108,6 +114,25 @@ def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
         f"{SCENARIO.name} · round 4 of 4 · old",
         f"{SCENARIO.name} · round 4 of 4",
     ]
+
+
+def test_the_time_of_each_kind_of_round_can_be_printed() -> None:
+    clocked = ClockedBar()
+    warm_up = replace(RUNS[0], round=WARM_UP)
+    for batch, lasts_s in ([warm_up], 2), (RUNS[:1], 6), (RUNS[1:2], 6), (RUNS[2:6], 7):
+        clocked.now += 1
+        for run in batch:
+            clocked.bar.begin(run)
+        clocked.now += lasts_s
+        failed = outcome("new", batch[0].round, "failed", message="exit code 1")
+        clocked.bar.end(batch[0], failed if len(batch) > 1 else waited("new", batch[0].round))
+        for run in batch[1:]:
+            clocked.bar.end(run, waited("new", run.round))
+    clocked.bar.say_time_spent()
+    assert clocked.text.splitlines()[-1] == (
+        "Time: warm-ups 2.0 s (windows 2.0 s), rounds in turns 12 s (windows 8.0 s), concurrent "
+        "rounds 7.0 s (windows 4.0 s), between runs 4.0 s."
+    )
 
 
 def test_a_round_that_is_repeated_says_why() -> None:

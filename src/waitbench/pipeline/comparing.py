@@ -143,6 +143,8 @@ def measure(
                     rule.most_rounds,
                     rule.budget_s,
                 )
+                if output.verbosity > 1:
+                    progress.say_time_spent()
             for extension in request.extensions:
                 extension.after_runs(valid, session.measurer.bench, folder, progress)
     except shutdown.Interrupted:

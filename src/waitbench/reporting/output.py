@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from waitbench.model.metrics import WINDOW
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Result
 from waitbench.reporting.console import make_console, print_prose
 from waitbench.reporting.drawing import shorten
@@ -88,14 +90,21 @@ class RunProgress(Log):
         """The number of rounds, unless a rule decides it."""
         self._expected_s = self._actual_s = 0.0
         """The expected and the actual time of the runs that have ended."""
+        self._kind = ""
+        """The kind of the rounds in progress."""
+        self._spent_s, self._windows_s = (
+            defaultdict[str, float](float),
+            defaultdict[str, float](float),
+        )
+        """The time of each kind of round, and the part of it in which workers waited."""
         self._share = 0.0
         """The part of the bar that is filled."""
         self._budget_end = math.inf
         """The end of the budget, by the clock."""
         self._seconds_left: Callable[[], float] = lambda: 0.0
         self._is_forecast_due = False
-        self._started = self._last_event = clock()
-        """The times of the first start, and of the last start or end of a run."""
+        self._started = self._begun = self._last_event = clock()
+        """When this began, the runs in progress began, and a run last began or ended."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
         # Transient: the bar disappears before tables are printed.
         self._bar = Progress(
@@ -132,6 +141,12 @@ class RunProgress(Log):
     def begin(self, planned: PlannedRun) -> None:
         self._last_event = self._clock()
         self._running += 1
+        if self._running == 1:
+            self._begun = self._last_event
+        kind = "concurrent rounds" if self._running > 1 else "rounds in turns"
+        self._kind = "warm-ups" if planned.round == WARM_UP else kind
+        if self._bar.disable:
+            return
         left_s, spent_s = self._left_s, self._last_event - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
         name, rest = planned.scenario.name, f" · {self._round_text(planned)} · {planned.label}"
@@ -144,17 +159,20 @@ class RunProgress(Log):
         self._bar.update(self._task, refresh=True, **state)
 
     def end(self, planned: PlannedRun, result: Result) -> None:
+        now = self._clock()
         if isinstance(result, Measurement):  # The time of a run that failed predicts nothing.
-            # The expected time counts concurrent runs once.
+            # Concurrent runs share their time, and the expected time counts them once.
+            passed_s, self._last_event = now - self._last_event, now
+            self._windows_s[self._kind] += min(passed_s, result.metrics.get(WINDOW, 0.0))
+            self._actual_s += passed_s
             if self._running == 1:
                 self._expected_s += planned.scenario.expected_s
-            now = self._clock()
-            # Concurrent runs share their time.
-            self._actual_s, self._last_event = self._actual_s + now - self._last_event, now
         else:
             failure = f"{planned.label} · {result.reason}: {result.message}"
             self.say(f"{planned.scenario.name} · {self._round_text(planned)} · {failure}")
         self._running -= 1
+        if not self._running:
+            self._spent_s[self._kind] += now - self._begun
 
     def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
@@ -165,6 +183,16 @@ class RunProgress(Log):
         elif not self._console.is_terminal:
             for last in {run.scenario.name: run for run in runs}.values():
                 self.say(f"{last.scenario.name} · {self._round_text(last)} · {self._time_left}")
+
+    def say_time_spent(self) -> None:
+        """Prints the time of each kind of round, with the part of windows, and the rest."""
+        spent = [
+            f"{kind} {format_quantity(spent_s, 'second', 2)} "
+            f"(windows {format_quantity(self._windows_s[kind], 'second', 2)})"
+            for kind, spent_s in self._spent_s.items()
+        ]
+        rest_s = self._clock() - self._started - sum(self._spent_s.values())
+        self.say(f"Time: {', '.join(spent)}, between runs {format_quantity(rest_s, 'second', 2)}.")
 
     def _round_text(self, planned: PlannedRun) -> str:
         if planned.round == WARM_UP:
