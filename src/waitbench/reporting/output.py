@@ -102,7 +102,6 @@ class RunProgress(Log):
         self._budget_end = math.inf
         """The end of the budget, by the clock."""
         self._seconds_left: Callable[[], float] = lambda: 0.0
-        self._is_forecast_due = False
         self._started = self._begun = self._last_event = clock()
         """When this began, the runs in progress began, and a run last began or ended."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
@@ -126,12 +125,9 @@ class RunProgress(Log):
     def expect(
         self, seconds_left: Callable[[], float], budget_s: float, rounds: int | None = None
     ) -> None:
-        """Sets the budget, and a function for the expected time until the comparison may end.
-
-        Prints a forecast after the first round, unless the number of ``rounds`` is fixed.
-        """
-        self._budget_end, self._seconds_left = self._clock() + budget_s, seconds_left
-        self._rounds, self._is_forecast_due = rounds, rounds is None
+        """Sets the budget, and a function for the expected time until the comparison may end."""
+        self._budget_end = self._clock() + budget_s
+        self._seconds_left, self._rounds = seconds_left, rounds
 
     def repeat(self, runs: Sequence[PlannedRun], other_cores: float) -> None:
         """Says that a round is repeated, as other programs used ``other_cores`` during it."""
@@ -176,11 +172,7 @@ class RunProgress(Log):
 
     def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
-        if runs[0].round == WARM_UP:
-            return
-        if self._is_forecast_due and self._expected_s:
-            self._forecast(runs[0].scenario.expected_s)
-        elif not self._console.is_terminal:
+        if runs[0].round != WARM_UP and not self._console.is_terminal:
             for last in {run.scenario.name: run for run in runs}.values():
                 self.say(f"{last.scenario.name} · {self._round_text(last)} · {self._time_left}")
 
@@ -199,24 +191,14 @@ class RunProgress(Log):
             return "warm-up"
         return f"round {planned.round}{'' if self._rounds is None else f' of {self._rounds}'}"
 
-    def _forecast(self, expected_s: float) -> None:
-        self._is_forecast_due = False
-        run, budget_s = self._pace * expected_s, self._budget_end - self._clock()
-        most = f", at most {_format_time(budget_s)}" if math.isfinite(budget_s) else ""
-        self.say(f"A run takes {format_quantity(run, 'second', 2)}: {self._time_left}{most}.")
-
     @property
     def _time_left(self) -> str:
         return f"about {_format_time(self._left_s)} left"
 
     @property
-    def _pace(self) -> float:
-        """The actual time of runs as a share of the expected time."""
-        return self._actual_s / self._expected_s if self._expected_s else 1.0
-
-    @property
     def _left_s(self) -> float:
-        left_s = self._pace * self._seconds_left()
+        pace = self._actual_s / self._expected_s if self._expected_s else 1.0
+        left_s = pace * self._seconds_left()
         return max(0.0, min(left_s, self._budget_end - self._clock()))
 
 
