@@ -48,9 +48,9 @@ class ClockedBar:
         return [60.0 * int(minutes) + int(seconds) for minutes, seconds in times]
 
 
-def waited(label: str, number: int) -> Measurement:
-    """A run with a window of 4 s."""
-    return measurement(label, number, {"time_user": 0.0123, WINDOW: 4.0})
+def waited(label: str, number: int, window_s: float = 4.0) -> Measurement:
+    """A run with a window."""
+    return measurement(label, number, {"time_user": 0.0123, WINDOW: window_s})
 
 
 def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
@@ -118,7 +118,8 @@ def test_a_file_has_a_line_for_each_round_and_each_failure() -> None:
 def test_the_time_of_each_kind_of_round_can_be_printed() -> None:
     clocked = ClockedBar()
     warm_up = replace(RUNS[0], round=WARM_UP)
-    for batch, lasts_s in ([warm_up], 2), (RUNS[:1], 6), (RUNS[1:2], 6), (RUNS[2:6], 7):
+    clocked.bar.say_time_spent()
+    for batch, lasts_s in ([warm_up], 5), (RUNS[:1], 6), (RUNS[1:2], 6), (RUNS[2:6], 7):
         clocked.now += 1
         for run in batch:
             clocked.bar.begin(run)
@@ -126,11 +127,13 @@ def test_the_time_of_each_kind_of_round_can_be_printed() -> None:
         failed = outcome("new", batch[0].round, "failed", message="exit code 1")
         clocked.bar.end(batch[0], failed if len(batch) > 1 else waited("new", batch[0].round))
         for run in batch[1:]:
-            clocked.bar.end(run, waited("new", run.round))
+            clocked.bar.end(run, waited("new", run.round, 5.0 if run == batch[2] else 4.0))
     clocked.bar.say_time_spent()
-    assert clocked.text.splitlines()[-1] == (
-        "Time: warm-ups 2.0 s (windows 2.0 s), rounds in turns 12 s (windows 8.0 s), concurrent "
-        "rounds 7.0 s (windows 4.0 s), between runs 4.0 s."
+    first, *_, last = clocked.text.splitlines()
+    assert first == "Time: between runs 0 µs."
+    assert last == (
+        "Time: between runs 4.0 s, warm-ups 5.0 s (windows 4.0 s), rounds in turns 12 s (windows "
+        "8.0 s), concurrent rounds 7.0 s (windows 5.0 s)."
     )
 
 

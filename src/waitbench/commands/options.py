@@ -184,8 +184,8 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         count=True,
-        help="Print figures of each scenario; -vv prints all, and where the time went.\n\nWith a "
-        "gate, also all questions.",
+        help="Print figures of each scenario; -vv prints all, and where the time of new runs went."
+        "\n\nWith a gate, also all questions.",
     ),
 ]
 CorePrice = Annotated[

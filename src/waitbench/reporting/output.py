@@ -92,11 +92,11 @@ class RunProgress(Log):
         """The expected and the actual time of the runs that have ended."""
         self._kind = ""
         """The kind of the rounds in progress."""
-        self._spent_s, self._windows_s = (
-            defaultdict[str, float](float),
-            defaultdict[str, float](float),
-        )
-        """The time of each kind of round, and the part of it in which workers waited."""
+        self._spent_s = defaultdict[str, float](float)
+        self._windows_s = defaultdict[str, float](float)
+        """The time of each kind of round, and of its windows; concurrent runs count once."""
+        self._window_s = 0.0
+        """The longest window of the runs in progress."""
         self._share = 0.0
         """The part of the bar that is filled."""
         self._budget_end = math.inf
@@ -138,7 +138,7 @@ class RunProgress(Log):
         self._last_event = self._clock()
         self._running += 1
         if self._running == 1:
-            self._begun = self._last_event
+            self._begun, self._window_s = self._last_event, 0.0
         kind = "concurrent rounds" if self._running > 1 else "rounds in turns"
         self._kind = "warm-ups" if planned.round == WARM_UP else kind
         if self._bar.disable:
@@ -159,8 +159,8 @@ class RunProgress(Log):
         if isinstance(result, Measurement):  # The time of a run that failed predicts nothing.
             # Concurrent runs share their time, and the expected time counts them once.
             passed_s, self._last_event = now - self._last_event, now
-            self._windows_s[self._kind] += min(passed_s, result.metrics.get(WINDOW, 0.0))
             self._actual_s += passed_s
+            self._window_s = max(self._window_s, result.metrics.get(WINDOW, 0.0))
             if self._running == 1:
                 self._expected_s += planned.scenario.expected_s
         else:
@@ -169,6 +169,7 @@ class RunProgress(Log):
         self._running -= 1
         if not self._running:
             self._spent_s[self._kind] += now - self._begun
+            self._windows_s[self._kind] += self._window_s
 
     def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
@@ -178,13 +179,14 @@ class RunProgress(Log):
 
     def say_time_spent(self) -> None:
         """Prints the time of each kind of round, with the part of windows, and the rest."""
-        spent = [
+        rest_s = self._clock() - self._started - sum(self._spent_s.values())
+        parts = [f"between runs {format_quantity(rest_s, 'second', 2)}"]
+        parts += [
             f"{kind} {format_quantity(spent_s, 'second', 2)} "
             f"(windows {format_quantity(self._windows_s[kind], 'second', 2)})"
             for kind, spent_s in self._spent_s.items()
         ]
-        rest_s = self._clock() - self._started - sum(self._spent_s.values())
-        self.say(f"Time: {', '.join(spent)}, between runs {format_quantity(rest_s, 'second', 2)}.")
+        self.say(f"Time: {', '.join(parts)}.")
 
     def _round_text(self, planned: PlannedRun) -> str:
         if planned.round == WARM_UP:
