@@ -317,3 +317,21 @@ class CountedTree:
         proc.kill(self.processes, _KILLED_WITHIN_S)
         self.reap()
         return names
+
+
+class ProcessCensus:
+    """The live processes of a tree, and how many have ended so far, as far as that is known."""
+
+    def __init__(self, tree: CountedTree) -> None:
+        processes = tree.processes()
+        self.alive = proc.identities(processes)
+        self.reaped = tree.reaped
+        self.faults = proc.faults_of_ended(processes)
+
+    def begun_since(self, before: "ProcessCensus") -> int:
+        """Returns the least number of processes that began since ``before``.
+
+        All children that one parent reaped count as one.
+        """
+        parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
+        return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))

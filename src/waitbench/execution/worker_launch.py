@@ -22,7 +22,7 @@ from waitbench.execution.batch import (
     BatchMember,
 )
 from waitbench.execution.conditions import ConditionLaunch, describe_exit
-from waitbench.execution.counted_tree import Command, CountedTree
+from waitbench.execution.counted_tree import Command, CountedTree, ProcessCensus
 from waitbench.execution.launch_report import (
     LOST_CHILDREN,
     METRICS,
@@ -120,7 +120,7 @@ class WorkerLaunch(ConditionLaunch):
         if self._ending_action:
             self._record_loaded()
         self._wait_at(PREPARED)
-        before, begin = _ProcessCensus(self.tree), self.tree.reading()
+        before, begin = ProcessCensus(self.tree), self.tree.reading()
         if self._ends_by_itself and self.worker.ready.seconds != 0.0:
             self.services.begin_again()
         if os.environ.get(WAITING):
@@ -133,7 +133,7 @@ class WorkerLaunch(ConditionLaunch):
             totals |= self._end_by(self._ending_action, window_s)
         else:
             window_s = self._window(window_s)
-        end, after = self.tree.reading(), _ProcessCensus(self.tree)
+        end, after = self.tree.reading(), ProcessCensus(self.tree)
         totals |= self.services.rises()
         if "service_cpu_idle" not in totals:
             self._record_missing("service_cpu_idle", LOST_CHILDREN)
@@ -475,24 +475,6 @@ class WorkerLaunch(ConditionLaunch):
         code = self.tree.exit_codes.get(self._check)
         self._check = self._check if code is None else 0
         return code == 0
-
-
-class _ProcessCensus:
-    """The live processes of a tree, and how many have ended so far, as far as that is known."""
-
-    def __init__(self, tree: CountedTree) -> None:
-        processes = tree.processes()
-        self.alive = proc.identities(processes)
-        self.reaped = tree.reaped
-        self.faults = proc.faults_of_ended(processes)
-
-    def begun_since(self, before: "_ProcessCensus") -> int:
-        """Returns the least number of processes that began since ``before``.
-
-        All children that one parent reaped count as one.
-        """
-        parents = sum(rise > before.faults.get(pid, rise) for pid, rise in self.faults.items())
-        return max(parents + self.reaped - before.reaped, len(self.alive - before.alive))
 
 
 def _memory_totals(begin: proc.Memory | None, end: proc.Memory | None) -> dict[str, float]:
