@@ -75,8 +75,9 @@ def measured(
     before: Sequence[Result] = (),
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
     needed: int = 99,
+    enough: int = 8,
 ) -> ScenarioResults:
-    """Rounds behind those of ``before`` a resume: for a guide that wants eight, or as planned."""
+    """Rounds after those of ``before`` a resume: until there are ``enough``, or as planned."""
     allowed = Concurrency(("one",), differing)
     at_work, _, records = make_session(made, "one", concurrency=allowed)
     record = records["one"]
@@ -86,7 +87,7 @@ def measured(
     record.failed_before = len(record.failed_runs)
     if guided:
         at_work.carry_out(
-            lambda _name: needed * (len(record.of("a")) < 8),
+            lambda _name: needed * (len(record.of("a")) < enough),
             [[scenario]],
             ["a", "b"],
             rounds,
@@ -448,10 +449,10 @@ def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together
     return made
 
 
-def judged(made: Together) -> ScenarioResults:
-    """What becomes of eight rounds that a guide wants."""
-    tells = partial(metric_changed_by_concurrency, criteria=DEFAULTS)
-    return measured(made, differing=tells)
+def judged(made: Together, rounds: int = 9, enough: int = 8) -> ScenarioResults:
+    """Rounds of a gate that discards concurrent ones if they differ."""
+    differing = partial(metric_changed_by_concurrency, criteria=DEFAULTS)
+    return measured(made, rounds=rounds, differing=differing, enough=enough)
 
 
 @pytest.mark.parametrize(("alone", "at_once"), [(0.14, 0.1), (0.1, 0.14)])
@@ -464,7 +465,7 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     assert [run.round for run in runs] == list(range(1, len(runs) + 1))
     assert len(runs) >= 8
     assert {run.metrics["time_cpu_idle"] for run in runs} == {alone}
-    crowded = {one.round for one in record.failed_runs if one.reason == INTERFERED}
+    crowded = {run.round for run in record.failed_runs if run.reason == INTERFERED}
     assert crowded == {2, 3, 4, 5}
     assert record.failures == []
 
@@ -478,7 +479,7 @@ def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
     made = idling(0.1, 0.1, odd=odd)
     record = judged(made)
     assert concurrent_rounds(made) == batches
-    assert [one.reason for one in record.failed_runs] == []
+    assert record.failed_runs == []
 
 
 @pytest.mark.parametrize("most_rounds", [5, 9])
@@ -486,17 +487,8 @@ def test_a_pass_waits_for_rounds_that_tell_whether_those_at_once_are_right(
     most_rounds: int,
 ) -> None:
     """Where no such round can follow, those at once are discarded as well."""
-    made = idling(0.14, 0.1)
-    allowed = Concurrency(("one",), partial(metric_changed_by_concurrency, criteria=DEFAULTS))
-    at_work, _, records = make_session(made, "one", concurrency=allowed)
-    specify(records["one"], waits=True)
-    at_work.carry_out(
-        lambda name: 99 * (len(records[name].of("a")) < 5),
-        [[WORKER_FILE]],
-        ["a", "b"],
-        most_rounds,
-    )
-    assert {run.metrics["time_cpu_idle"] for run in records["one"].of("b")} == {0.14}
+    record = judged(idling(0.14, 0.1), most_rounds, enough=5)
+    assert {run.metrics["time_cpu_idle"] for run in record.of("b")} == {0.14}
 
 
 def test_what_spins_goes_on_at_once_as_both_kinds_of_rounds_say_so() -> None:
