@@ -57,7 +57,8 @@ class Endless(MadeUpCommand, frozen=True, kw_only=True):
 
 
 def scenario(name: str) -> Scenario:
-    return MadeUp(name=name)
+    """A scenario of a dataflow that shows large changes only, as the silence does."""
+    return MadeUp(name=name, large_changes_only=True)
 
 
 def good(planned: PlannedRun, _before: int = 0) -> Result:

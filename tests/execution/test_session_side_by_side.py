@@ -52,7 +52,8 @@ ONE = Concurrency(("one",))
 
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
-DATAFLOW = MadeUp(name="one")
+DATAFLOW = MadeUp(name="one", large_changes_only=True)
+WAITING = MadeUp(name="one")
 
 
 class Staggered(MadeUpCommand, frozen=True, kw_only=True):
@@ -81,7 +82,7 @@ def measured(
     allowed = Concurrency(("one",), differing)
     at_work, _, records = make_session(made, "one", concurrency=allowed)
     record = records["one"]
-    specify(record, waits=True)
+    specify(record, waits=True, large_changes_only=scenario.large_changes_only)
     for result in before:
         record.add(result)
     record.failed_before = len(record.failed_runs)
@@ -218,6 +219,7 @@ def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
         (replace(DATAFLOW, name="two"), 2, 0),
         (WORKER_FILE, 2, 4),
         (replace(DATAFLOW, scan=POINT), 2, 1),
+        (WAITING, 2, 4),
         (replace(WORKER_FILE, scan=POINT), 2, 0),
     ],
 )
@@ -225,6 +227,50 @@ def test_the_most_rounds_at_once_are_known_before_the_first(
     kind: Scenario, revisions: int, expected: int
 ) -> None:
     assert ONE.most_rounds(kind, revisions) == expected
+
+
+@pytest.mark.parametrize(
+    ("cpus", "cores", "guided", "expected"),
+    [
+        (2, 1.0, True, [[2], [3], [4]]),
+        (2, 2.0, True, []),
+        (4, 2.0, True, [[2], [3], [4]]),
+        (4, 1.0, True, [[2, 3], [4]]),
+        (2, 1.0, False, []),
+    ],
+)
+def test_runs_of_a_dataflow_that_waits_begin_at_once_if_a_cpu_starts_each(
+    cpus: int,
+    cores: float,
+    guided: bool,
+    expected: list[list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One round in turns shows how many CPUs start the baseline; a comparison has all in turns."""
+    monkeypatch.setattr(concurrency, "usable_cpus", lambda: cpus)
+    starts = {"time_cpu_startup": 0.2 * cores, "time_startup": 0.2}
+    made = giving(lambda _run: {"cpu_share_idle": 0.06, **starts})
+    measured(made, WAITING, rounds=4, guided=guided)
+    assert concurrent_rounds(made) == expected
+
+
+@pytest.mark.parametrize("baseline", [IDLE, 1.0])
+def test_a_dataflow_that_waits_takes_turns_if_its_baseline_spins(baseline: float) -> None:
+    """Though no candidate can use twice as much: small changes count."""
+    starts = {"time_cpu_startup": 0.2, "time_startup": 0.2}
+    made = giving(lambda _run: {"cpu_share_idle": baseline, **starts})
+    measured(made, WAITING, rounds=4)
+    assert bool(made.at_once) is (baseline == IDLE)
+
+
+def test_a_dataflow_that_waits_takes_turns_once_others_used_more_than_is_allowed() -> None:
+    """A candidate may have another program work for it, which its partner would share."""
+    starts = {"time_cpu_startup": 0.2, "time_startup": 0.2, "cpu_share_idle": IDLE}
+    made = giving(lambda run: {**starts, "machine_foreign_cpu": 0.3 * (run.round == 2)})
+    record = measured(made, WAITING, rounds=4)
+    assert concurrent_rounds(made) == [[2]]
+    lacking = {run.round for run in record.measurements if "machine_foreign_cpu" not in run.metrics}
+    assert lacking == {2}
 
 
 def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> None:

@@ -261,13 +261,24 @@ def test_what_is_asked_of_more_scenarios_than_a_shard_has_fails_nothing_by_itsel
 
 
 @pytest.mark.parametrize(
-    ("own", "expected"), [((), {"partitioned-silence"}), (("foreign-cpu:25%",), set())]
+    ("name", "expected"),
+    [
+        ("partitioned-silence", True),
+        ("partitioned-long-input", True),
+        ("dynamic-idle", True),
+        ("partitioned", False),
+        ("partitioned-heavy-map", False),
+        ("partitioned-long-input-heavy-map", False),
+        ("partitioned-launcher", False),
+    ],
 )
-def test_of_dataflows_silence_alone_is_measured_side_by_side_unless_others_are_asked_for(
-    own: tuple[str, ...], expected: set[str]
+def test_dataflows_that_merely_wait_are_measured_side_by_side_unless_others_are_asked_for(
+    name: str, expected: bool
 ) -> None:
-    criteria = (*DEFAULTS, *parse(own, METRICS))
-    assert concurrent_scenarios(SCENARIOS, criteria, Topology("single")) == expected
+    single = Topology("single")
+    assert (name in concurrent_scenarios(SCENARIOS, DEFAULTS, single)) is expected
+    criteria = (*DEFAULTS, *parse(("foreign-cpu:25%",), METRICS))
+    assert not concurrent_scenarios(SCENARIOS, criteria, single)
 
 
 @pytest.mark.parametrize(

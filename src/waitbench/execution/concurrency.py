@@ -39,7 +39,8 @@ class Concurrency:
     differing: Callable[[ScenarioResults], str] = lambda _record: ""
     """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
     joins_dataflows: bool = True
-    """Whether several rounds of a dataflow may be concurrent, rather than only the runs of one."""
+    """Whether several rounds of a dataflow may be concurrent, rather than the runs of one, and
+    whether rounds may be in which start-ups compete."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -48,7 +49,8 @@ class Concurrency:
 
         The baseline's runs decide: a candidate that works has the CPUs that idle runs leave, so its
         cost shows. If the baseline works, runs take turns, because the kernel may share CPUs
-        equally; unless it uses so much that no candidate can use twice as much.
+        equally; unless only large changes count, and it uses so much that no candidate can use
+        twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
         Runs also take turns if there is a single revision, which limits judge; in a worker file
         until a round has all revisions that are ``able`` to run; and if rounds in turns differ from
@@ -63,13 +65,19 @@ class Concurrency:
             return 0
         baseline = record.of(labels[0])
         used = [_cores(run, scenario) for run in baseline]
-        most = 1
-        is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
+        bounds: list[float] = [most_ever]
+        if _starts_compete(scenario):
+            bounds.append(start_lanes(baseline) // len(labels))
+        is_too_busy_to_double = (
+            scenario.large_changes_only and cpus <= 2 * min(used, default=0.0) < math.inf
+        )
         if used and not is_too_busy_to_double:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
-            rounds = (total / each / len(labels) for total, each in shared if each)
-            most = int(min(most_ever, *rounds))
+            bounds += [total / each / len(labels) for total, each in shared if each]
+        else:
+            bounds.append(1)
+        most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
 
     def most_rounds(self, scenario: Scenario, revisions: int) -> int:
@@ -80,7 +88,13 @@ class Concurrency:
         may_join = scenario.scan is None and (scenario.is_staggered or self.joins_dataflows)
         most = scenario.most_concurrent_rounds if may_join else 1
         is_possible = scenario.name in self.scenarios and 1 < revisions <= usable_cpus()
+        is_possible &= self.joins_dataflows or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
+
+
+def _starts_compete(scenario: Scenario) -> bool:
+    """Whether concurrent start-ups coincide, which may hide small changes that count."""
+    return not (scenario.is_staggered or scenario.large_changes_only)
 
 
 def start_lanes(baseline: Sequence[Measurement]) -> int:
@@ -113,8 +127,9 @@ def mark_or_discard(
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although runs in turns answered theirs. CPU of other programs is removed from runs if
-    it exceeds ``usual_s``, their usual load, by more than the allowance of all rounds of the batch.
+    its poke although runs in turns answered theirs. CPU of other programs, unless only large
+    changes count, is removed from runs if it exceeds ``usual_s``, their usual load, by more than
+    the allowance of all rounds of the batch.
     After either, runs take turns. A candidate that causes this gains nothing, as it faces the same
     questions in turns.
     """
@@ -133,7 +148,8 @@ def mark_or_discard(
     is_first_batch = record.interleaved_rounds == record.rounds
     if failed and may_collide and is_first_batch:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
-    most_s = usual_s + batch_rounds * OTHER_ALLOWED_S if may_collide else math.inf
+    allowed_s = math.inf if scenario.large_changes_only else batch_rounds * OTHER_ALLOWED_S
+    most_s = usual_s + allowed_s
     return [it if isinstance(it, FailedRun) else _marked_concurrent(it, most_s) for it in results]
 
 

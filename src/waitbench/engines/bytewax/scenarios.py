@@ -53,8 +53,9 @@ class Dataflow(Scenario, frozen=True, kw_only=True):
 
     @property
     def is_mostly_idle(self) -> bool:
-        # Concurrent runs hide small differences.
-        return self.large_changes_only and bool(self.parameters["idle"])
+        if self.large_changes_only:
+            return bool(self.parameters["idle"])
+        return self.waits and not self.works
 
     @property
     def needs(self) -> frozenset[str]:
