@@ -15,7 +15,7 @@ from random import Random
 from tests.execution.made_runs import NOTHING_CONCURRENT, Together
 from tests.records import context, measurement
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import metric_changed_by_concurrency
+from waitbench.analysis.rounds import why_in_turns
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution import window
@@ -157,7 +157,7 @@ def _gate_of(
     shared = [it for it in gate.criteria if it.metric.name in CHANGED_BY_SHARING]
     made, concurrency = Together(run), NOTHING_CONCURRENT
     if is_concurrent:
-        differing = partial(metric_changed_by_concurrency, criteria=shared)
+        differing = partial(why_in_turns, criteria=shared)
         concurrency = Concurrency(records.keys(), differing)
     questions = OpenQuestions(gate, records)
     made.session(records, concurrency).carry_out(

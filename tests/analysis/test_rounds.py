@@ -5,9 +5,14 @@ from collections.abc import Sequence
 import pytest
 from msgspec import structs
 
+from tests.criteria import parse
 from tests.records import make_record, measurement, specify
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import concurrent_rounds_understate, metric_changed_by_concurrency
+from waitbench.analysis.rounds import (
+    concurrent_rounds_understate,
+    metric_changed_by_concurrency,
+    why_in_turns,
+)
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT, Lack
@@ -94,3 +99,32 @@ def test_a_candidate_that_is_deaf_by_itself_and_answers_beside_copies_differs() 
         incomplete = {LATENESS.key: lack} if is_deaf else {}
         record.add(measurement(label, 9, metrics, incomplete=incomplete))
     assert found(record) == LATENESS.title
+
+
+@pytest.mark.parametrize(
+    ("in_turn", "at_once", "is_enough"),
+    [
+        pytest.param(0.3, [0.2, 0.3, 0.25], True, id="room"),
+        pytest.param(0.3, [], True, id="before a batch"),
+        pytest.param(0.6, [], False, id="too near in turns"),
+        # A copy that waits for another's lock costs nothing meanwhile.
+        pytest.param(0.6, [0.1, 0.1, 0.1], False, id="lock"),
+        pytest.param(0.3, [0.6, 0.6, 0.3], False, id="too near at once"),
+        # Its outliers are counted by the rule.
+        pytest.param(0.3, [0.3, 0.3, 4.0], True, id="outlier"),
+    ],
+)
+@pytest.mark.parametrize("labels", [["new"], ["old", "new"]])
+def test_rounds_at_once_say_that_a_limit_is_kept_if_half_of_it_is_enough(
+    labels: Sequence[str], in_turn: float, at_once: Sequence[float], is_enough: bool
+) -> None:
+    """Beside copies, workers had two thirds of their CPU and more. A baseline has no limit."""
+    record = make_record({label: [] for label in labels})
+    for number, share in enumerate((in_turn, *at_once), 1):
+        marks = (CONCURRENT,) if number > 1 else ()
+        for label in labels:
+            cores = 0.01 * share if label == "new" else 1.0
+            run = measurement(label, number, {BY_NAME["share"].key: cores})
+            record.add(structs.replace(run, marks=marks))
+    reason = why_in_turns(record, parse(["limit idle:1%"], METRICS))
+    assert reason == ("" if is_enough else "idle CPU per second exceeds half of its limit")

@@ -175,7 +175,7 @@ def carry_out(
 
 def make_rounds(session: Session, scenarios: Sequence[Scenario], rounds: int) -> None:
     """Makes so many rounds, as a comparison without a gate does."""
-    session.concurrency = replace(session.concurrency, joins_dataflows=False)
+    session.concurrency = replace(session.concurrency, is_gate=False)
     session.needs_pairs = False
     rule = FixedRounds(rounds)
     needed = OpenQuestions(rule, session.records).rounds_needed

@@ -29,7 +29,7 @@ from tests.execution.made_runs import (
 )
 from tests.records import context, measurement, outcome, specify, times
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import metric_changed_by_concurrency
+from waitbench.analysis.rounds import why_in_turns
 from waitbench.execution import concurrency
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns
@@ -340,6 +340,27 @@ def test_workers_start_at_the_same_time_if_each_has_the_cpus_that_it_uses(
     assert made.start_lanes == lanes
 
 
+@pytest.mark.parametrize(
+    ("scenario", "is_gate", "near", "expected"),
+    [
+        (WORKER_FILE, True, False, [[2, 3, 4, 5], [6, 7, 8, 9]]),
+        (WORKER_FILE, True, True, []),
+        (WORKER_FILE, False, False, []),
+        (WAITING, True, False, []),
+    ],
+)
+def test_rounds_of_a_single_revision_are_made_at_once_for_a_limit_with_room(
+    scenario: Scenario, is_gate: bool, near: bool, expected: list[list[int]]
+) -> None:
+    made = using()
+    record = ScenarioResults(spec=scenario, context=context(["a"]))
+    allowed = Concurrency(("one",), lambda _record: "little room" * near, is_gate)
+    session = made.session({"one": record}, allowed)
+    session.carry_out(lambda _name: 99 * (len(record.of("a")) < 9), [[scenario]], ["a"], 9)
+    assert concurrent_rounds(made) == expected
+    assert len(record.of("a")) == 9
+
+
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06})
     measured(made, rounds=5, guided=False)
@@ -497,7 +518,7 @@ def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together
 
 def judged(made: Together, rounds: int = 9, enough: int = 8) -> ScenarioResults:
     """Rounds of a gate that discards concurrent ones if they differ."""
-    differing = partial(metric_changed_by_concurrency, criteria=DEFAULTS)
+    differing = partial(why_in_turns, criteria=DEFAULTS)
     return measured(made, rounds=rounds, differing=differing, enough=enough)
 
 

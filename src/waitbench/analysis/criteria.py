@@ -93,6 +93,11 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The cost whose certain fall explains a rise of the metric, which then does not fail."""
         return None if self.alone else BY_NAME.get(self.metric.explains or "")
 
+    @property
+    def is_limit_of_cpu(self) -> bool:
+        """Whether it is a limit in per cent of a core."""
+        return self.limit is not None and self.limit.unit == "%"
+
     def is_exceeded(self, baseline: float, candidate: float) -> bool:
         """Whether a candidate's cost exceeds what is allowed; ``baseline`` may be the limit."""
         least = 0.0 if self.limit else self.metric.resolution

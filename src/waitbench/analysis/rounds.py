@@ -20,6 +20,10 @@ _FEWEST_CONCURRENT = 2
 _LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
 """Shifts of log ratios: below the first, a shift never counts; above the second, it always does."""
 
+_MOST_OF_LIMIT = 0.5
+"""The share of a limit of CPU up to which concurrent rounds show that it is kept: in them, workers
+used 0.67 to 1.01 of the CPU that they used in turns (docs/statistics.md)."""
+
 CostPairs = Sequence[tuple[float, float]]
 """Costs of the baseline and of a candidate."""
 
@@ -43,6 +47,32 @@ def by_round(
     ]
     shared = set(columns[0]).intersection(*columns[1:]) if columns else set()
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
+
+
+def why_in_turns(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
+    """Why rounds must take turns, or else their costs may be too low; empty if none must.
+
+    ``criteria`` are those whose costs concurrent rounds may change.
+    """
+    for criterion in criteria:
+        if criterion.limit and _lacks_room(record, criterion):
+            return f"{criterion.metric.title} exceeds half of its limit"
+    title = metric_changed_by_concurrency(record, criteria)
+    return f"{title} differs from that of rounds one run at a time" if title else ""
+
+
+def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
+    """Whether an interleaved round, or the median of concurrent ones, comes too near a limit."""
+    assert criterion.limit is not None, "the caller has checked it"
+    baseline, *candidates = record.context.labels
+    interleaved_rounds = record.interleaved_rounds
+    for label in candidates or [baseline]:
+        costs = criterion.limit.pairs(record, label, criterion.metric)
+        shares = {number: cost / most for number, (most, cost) in costs.items()}
+        interleaved = [shares.pop(number) for number in interleaved_rounds & shares.keys()]
+        if max([*interleaved, median(shares.values() or [0.0])]) > _MOST_OF_LIMIT:
+            return True
+    return False
 
 
 def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:

@@ -36,11 +36,11 @@ class Concurrency:
 
     scenarios: Collection[str] = ()
     """Scenarios whose runs may be concurrent if the baseline idles."""
-    differing: Callable[[ScenarioResults], str] = lambda _record: ""
-    """The title of a cost by which rounds in turns differ from concurrent ones; empty if none."""
-    joins_dataflows: bool = True
-    """Whether several rounds of a dataflow may be concurrent, rather than the runs of one, and
-    whether rounds may be in which start-ups compete."""
+    why_in_turns: Callable[[ScenarioResults], str] = lambda _record: ""
+    """Why rounds of a scenario must take turns, by their costs; empty if none must."""
+    is_gate: bool = True
+    """Whether a gate judges the runs. If not, several rounds of a dataflow are not concurrent, nor
+    are rounds in which start-ups compete, nor those of a single revision."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -52,13 +52,12 @@ class Concurrency:
         equally; unless only large changes count, and it uses so much that no candidate can use
         twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
-        Runs also take turns if there is a single revision, which limits judge; in a worker file
-        until a round has all revisions that are ``able`` to run; and if rounds in turns differ from
-        concurrent ones.
+        Runs also take turns in a worker file until a round has all revisions that are ``able`` to
+        run, and if ``why_in_turns`` has a reason.
         """
         labels, cpus = record.context.labels, usable_cpus()
         most_ever = self.most_rounds(scenario, len(labels))
-        if not most_ever or _takes_turns(record) or self.differing(record):
+        if not most_ever or _takes_turns(record) or self.why_in_turns(record):
             return 0
         interleaved = Counter(run.round for run in record.interleaved_runs if run.label in able)
         if scenario.fewest_concurrent_rounds > 1 and len(able) not in interleaved.values():
@@ -85,10 +84,11 @@ class Concurrency:
 
         Values of a scan take turns, so only the runs of one round may be concurrent.
         """
-        may_join = scenario.scan is None and (scenario.is_staggered or self.joins_dataflows)
+        may_join = scenario.scan is None and (scenario.is_staggered or self.is_gate)
         most = scenario.most_concurrent_rounds if may_join else 1
-        is_possible = scenario.name in self.scenarios and 1 < revisions <= usable_cpus()
-        is_possible &= self.joins_dataflows or not _starts_compete(scenario)
+        is_possible = scenario.name in self.scenarios and revisions <= usable_cpus()
+        is_possible &= revisions > 1 or (self.is_gate and scenario.is_staggered)
+        is_possible &= self.is_gate or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
 
 

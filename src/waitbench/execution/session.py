@@ -198,7 +198,7 @@ class Session:
         """Returns the rounds still to be made, each with the revisions that it lacks."""
         self._discard_differing(record, FEWEST_INTERLEAVED)
         # A round of another scenario may have answered the questions about both.
-        is_open = rounds_needed(record.scenario) or self.concurrency.differing(record)
+        is_open = rounds_needed(record.scenario) or self._why_discarded(record)
         if not is_open or (self.needs_pairs and not self._is_comparable(record)):
             return {}
         left = self.lacking(record, labels, most_rounds)
@@ -298,13 +298,15 @@ class Session:
         Returns whether any are discarded. All runs take turns from then on. A candidate that causes
         this gains nothing, as the rounds are repeated one run at a time.
         """
-        concurrent = [run for run in record.measurements if CONCURRENT in run.marks]
         enough = len(record.interleaved_rounds) >= fewest
-        cost = self.concurrency.differing(record) if enough else ""
-        for run in concurrent if cost else ():
-            why = f"{cost} differs from that of rounds one run at a time"
+        why = self._why_discarded(record) if enough else ""
+        for run in _concurrent_runs(record) if why else ():
             self._replace(record, run, discard_as(run, INTERFERED, why))
-        return bool(cost and concurrent)
+        return bool(why)
+
+    def _why_discarded(self, record: ScenarioResults) -> str:
+        """Why concurrent rounds may have to be discarded; empty if not, or if there are none."""
+        return self.concurrency.why_in_turns(record) if _concurrent_runs(record) else ""
 
     def _make_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
@@ -453,6 +455,10 @@ def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
         return sum(run.scenario.expected_s for run in runs)
     shared_s = (run.scenario.expected_s - run.scenario.staggered_s for run in runs)
     return max(shared_s) + sum(run.scenario.staggered_s for run in runs)
+
+
+def _concurrent_runs(record: ScenarioResults) -> list[Measurement]:
+    return [run for run in record.measurements if CONCURRENT in run.marks]
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

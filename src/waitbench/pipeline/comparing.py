@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.rounds import metric_changed_by_concurrency
+from waitbench.analysis.rounds import why_in_turns
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
@@ -107,8 +107,10 @@ def measure(
     header = make_header(valid, environments, hyperfine, settings)
     records = new_records(header, valid.scenarios_here, built)
     contents = begin(folder, header, records, output.progress.print)
-    # Concurrent runs share pages, and may answer each other's messages: these costs may change.
-    sensitive = [it for it in rule.criteria if it.metric.name in CHANGED_BY_SHARING]
+    # Concurrent runs share pages and caches, and may answer each other's messages.
+    sensitive = [
+        it for it in rule.criteria if it.metric.name in CHANGED_BY_SHARING or it.is_limit_of_cpu
+    ]
     progress = RunProgress(output.progress, quiet=output.quiet)
     session = Session(
         measurer(valid, environments, hyperfine, rule.criteria),
@@ -122,8 +124,8 @@ def measure(
                 valid.topology,
                 is_shard=valid.shard is not None,
             ),
-            partial(metric_changed_by_concurrency, criteria=sensitive),
-            joins_dataflows=rounds is None,
+            partial(why_in_turns, criteria=sensitive),
+            is_gate=rounds is None,
         ),
         needs_pairs=rounds is None,
     )
@@ -190,15 +192,15 @@ def concurrent_scenarios(
     """Names the scenarios whose runs may be concurrent, if the baseline's runs prove to idle.
 
     Two kinds of criteria exclude a scenario. CPU of other programs, if a user's criterion asks for
-    it, may be due to any of several concurrent runs. Limits, except of counts per second, would be
-    kept too easily, as concurrent runs share memory and caches. Runs that start one by one
+    it, may be due to any of several concurrent runs. Limits, except of CPU and of counts per
+    second, would be kept too easily, as concurrent runs share memory. Runs that start one by one
     (staggered) are not concurrent in a shard, nor with several processes.
     """
     excluding = [
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.limit and not (criterion.limit.by_second and criterion.limit.unit == "/s"))
+        or (criterion.limit and criterion.limit.unit != "/s" and not criterion.is_limit_of_cpu)
     ]
     return frozenset(
         scenario.name
