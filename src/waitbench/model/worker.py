@@ -54,7 +54,7 @@ class Poke(TomlTable, frozen=True, kw_only=True):
     """Messages a second, in the window of the additional scenario ``WORKER-at-rate``."""
 
 
-class Phase(TomlTable, frozen=True, kw_only=True):
+class Phase(TomlTable, frozen=True, kw_only=True, rename={"window_s": "window"}):
     """A phase, which is also a scenario: its window begins after an action."""
 
     name: Name
@@ -71,6 +71,8 @@ class Phase(TomlTable, frozen=True, kw_only=True):
     """Whether the worker must end within the window, which then begins with the action."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
     """The time from the action to the window; ``None``: until the worker has settled again."""
+    window_s: Seconds | None = None
+    """The length of its window; ``None``: that of the worker."""
 
     def __post_init__(self) -> None:
         if len(self._actions) != 1:

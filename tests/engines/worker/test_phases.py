@@ -25,6 +25,20 @@ def scenarios(folder: Path, text: str) -> dict[str, WorkerScenario]:
     return {it.name: it for it in scenarios_of(read(folder, text))}
 
 
+@pytest.mark.parametrize(
+    ("of_file", "expected"), [("", [None, 3.0, None]), ("window = 5\n", [5.0, 3.0, 5.0])]
+)
+def test_a_phase_may_have_a_window_of_its_own(
+    of_file: str, expected: list[float | None], tmp_path: Path
+) -> None:
+    """Those without have the file's, and if it has none, a gate finds one for each."""
+    phases = WORK.rstrip() + "\nwindow = 3\n" + GONE
+    by_name = scenarios(tmp_path, SHORTEST + of_file + phases + TABLES)
+    windows = [it.shortened().parameters.get("window") for it in by_name.values()]
+    assert windows == expected
+    assert [it.window_s for it in by_name.values()] == [it or 10.0 for it in expected]
+
+
 def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_it(
     tmp_path: Path,
 ) -> None:

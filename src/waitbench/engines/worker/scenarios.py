@@ -109,7 +109,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     def shortened(self) -> Scenario:
         # A run can find a suitable window only if the worker merely waits in it.
         is_fixed = self.works or self.must_end or RATE in self.parameters
-        if is_fixed or self.worker.window_s is not None:
+        phase_s = self.phases[-1].window_s if self.phases else None
+        if is_fixed or (phase_s or self.worker.window_s) is not None:
             return self
         parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
         return replace(self, parameters=parameters)
@@ -148,7 +149,11 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
     """Makes a scenario for each ``[scenarios.NAME]``, or: idle, at ``poke.rate``, each phase."""
     named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
     phases: dict[str, Values] = {
-        f"{worker.name}-{phase.name}": {PHASE: phase.name} for phase in worker.phases
+        f"{worker.name}-{phase.name}": {
+            PHASE: phase.name,
+            **({WINDOW: phase.window_s} if phase.window_s else {}),
+        }
+        for phase in worker.phases
     }
     rate = worker.poke.rate if worker.poke else None
     at_rate: dict[str, Values] = {f"{worker.name}-at-rate": {RATE: rate}} if rate else {}
