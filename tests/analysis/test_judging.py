@@ -164,7 +164,7 @@ def question(*records: ScenarioResults, criterion: Criterion = TOGETHER) -> Judg
 @pytest.mark.parametrize(
     ("pairs", "rounds"),
     [
-        ([], 18),
+        ([], 9),
         ([(1, 2)], 9),
         ([(1, 1.05)], 18),
         ([(1e-5, 9e-4)], 18),

@@ -61,20 +61,20 @@ PHASES = [MadeUpCommand(name=name, parameters={"window": 2.0}) for name in ("one
 
 
 def test_concurrent_rounds_of_several_phases_share_a_batch() -> None:
-    """Of two phases: three times four rounds are more than the machine takes at once."""
+    """Each revision has run by itself in each of them."""
     made = using()
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
-    turns, batch = made.runs[1:6], made.runs[6:]
-    assert {(name, number) for name, number, _ in turns if number} == {("one", 1), ("two", 1)}
+    records = of_phases(made, *PHASES[:2], wanted=2, most=2)
+    alone, batch = made.runs[:4], made.runs[4:]
+    assert {*alone} == {(name, WARM_UP, label) for name in ("one", "two") for label in "ab"}
     assert [len(runs) for runs in made.at_once] == [len(batch)] == [8]
     assert {name for name, _, _ in batch} == {"one", "two"}
     for record in records.values():
-        assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {2, 3}
+        assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {1, 2}
 
 
 def test_a_batch_of_phases_is_no_larger_than_one_of_a_phase() -> None:
     made = using()
-    of_phases(made, *PHASES, wanted=5, most=5)
+    of_phases(made, *PHASES, wanted=4, most=4)
     assert {len(runs) for runs in made.at_once} == {2 * MadeUpCommand.most_concurrent_rounds}
     assert len(made.at_once) == len(PHASES)
 
@@ -116,10 +116,13 @@ def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> 
         assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
 
 
-def test_each_phase_begins_in_turns() -> None:
+def test_before_a_batch_each_revision_runs_by_itself_in_each_phase() -> None:
+    """The baseline does so again, as its first runs were concurrent."""
     made = finding({"one": 4.0, "two": 8.0})
     records = of_phases(made, *ENDLESS, wanted=6, most=9)
-    assert {record.interleaved_rounds for record in records.values()} == {frozenset({1})}
+    for record in records.values():
+        assert sorted(run.label for run in record.warm_ups) == ["a", "b"]
+        assert not record.interleaved_rounds
 
 
 def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
@@ -135,16 +138,16 @@ def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
 
 
 def test_runs_take_turns_until_a_round_has_all_revisions() -> None:
-    """In each of the first two rounds another revision fails."""
+    """In the warm-up and in the first round another revision fails."""
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        if (planned.round, planned.label) in ((1, "a"), (2, "b")):
+        if (planned.round, planned.label) in ((WARM_UP, "a"), (1, "b")):
             return outcome(planned.label, planned.round, FAILED)
         return using().behave(planned, 0)
 
     record = of_phases(Together(run), PHASES[0], wanted=6, most=9)["one"]
-    assert record.interleaved_rounds == {1, 2, 3}
-    assert record.rounds > {1, 2, 3}
+    assert record.interleaved_rounds == {1, 2}
+    assert record.rounds > {1, 2}
 
 
 @pytest.mark.parametrize("is_deaf_alone", [True, False])
@@ -225,8 +228,8 @@ def test_cpu_of_other_programs_is_allowed_for_all_rounds_of_a_batch(
 ) -> None:
     """Two rounds of each of two phases allow 1 s."""
     made = giving(lambda _run: {"machine_foreign_cpu": foreign_s if made.beside > 1 else 0.0})
-    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
-    runs = [run for it in records.values() for run in it.measurements if run.round > 1]
+    records = of_phases(made, *PHASES[:2], wanted=2, most=2)
+    runs = [run for it in records.values() for run in it.measurements]
     assert {"machine_foreign_cpu" in run.metrics for run in runs} == {is_known}
 
 

@@ -76,13 +76,13 @@ class Judgement(MetricResult):
     def rounds_needed(self) -> int:
         """The number of further rounds until an analysis may settle the question.
 
-        That is one at which it can pass, or, if most pairs exceed what is allowed, can fail.
+        That is one at which it can pass, or, unless most pairs keep to what is allowed, can fail.
         """
         criterion, count = self.criterion, len(self.records)
         numbers, pairs = self.pairs(criterion.metric)
         excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
         analyses = self.rule.passing_analyses(count, criterion.margin)
-        if 2 * sum(excesses) > len(excesses):
+        if 2 * sum(excesses) >= len(excesses):
             analyses = self.rule.failing_analyses(count, self.alpha)
         last = self.rule.analyses[-1]
         return next((it for it in analyses if it > len(numbers)), last) - len(numbers)

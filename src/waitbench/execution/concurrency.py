@@ -12,6 +12,7 @@ from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
     INTERFERED,
+    WARM_UP,
     FailedRun,
     Measurement,
     Result,
@@ -22,6 +23,8 @@ from waitbench.system.machine import available_memory, usable_cpus
 
 IDLE_SHARE = 0.25
 """The share of all CPUs for the windows of concurrent runs, if each costs as the baseline's did."""
+WARM_UPS_SHARE = 0.5
+"""The same for a first batch, if each run costs as the warm-up of its revision did."""
 MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
@@ -53,16 +56,20 @@ class Concurrency:
         twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
         Runs also take turns in a worker file until a round has all revisions that are ``able`` to
-        run, and if ``why_in_turns`` has a reason.
+        run, or the warm-ups if they suffice; and if ``why_in_turns`` has a reason. The first round
+        takes turns if, by the warm-ups, candidates lack CPUs beside others: its figures are right.
         """
         labels, cpus = record.context.labels, usable_cpus()
         most_ever = self.most_rounds(scenario, len(labels))
         if not most_ever or _takes_turns(record) or self.why_in_turns(record):
             return 0
-        interleaved = Counter(run.round for run in record.interleaved_runs if run.label in able)
-        if scenario.fewest_concurrent_rounds > 1 and len(able) not in interleaved.values():
+        first = WARM_UP if self.warm_ups_suffice(scenario, len(labels)) else WARM_UP + 1
+        alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
+        counts = Counter(number for number, label in alone if label in able)
+        complete = [number for number, count in counts.items() if count == len(able)]
+        if scenario.fewest_concurrent_rounds > 1 and not complete:
             return 0
-        baseline = record.of(labels[0])
+        baseline = runs_of_baseline(record) if first == WARM_UP else record.of(labels[0])
         used = [_cores(run, scenario) for run in baseline]
         bounds: list[float] = [most_ever]
         if _starts_compete(scenario):
@@ -77,7 +84,18 @@ class Concurrency:
         else:
             bounds.append(1)
         most = int(min(bounds))
+        if complete == [WARM_UP] and not record.rounds:
+            warm_ups_use = sum(_cores(run, scenario) for run in record.warm_ups)
+            most = most if most * warm_ups_use <= WARM_UPS_SHARE * cpus else 0
         return most if most >= scenario.fewest_concurrent_rounds else 0
+
+    def warm_ups_suffice(self, scenario: Scenario, revisions: int) -> bool:
+        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
+
+        Else a round in turns is first: its figures are those of a worker without copies.
+        """
+        is_possible = self.is_gate and scenario.is_staggered and revisions > 1
+        return is_possible and self.most_rounds(scenario, revisions) > 0
 
     def most_rounds(self, scenario: Scenario, revisions: int) -> int:
         """Returns how many rounds may be concurrent if the baseline idles; 0 if runs take turns.
@@ -90,6 +108,12 @@ class Concurrency:
         is_possible &= revisions > 1 or (self.is_gate and scenario.is_staggered)
         is_possible &= self.is_gate or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
+
+
+def runs_of_baseline(record: ScenarioResults) -> list[Measurement]:
+    """The baseline's runs; before there are any, its warm-ups."""
+    label = record.context.labels[0]
+    return record.of(label) or [run for run in record.warm_ups if run.label == label]
 
 
 def _starts_compete(scenario: Scenario) -> bool:
@@ -134,7 +158,7 @@ def mark_or_discard(
     questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
-    complete = {run.label for run in record.interleaved_runs if not run.incomplete}
+    complete = {run.label for run in record.single_runs if not run.incomplete}
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results

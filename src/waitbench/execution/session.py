@@ -137,7 +137,7 @@ class Session:
                 is_settled &= not left
                 if left and min(left) <= number:
                     scenario = self._with_window(requested)
-                    self._warm_up(scenario, labels, left_of)
+                    self._warm_up(scenario, labels, left_of, rounds_needed(requested.name))
                     left = left_of(record)
                 if left and min(left) <= number:
                     at_once = self.concurrent_rounds(scenario)
@@ -176,15 +176,20 @@ class Session:
         scenario: Scenario,
         labels: Sequence[str],
         left_of: Callable[[ScenarioResults], Mapping[int, Collection[str]]],
+        needed: int,
     ) -> None:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
-        A failure may end the scenario. First runs count as warm-ups.
+        If several rounds are needed that may be concurrent, each revision first runs by itself in
+        each scenario. A failure may end the scenario. First runs count as warm-ups.
         """
         record = self.records[scenario.name]
+        runs_alone = needed > 1 and self.concurrency.warm_ups_suffice(scenario, len(labels))
         for label in labels:
             failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
-            is_cold = label not in self._warm and (label, WARM_UP) not in failed
+            is_known = any(run.label == label for run in record.single_runs)
+            is_cold = label not in self._warm or (runs_alone and not is_known)
+            is_cold &= (label, WARM_UP) not in failed
             if is_cold and any(label in lacking for lacking in left_of(record).values()):
                 self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
 
@@ -383,7 +388,7 @@ class Session:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
         else:
-            baselines = [self._record(run).of(baseline) for run in tried]
+            baselines = [concurrency.runs_of_baseline(self._record(run)) for run in tried]
             turn_s = max(map(concurrency.shutdown_turn_s, baselines))
             start_lanes = min(map(concurrency.start_lanes, baselines))
             try:
@@ -436,6 +441,8 @@ class Session:
         if isinstance(result, FailedRun) or result.round != WARM_UP:
             record.add(result)
             self.save(record, result)
+        elif CONCURRENT not in result.marks:
+            record.warm_ups.append(result)
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)

@@ -156,6 +156,8 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     failed_runs: list[FailedRun] = []
     failed_before: int = 0
     """The number of failed runs of earlier sessions, if the comparison was resumed."""
+    warm_ups: list[Measurement] = []
+    """Runs of this session before the first round, one at a time; not saved."""
 
     @property
     def scenario(self) -> str:
@@ -254,8 +256,10 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return self.rounds - {run.round for run in self.measurements if CONCURRENT in run.marks}
 
     @property
-    def interleaved_runs(self) -> list[Measurement]:
-        return [run for run in self.measurements if run.round in self.interleaved_rounds]
+    def single_runs(self) -> list[Measurement]:
+        """The runs that took place one at a time: of warm-ups and of interleaved rounds."""
+        interleaved = self.interleaved_rounds
+        return [*self.warm_ups, *(run for run in self.measurements if run.round in interleaved)]
 
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""
