@@ -18,7 +18,6 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import why_in_turns
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
-from waitbench.execution import window
 from waitbench.execution.concurrency import Concurrency
 from waitbench.model.metrics import CHANGED_BY_SHARING, WINDOW, Instruments
 from waitbench.model.record import ScenarioResults
@@ -144,7 +143,7 @@ def _gate_of(
         is_twin = planned.label != "new" or planned.scenario.name != where
         does = Behaviour() if is_twin else candidate
         # A first run finds the shortest.
-        window_s = float(planned.scenario.parameters.get("window", window.LEAST_S))
+        window_s = float(planned.scenario.parameters["window"])
         is_outlier = random.random() < does.share
         found = does.run(window_s, random, is_outlier=is_outlier)
         found["machine_foreign_cpu"] += left_s[0]

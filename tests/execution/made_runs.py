@@ -42,20 +42,6 @@ class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
     fewest_concurrent_rounds: ClassVar[int] = 2
 
 
-class Endless(MadeUpCommand, frozen=True, kw_only=True):
-    """A scenario of a worker file without a window."""
-
-    @property
-    def has_window(self) -> bool:
-        return "window" in self.parameters
-
-    def with_least_window(self, seconds: float) -> Scenario:
-        return self.with_window(max(10.0, seconds))
-
-    def with_window(self, seconds: float) -> Scenario:
-        return self.with_parameters({"window": seconds})
-
-
 def scenario(name: str) -> Scenario:
     """A scenario of a dataflow that shows large changes only, as the silence does."""
     return MadeUp(name=name, large_changes_only=True)

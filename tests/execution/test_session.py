@@ -1,7 +1,7 @@
 """Carrying out a plan, and rounds that are added for as long as a guide wants them."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -9,14 +9,12 @@ from msgspec.structs import replace
 
 from tests.execution.made_runs import (
     LASTS_S,
-    Endless,
     Made,
     carry_out,
     disturbed,
     failing,
     good,
     make_rounds,
-    make_session,
     run_until,
     scenario,
 )
@@ -28,7 +26,6 @@ from waitbench.model.run import (
     NOT_SUPPORTED,
     TIMED_OUT,
     WARM_UP,
-    Measurement,
     PlannedRun,
     Result,
 )
@@ -314,46 +311,3 @@ def test_a_revision_that_becomes_ready_in_any_scenario_is_tried_in_all() -> None
     made = never_ready("ab", ("two", "three", "four"))
     records = carry_out(made, 3, "one", "two", "three", "four")
     assert {name for name, _, _ in made.runs} == set(records)
-
-
-def windows(
-    first: Callable[[PlannedRun, int], Result], before: Sequence[Result] = ()
-) -> list[tuple[str, int, object]]:
-    """The runs that a guide wants four rounds of, and how long each is watched."""
-    made: list[tuple[str, int, object]] = []
-
-    def run(planned: PlannedRun, tries: int) -> Result:
-        window_s = planned.scenario.parameters.get("window")
-        made.append((planned.label, planned.round, window_s))
-        return first(planned, tries) if window_s is None else good(planned)
-
-    at_work, _, records = make_session(Made(run), "one")
-    records["one"].measurements += [run for run in before if isinstance(run, Measurement)]
-    at_work.carry_out(
-        lambda name: 99 * (len(records[name].of("a")) < 2),
-        [[Endless(name="one")]],
-        ["a", "b"],
-        9,
-    )
-    return made
-
-
-def test_a_first_run_of_the_baseline_finds_how_long_all_others_are_watched() -> None:
-    def find(planned: PlannedRun, _before: int) -> Result:
-        return measurement(planned.label, planned.round, {**times(9, 1, 1), "time_window": 7.0})
-
-    looked, cold, *rounds = windows(find)
-    assert (looked, cold[:2]) == (("a", WARM_UP, None), ("b", WARM_UP))
-    assert {window_s for _, _, window_s in rounds} == {7.0}
-    assert sorted(run[:2] for run in rounds) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
-
-
-def test_where_the_first_run_fails_all_others_are_watched_as_long_as_without_a_gate() -> None:
-    _, _, *rounds = windows(failing(FAILED))
-    assert {window_s for _, _, window_s in rounds} == {10.0}
-
-
-def test_a_resumed_comparison_goes_on_with_the_window_that_it_had() -> None:
-    had = {**times(9, 1, 1), "time_window": 6.9998}
-    made = windows(good, [measurement(label, 1, had) for label in "ab"])
-    assert {window_s for _, number, window_s in made if number} == {7.0}

@@ -10,7 +10,6 @@ from tests.execution.made_runs import (
     BUSY,
     IDLE,
     QUIET,
-    Endless,
     MadeUpCommand,
     Together,
     disturbed,
@@ -93,48 +92,11 @@ def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() ->
     assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
 
 
-def finding(found_s: Mapping[str, float], **metrics: float) -> Together:
-    """Runs that find a window, where they have none, with these metrics besides."""
-
-    def run(planned: PlannedRun) -> Mapping[str, float]:
-        return {
-            "time_window": planned.scenario.window_s or found_s[planned.scenario.name],
-            **metrics,
-        }
-
-    return giving(run)
-
-
-ENDLESS = [Endless(name=name) for name in ("one", "two")]
-
-
-def test_first_runs_of_all_phases_are_concurrent_and_each_finds_its_window() -> None:
-    made = finding({"one": 4.0, "two": 8.0})
-    records = of_phases(made, *ENDLESS, wanted=3, most=3)
-    assert made.at_once[0] == [(WARM_UP, "a"), (WARM_UP, "a")]
-    for name, expected_s in (("one", 4.0), ("two", 8.0)):
-        assert {run.metrics["time_window"] for run in records[name].measurements} == {expected_s}
-
-
 def test_before_a_batch_each_revision_runs_by_itself_in_each_phase() -> None:
-    """The baseline does so again, as its first runs were concurrent."""
-    made = finding({"one": 4.0, "two": 8.0})
-    records = of_phases(made, *ENDLESS, wanted=6, most=9)
+    records = of_phases(using(), *PHASES, wanted=6, most=9)
     for record in records.values():
         assert sorted(run.label for run in record.warm_ups) == ["a", "b"]
         assert not record.interleaved_rounds
-
-
-def test_candidates_warm_up_for_as_long_as_they_are_measured() -> None:
-    warmed_up_s = dict[str, float]()
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.round == WARM_UP:
-            warmed_up_s[planned.label] = planned.scenario.window_s or 0.0
-        return finding({"one": 7.0}).behave(planned, 0)
-
-    of_phases(Together(run), ENDLESS[0], wanted=2, most=4)
-    assert warmed_up_s == {"a": 0.0, "b": 7.0}
 
 
 def test_runs_take_turns_until_a_round_has_all_revisions() -> None:
@@ -155,13 +117,13 @@ def test_a_candidate_that_never_answers_keeps_its_first_batch(is_deaf_alone: boo
     lack = {"item_latency_p50": Lack(why="no answer", more_than=2.0)}
 
     def run(planned: PlannedRun, _before: int) -> Result:
-        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_window": 4.0}
+        metrics = {**QUIET, "cpu_share_idle": IDLE}
         is_deaf = planned.label == "b" and (is_deaf_alone or made.beside > 1)
         incomplete = lack if is_deaf else {}
         return measurement(planned.label, planned.round, metrics, incomplete=incomplete)
 
     made = Together(run)
-    record = of_phases(made, ENDLESS[0], wanted=8, most=9)["one"]
+    record = of_phases(made, PHASES[0], wanted=8, most=9)["one"]
     assert any(CONCURRENT in it.marks for it in record.measurements) is is_deaf_alone
     assert {it.reason for it in record.failed_runs} == (set() if is_deaf_alone else {INTERFERED})
 
@@ -171,55 +133,25 @@ def test_a_phase_that_does_not_answer_in_its_first_batch_is_asked_in_turns() -> 
 
     def run(planned: PlannedRun, _before: int) -> Result:
         collides = planned.scenario.name == "two" and made.beside > 2
-        metrics = {**QUIET, "cpu_share_idle": IDLE, "time_window": 4.0}
+        metrics = {**QUIET, "cpu_share_idle": IDLE}
         incomplete = lack if collides and planned.label == "b" else {}
         return measurement(planned.label, planned.round, metrics, incomplete=incomplete)
 
     made = Together(run)
-    records = of_phases(made, *ENDLESS, wanted=4, most=4)
+    records = of_phases(made, *PHASES[:2], wanted=4, most=4)
     assert {it.reason for it in records["two"].failed_runs} == {INTERFERED}
     assert records["two"].interleaved_rounds == {1, 2, 3, 4}
     assert not any(run.incomplete for run in records["two"].measurements)
 
 
-def test_a_phase_whose_first_run_works_takes_turns() -> None:
+def test_a_phase_whose_warm_up_works_takes_turns() -> None:
     def run(planned: PlannedRun) -> Mapping[str, float]:
-        busy = {"cpu_share_idle": BUSY} if planned.scenario.name == "two" else {}
-        return {"time_window": planned.scenario.window_s or 4.0, **busy}
+        return {"cpu_share_idle": BUSY} if planned.scenario.name == "two" else {}
 
     made = giving(run)
-    records = of_phases(made, *ENDLESS, wanted=3, most=3)
+    records = of_phases(made, *PHASES[:2], wanted=3, most=3)
     assert any(CONCURRENT in run.marks for run in records["one"].measurements)
     assert not any(CONCURRENT in run.marks for run in records["two"].measurements)
-
-
-def test_a_first_run_that_fails_beside_others_is_made_again_by_itself() -> None:
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name == "two" and made.beside > 1:
-            return outcome(planned.label, planned.round, FAILED)
-        window_s = planned.scenario.window_s or 4.0
-        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
-
-    made = Together(run)
-    records = of_phases(made, *ENDLESS, wanted=1)
-    assert made.runs.count(("two", WARM_UP, "a")) == 2
-    assert {it.metrics["time_window"] for it in records["two"].measurements} == {4.0}
-
-
-def test_first_runs_that_wait_for_each_other_give_up_no_revision() -> None:
-    """As where copies wait for one lock: made again one by one, they become ready."""
-
-    def run(planned: PlannedRun, _before: int) -> Result:
-        if planned.scenario.name != "one" and made.beside > 1:
-            message = "it was not ready within 20 s"
-            return outcome(planned.label, planned.round, FAILED, message=message)
-        window_s = planned.scenario.window_s or 4.0
-        return giving(lambda _run: {"time_window": window_s}).behave(planned, 0)
-
-    made = Together(run)
-    phases = [Endless(name=name) for name in ("one", "two", "three")]
-    records = of_phases(made, *phases, wanted=2)
-    assert all(len(record.of(label)) >= 2 for record in records.values() for label in "ab")
 
 
 @pytest.mark.parametrize(("foreign_s", "is_known"), [(0.9, True), (1.1, False)])

@@ -64,8 +64,6 @@ class Session:
     concurrency: Concurrency = field(default_factory=Concurrency)
     needs_pairs: bool = True
     """Whether a scenario ends once its baseline, or all candidates, get no more runs."""
-    _first_runs: dict[str, Measurement | None] = field(default_factory=dict, init=False)
-    """The baseline's runs that found windows, by scenario, if they did; they are not saved."""
     _warm: set[str] = field(default_factory=set, init=False)
     """Labels of the revisions of which a run has succeeded."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
@@ -99,8 +97,7 @@ class Session:
         batch of concurrent rounds ends there. It is 0 if the scenario is settled.
 
         Groups follow each other, each with an equal share of the time left. Within a group
-        scenarios take turns, so that all have about as many rounds when time runs out. A first run
-        of the baseline finds the window of a scenario without one.
+        scenarios take turns, so that all have about as many rounds when time runs out.
         """
         begun = time.monotonic()
         for number, group in enumerate(groups):
@@ -125,24 +122,20 @@ class Session:
         """
         left_of = partial(self._left, rounds_needed, labels, most_rounds)
         begun, number, is_settled = time.monotonic(), 0, False
-        self._make_first_runs([it for it in group if rounds_needed(it.name)])
         while not is_settled:
             number, is_settled = number + 1, True
             batch, load = list[PlannedRun](), 0.0
-            for place, requested in plan.balanced(
-                [*enumerate(group)], number, f"{self.seed} group"
-            ):
-                record = self.records[requested.name]
+            for place, scenario in plan.balanced([*enumerate(group)], number, f"{self.seed} group"):
+                record = self.records[scenario.name]
                 left = left_of(record)
                 is_settled &= not left
                 if left and min(left) <= number:
-                    scenario = self._with_window(requested)
-                    self._warm_up(scenario, labels, left_of, rounds_needed(requested.name))
+                    self._warm_up(scenario, labels, left_of, rounds_needed(scenario.name))
                     left = left_of(record)
                 if left and min(left) <= number:
                     at_once = self.concurrent_rounds(scenario)
                     rounds = _next_rounds(
-                        sorted(left), max(1, at_once), rounds_needed(requested.name)
+                        sorted(left), max(1, at_once), rounds_needed(scenario.name)
                     )
                     is_joined = at_once > 0 and scenario.is_staggered
                     if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
@@ -181,7 +174,7 @@ class Session:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
         If several rounds are needed that may be concurrent, each revision first runs by itself in
-        each scenario. A failure may end the scenario. First runs count as warm-ups.
+        each scenario. A failure may end the scenario.
         """
         record = self.records[scenario.name]
         runs_alone = needed > 1 and self.concurrency.warm_ups_suffice(scenario, len(labels))
@@ -253,49 +246,6 @@ class Session:
         is_never_ready = len(waited) > len({why for _, why in waited})
         has_run = any(it.of(label) for it in records)
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
-
-    def _needs_first_run(self, scenario: Scenario) -> bool:
-        """Whether the baseline runs once to find a window."""
-        record = self.records[scenario.name]
-        return not (scenario.has_window or record.of(record.context.labels[0]))
-
-    def _make_first_runs(self, scenarios: Sequence[Scenario]) -> None:
-        """Makes the first runs of scenarios together, where their runs may be concurrent."""
-        lacking = [
-            it
-            for it in scenarios
-            if self._needs_first_run(it)
-            and it.name not in self._first_runs
-            and it.name in self.concurrency.scenarios
-            and not any(run.reason == INTERFERED for run in self.records[it.name].failed_runs)
-        ]
-        if lacking:
-            self._make_first_run(lacking)
-
-    def _make_first_run(self, scenarios: Sequence[Scenario]) -> None:
-        """Runs the baseline once in each scenario; a failure of concurrent runs counts for none."""
-        baseline = self.records[scenarios[0].name].context.labels[0]
-        runs = [
-            PlannedRun(scenario=it, label=baseline, round=WARM_UP, position=0) for it in scenarios
-        ]
-        for planned, result in self._run(runs):
-            name = planned.scenario.name
-            if isinstance(result, Measurement):
-                self._first_runs[name] = result
-            elif len(runs) == 1:
-                self._first_runs[name] = None
-
-    def _with_window(self, scenario: Scenario) -> Scenario:
-        """Gives a scenario without a window that of the baseline's first run."""
-        name, record = scenario.name, self.records[scenario.name]
-        if scenario.has_window:
-            return scenario
-        if self._needs_first_run(scenario) and name not in self._first_runs:
-            self._make_first_run([scenario])
-        measured = record.of(record.context.labels[0])
-        first_run = self._first_runs.get(name) or next(iter(measured), None)
-        window_s = round(record.window_s(first_run) or 0.0, 1) if first_run else 0.0
-        return scenario.with_window(window_s) if window_s else scenario.with_least_window(0.0)
 
     def _discard_differing(self, record: ScenarioResults, fewest: int) -> bool:
         """Discards concurrent rounds if at least ``fewest`` rounds in turns differ from them.
@@ -441,7 +391,7 @@ class Session:
         if isinstance(result, FailedRun) or result.round != WARM_UP:
             record.add(result)
             self.save(record, result)
-        elif CONCURRENT not in result.marks:
+        else:
             record.warm_ups.append(result)
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:

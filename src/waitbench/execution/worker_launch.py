@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution import window
 from waitbench.execution.batch import (
     ACTIONS_DONE,
     LAUNCHED,
@@ -358,21 +357,15 @@ class WorkerLaunch(ConditionLaunch):
     # Waiting.
 
     def _window(self, seconds: float) -> float:
-        """Blocks for the window and returns its length in s; finds a length if ``seconds`` is 0."""
-        begun, readings = time.monotonic(), list[window.Reading]()
+        """Blocks for the window and returns its length in s."""
+        begun = time.monotonic()
 
         def when() -> str:
             return f"after {time.monotonic() - begun:.1f} s of its window"
 
         if self.worker.rate and self.worker.done:
             seconds = max(seconds, self._send_messages(self.worker.done, seconds, when))
-        if seconds:
-            self.wait_until(begun + seconds, when)
-        while not seconds:
-            self.wait_until(begun + len(readings) * window.EVERY_S, when)
-            reading = self.tree.reading()
-            readings.append((reading["wakeups"], reading["cpu_s"]))
-            seconds = window.shortest_window_s(readings) or 0.0
+        self.wait_until(begun + seconds, when)
         return seconds
 
     def require_alive(self, when: str) -> None:

@@ -70,7 +70,7 @@ class WorkerConfig(NamedTuple):
     has_stdin: bool
     """Whether its standard input is a pipe that stays open."""
     window_s: float | None
-    """0: the run measures a suitable length; ``None``: the window lasts until the worker ends."""
+    """``None``: the window lasts until the worker ends."""
     copies: int
     """How often the command is started at once (``--processes``), each time in its own folder."""
 

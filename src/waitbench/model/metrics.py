@@ -90,13 +90,6 @@ BY_SECOND = frozenset(
     {"polls", "wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
 )
 """Names of the metrics shown per second of the window; for idle CPU, see the metric ``share``."""
-GROWING = frozenset(
-    {
-        "real", "user", "system", "cpu", "idle", "idle-user", "idle-system", "cpu-running",
-        "switches", "preemptions", "restarts", "foreign-cpu", "steal",
-    }
-)  # fmt: skip
-"""Names of the metrics that grow with the length of the window."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),

@@ -149,11 +149,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         """The length of the window if a parameter sets it, else 0."""
         return 0.0
 
-    @property
-    def has_window(self) -> bool:
-        """False if a first run of the baseline must find a suitable length for its window."""
-        return True
-
     def shortened(self) -> "Scenario":
         """The shorter variant that the gate uses by default."""
         return self
@@ -164,10 +159,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     def with_least_window(self, seconds: float) -> "Scenario":
         """The variant with a window of at least this length; unchanged if it cannot be set."""
-        return self
-
-    def with_window(self, seconds: float) -> "Scenario":
-        """The variant with a window of exactly this length; unchanged if it cannot be set."""
         return self
 
     def expected_items(self, topology: Topology) -> int | None:

@@ -133,7 +133,7 @@ class WorkerTable(TomlTable, frozen=True, kw_only=True, rename={
     ready: Readiness | None = None
     settled: Readiness | None = None
     window_s: Seconds | Literal["until-exit"] | None = None
-    """Should exceed every period of the idle worker; ``None``: 10 s, or a gate finds a length."""
+    """Should exceed every period of the idle worker; ``None``: 10 s."""
     background: bool = False
     """Whether the command ends once it has started the processes that are the worker."""
     stdin: Literal["open"] | None = None

@@ -14,7 +14,7 @@ from waitbench.environments import revisions
 from waitbench.environments.origins import OriginResolver
 from waitbench.environments.repository import Repository
 from waitbench.model.errors import UsageError, hint
-from waitbench.model.metrics import BY_NAME, GROWING, SYSTEM_CALLS, Instruments
+from waitbench.model.metrics import BY_NAME, SYSTEM_CALLS, Instruments
 from waitbench.model.record import Shard
 from waitbench.model.revision import EnvironmentSpec, OriginChoice
 from waitbench.model.scenario import Scenario, Topology
@@ -159,13 +159,6 @@ def _require_metrics(
             f"{name}: no run of {', '.join(it.name for it in scenarios)} measures it. "
             f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
-    has_window = all(scenario.has_window for scenario in scenarios)
-    for limit in (c.limit for c in request.gate.criteria if c.metric.name in GROWING):
-        if limit and not has_window:
-            raise UsageError(
-                f"--limit {limit.text!r} depends on the length of the window, which is not set: "
-                "give the worker file a `window`, or add --set window=10."
-            )
     if SYSTEM_CALLS in request.gate.needs - instruments.keys:
         raise UsageError(
             f"System calls cannot be counted here: {instruments.reason}. This would fix it: "

@@ -26,17 +26,14 @@ def scenarios(folder: Path, text: str) -> dict[str, WorkerScenario]:
 
 
 @pytest.mark.parametrize(
-    ("of_file", "expected"), [("", [None, 3.0, None]), ("window = 5\n", [5.0, 3.0, 5.0])]
+    ("of_file", "expected"), [("", [10.0, 3.0, 10.0]), ("window = 5\n", [5.0, 3.0, 5.0])]
 )
 def test_a_phase_may_have_a_window_of_its_own(
-    of_file: str, expected: list[float | None], tmp_path: Path
+    of_file: str, expected: list[float], tmp_path: Path
 ) -> None:
-    """Those without have the file's, and if it has none, a gate finds one for each."""
     phases = WORK.rstrip() + "\nwindow = 3\n" + GONE
     by_name = scenarios(tmp_path, SHORTEST + of_file + phases + TABLES)
-    windows = [it.shortened().parameters.get("window") for it in by_name.values()]
-    assert windows == expected
-    assert [it.window_s for it in by_name.values()] == [it or 10.0 for it in expected]
+    assert [it.window_s for it in by_name.values()] == expected
 
 
 def test_each_phase_is_a_scenario_beside_idle_whose_runs_go_through_all_before_it(
@@ -121,8 +118,7 @@ def test_a_worker_that_must_end_has_no_figures_of_the_living_and_a_fixed_window(
     ends, idle = scenarios(tmp_path, text)["mine-closed"], scenarios(tmp_path, text)["mine"]
     gone = {it.name for it in idle.metrics} - {it.name for it in ends.metrics}
     assert gone == {"latency", "latency-p50", "latency-max", "memory", "memory-growth", "restarts"}
-    assert ends.shortened() == ends.with_window(1.0) == ends
-    assert ends.has_window
+    assert ends.for_warm_up() == ends.with_least_window(99.0) == ends
 
 
 def test_a_phase_needs_a_poke_to_poke(tmp_path: Path) -> None:

@@ -115,26 +115,19 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("window", "quick", "settings", "window_s"),
-    [
-        ("window = 30\n", True, (), 30.0),
-        ("window = 30\n", False, (), 30.0),
-        ("", False, (), 10.0),
-        ("", True, (), None),
-        ("", True, ("window=3",), 3.0),
-    ],
+    ("window", "settings", "window_s"),
+    [("window = 30\n", (), 30.0), ("", (), 10.0), ("", ("window=3",), 3.0)],
 )
-def test_a_window_of_the_file_holds_in_a_gate_which_finds_one_where_there_is_none(
-    window: str, quick: bool, settings: tuple[str, ...], window_s: float | None, tmp_path: Path
+def test_a_window_of_the_file_holds_and_a_setting_replaces_it(
+    window: str, settings: tuple[str, ...], window_s: float, tmp_path: Path
 ) -> None:
     worker = read(tmp_path, f"command = '{{revision}}'\n{window}")
-    (scenario,) = selection.select((), settings, worker=worker, quick=quick)
-    assert scenario.parameters.get("window") == window_s
-    assert scenario.has_window == (window_s is not None)
+    for quick in (True, False):
+        (scenario,) = selection.select((), settings, worker=worker, quick=quick)
+        assert scenario.parameters["window"] == window_s
     assert scenario.for_warm_up().parameters["window"] == 1.0
-    config = worker_config(worker, scenario.parameters, PYTHON)
-    assert config.window_s == (window_s or 0.0)
-    assert scenario.with_window(7.0).parameters["window"] == 7.0
+    assert scenario.with_least_window(99.0).parameters["window"] == 99.0
+    assert worker_config(worker, scenario.parameters, PYTHON).window_s == window_s
 
 
 def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_path: Path) -> None:

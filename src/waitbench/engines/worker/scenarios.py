@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from waitbench.engines.worker import metrics
 from waitbench.engines.worker.file import PHASE
@@ -18,7 +18,7 @@ WINDOW = "window"
 RATE = "rate"
 """The parameter with the number of messages a second."""
 WINDOW_S = 10.0
-"""The default window outside of gates, which measure a suitable one."""
+"""The default window."""
 _WARM_UP_S = 1.0
 _EXPECTED_S, _MAX_S = 30.0, 600.0
 """The expected time, and the time limit, of a command that ends by itself."""
@@ -102,26 +102,13 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
     def window_s(self) -> float:
         return float(self.parameters.get(WINDOW, 0.0))
 
-    @property
-    def has_window(self) -> bool:
-        return self.works or WINDOW in self.parameters
-
-    def shortened(self) -> Scenario:
-        # A run can find a suitable window only if the worker merely waits in it.
-        is_fixed = self.works or self.must_end or RATE in self.parameters
-        phase_s = self.phases[-1].window_s if self.phases else None
-        if is_fixed or (phase_s or self.worker.window_s) is not None:
-            return self
-        parameters = {name: value for name, value in self.parameters.items() if name != WINDOW}
-        return replace(self, parameters=parameters)
-
     def for_warm_up(self) -> Scenario:
-        return self.with_window(min(self._window_or(), _WARM_UP_S))
+        return self._with_window(min(self._window_or(), _WARM_UP_S))
 
     def with_least_window(self, seconds: float) -> Scenario:
-        return self.with_window(max(self._window_or(), seconds))
+        return self._with_window(max(self._window_or(), seconds))
 
-    def with_window(self, seconds: float) -> Scenario:
+    def _with_window(self, seconds: float) -> Scenario:
         is_fixed = self.works or self.must_end
         return self if is_fixed else self.with_parameters({WINDOW: seconds})
 
