@@ -15,7 +15,7 @@ from random import Random
 from tests.execution.made_runs import NOTHING_CONCURRENT, Together
 from tests.records import context, measurement
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import why_in_turns
+from waitbench.analysis.rounds import why_interleaved
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.execution.concurrency import Concurrency
@@ -142,7 +142,6 @@ def _gate_of(
     def run(planned: PlannedRun, _before: int) -> Result:
         is_twin = planned.label != "new" or planned.scenario.name != where
         does = Behaviour() if is_twin else candidate
-        # A first run finds the shortest.
         window_s = float(planned.scenario.parameters["window"])
         is_outlier = random.random() < does.share
         found = does.run(window_s, random, is_outlier=is_outlier)
@@ -156,7 +155,7 @@ def _gate_of(
     shared = [it for it in gate.criteria if it.metric.name in CHANGED_BY_SHARING]
     made, concurrency = Together(run), NOTHING_CONCURRENT
     if is_concurrent:
-        differing = partial(why_in_turns, criteria=shared)
+        differing = partial(why_interleaved, criteria=shared)
         concurrency = Concurrency(records.keys(), differing)
     questions = OpenQuestions(gate, records)
     made.session(records, concurrency).carry_out(

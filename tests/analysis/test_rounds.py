@@ -11,11 +11,11 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.rounds import (
     concurrent_rounds_understate,
     metric_changed_by_concurrency,
-    why_in_turns,
+    why_interleaved,
 )
 from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Metric
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT, WARM_UP, Lack
+from waitbench.model.run import CONCURRENT, Lack
 
 MIB = 2.0**20
 IDLE, LATENESS = BY_NAME["idle"], BY_NAME["latency-p50"]
@@ -110,6 +110,7 @@ def test_a_candidate_that_is_deaf_by_itself_and_answers_beside_copies_differs() 
         # A copy that waits for another's lock costs nothing meanwhile.
         pytest.param(0.6, [0.1, 0.1, 0.1], False, id="lock"),
         pytest.param(0.3, [0.6, 0.6, 0.3], False, id="too near at once"),
+        pytest.param(2.0, [2.0, 1.5, 1.2], True, id="above in each"),
         # Its outliers are counted by the rule.
         pytest.param(0.3, [0.3, 0.3, 4.0], True, id="outlier"),
     ],
@@ -126,26 +127,5 @@ def test_rounds_at_once_say_that_a_limit_is_kept_if_half_of_it_is_enough(
             cores = 0.01 * share if label == "new" else 1.0
             run = measurement(label, number, {BY_NAME["share"].key: cores})
             record.add(structs.replace(run, marks=marks))
-    reason = why_in_turns(record, parse(["limit idle:1%"], METRICS))
+    reason = why_interleaved(record, parse(["limit idle:1%"], METRICS))
     assert reason == ("" if is_enough else "idle CPU per second exceeds half of its limit")
-
-
-@pytest.mark.parametrize(
-    ("metric", "alone", "is_other"),
-    [
-        (LATENESS, (0.002, 0.2), True),
-        (LATENESS, (0.1, 0.1), False),
-        # Windows of warm-ups are too short for these.
-        (IDLE, (0.1, 0.3), False),
-    ],
-)
-def test_without_rounds_in_turns_the_warm_ups_tell_what_runs_cost_by_themselves(
-    metric: Metric, alone: Pair, is_other: bool
-) -> None:
-    record = rounds(metric, [], times((0.1, 0.1), *NOISE))
-    for label, cost in zip(("old", "new"), alone, strict=True):
-        record.warm_ups.append(measurement(label, WARM_UP, {metric.key: cost}))
-    assert found(record) == (metric.title if is_other else "")
-    record.add(measurement("old", 9, {metric.key: 0.1}))
-    record.add(measurement("new", 9, {metric.key: 0.1}))
-    assert found(record) == "", "a round in turns takes their place"

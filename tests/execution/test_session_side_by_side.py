@@ -29,7 +29,7 @@ from tests.execution.made_runs import (
 )
 from tests.records import context, measurement, outcome, specify, times
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.analysis.rounds import why_in_turns
+from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution import concurrency
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import InterruptedRuns
@@ -78,9 +78,10 @@ def measured(
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
     needed: int = 99,
     enough: int = 8,
+    has_limits: bool = False,
 ) -> ScenarioResults:
     """Rounds after those of ``before`` a resume: until there are ``enough``, or as planned."""
-    allowed = Concurrency(("one",), differing)
+    allowed = Concurrency(("one",), differing, has_limits=has_limits)
     at_work, _, records = make_session(made, "one", concurrency=allowed)
     record = records["one"]
     specify(record, waits=True, large_changes_only=scenario.large_changes_only)
@@ -220,7 +221,7 @@ def test_runs_take_turns_where_they_do_not_idle_or_there_is_no_cpu_for_each(
         (replace(DATAFLOW, name="two"), 2, 0),
         (WORKER_FILE, 2, 4),
         (replace(DATAFLOW, scan=POINT), 2, 1),
-        (WAITING, 2, 4),
+        (WAITING, 2, 1),
         (replace(WORKER_FILE, scan=POINT), 2, 0),
     ],
 )
@@ -373,6 +374,20 @@ def test_rounds_of_a_single_revision_are_made_at_once_for_a_limit_with_room(
     assert len(record.of("a")) == 9
 
 
+@pytest.mark.parametrize(("later", "is_kept"), [(0.05, True), (0.4, False)])
+def test_a_first_batch_whose_workers_grow_busy_after_a_second_is_repeated_in_turns(
+    later: float, is_kept: bool
+) -> None:
+    """As they do when a time-out passes: on CPUs that all want, each uses as much as the other."""
+    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01})
+    record = measured(made, rounds=8)
+    assert concurrent_rounds(made) == ([[1, 2, 3, 4], [5, 6, 7, 8]] if is_kept else [[1, 2, 3, 4]])
+    messages = {run.message for run in record.failed_runs}
+    why = "runs used 3.2 CPUs together"
+    assert messages == (set() if is_kept else {why})
+    assert [run.round for run in record.of("b")] == [*range(1, 9)]
+
+
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     made = giving(lambda _run: {"cpu_share_idle": 0.02, "service_cpu_idle": 6.0 * 0.06})
     measured(made, rounds=5, guided=False)
@@ -497,7 +512,7 @@ def test_the_usual_load_is_not_counted_among_what_others_used(
     record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
     run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
     (judged,) = concurrency.mark_or_discard(
-        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0
+        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0, cores=0.0
     )
     assert isinstance(judged, Measurement)
     assert ("machine_foreign_cpu" in judged.metrics) is is_known
@@ -530,9 +545,9 @@ def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together
 
 
 def judged(made: Together, rounds: int = 9, enough: int = 8) -> ScenarioResults:
-    """Rounds of a gate that discards concurrent ones if they differ."""
-    differing = partial(why_in_turns, criteria=DEFAULTS)
-    return measured(made, rounds=rounds, differing=differing, enough=enough)
+    """Rounds of a gate that begins in turns, and discards concurrent ones if they differ."""
+    differing = partial(why_interleaved, criteria=DEFAULTS)
+    return measured(made, rounds=rounds, differing=differing, enough=enough, has_limits=True)
 
 
 @pytest.mark.parametrize(("alone", "at_once"), [(0.14, 0.1), (0.1, 0.14)])
@@ -546,13 +561,13 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     assert len(runs) >= 8
     assert {run.metrics[LATENESS] for run in runs} == {alone}
     crowded = {run.round for run in record.failed_runs if run.reason == INTERFERED}
-    assert crowded == {1, 2, 3}
+    assert crowded == {2, 3, 4, 5}
     assert record.failures == []
 
 
 @pytest.mark.parametrize(
     ("odd", "batches"),
-    [((WARM_UP,), [[1, 2, 3], [5, 6, 7], [8, 9]]), ((WARM_UP, 4), [[1, 2, 3], [6, 7, 8, 9]])],
+    [((1,), [[2, 3, 4, 5], [7, 8, 9]]), ((1, 6), [[2, 3, 4, 5], [8, 9]])],
 )
 def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
     odd: Sequence[int], batches: Sequence[Sequence[int]]

@@ -279,6 +279,9 @@ def test_dataflows_that_merely_wait_are_measured_side_by_side_unless_others_are_
     assert (name in concurrent_scenarios(SCENARIOS, DEFAULTS, single)) is expected
     criteria = (*DEFAULTS, *parse(("foreign-cpu:25%",), METRICS))
     assert not concurrent_scenarios(SCENARIOS, criteria, single)
+    # The engine's launcher has fixed ports.
+    by_launcher = concurrent_scenarios(SCENARIOS, DEFAULTS, Topology("launcher", 2))
+    assert by_launcher == {"partitioned-silence"}
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,11 @@ class Limit:
     """The factor from ``unit`` to the unit of ``most``: 0.01 for per cent of a core."""
     by_second: bool = False
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is about a number of events per second."""
+        return self.by_second and self.unit == "/s"
+
     def pairs(
         self, record: ScenarioResults, label: str, metric: Metric
     ) -> dict[int, tuple[float, float]]:
@@ -95,8 +100,7 @@ class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_limit_of_cpu(self) -> bool:
-        """Whether it is a limit in per cent of a core."""
-        return self.limit is not None and self.limit.unit == "%"
+        return self.limit is not None and self.metric.name == "share"
 
     def is_exceeded(self, baseline: float, candidate: float) -> bool:
         """Whether a candidate's cost exceeds what is allowed; ``baseline`` may be the limit."""

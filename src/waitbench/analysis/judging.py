@@ -25,7 +25,7 @@ from waitbench.analysis.rule import (
     judge_pairs,
     not_within,
 )
-from waitbench.model.metrics import STOP, Metric
+from waitbench.model.metrics import CHANGED_BY_SHARING, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -61,6 +61,8 @@ class Judgement(MetricResult):
     """Why there will be no more rounds: runs fail, or lack the metric."""
     is_always_missed: bool = False
     """Whether both sides always exceed the time limit, so that more rounds would not help."""
+    awaits_turn: bool = False
+    """Whether one round in turns is needed, as copies of a worker may have changed its costs."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -78,6 +80,8 @@ class Judgement(MetricResult):
 
         That is one at which it can pass, or, unless most pairs keep to what is allowed, can fail.
         """
+        if self.awaits_turn:
+            return 1
         criterion, count = self.criterion, len(self.records)
         numbers, pairs = self.pairs(criterion.metric)
         excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
@@ -259,9 +263,21 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or always_missed) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
+    has_answer = judged.verdict not in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
+    if has_answer and _lacks_turn(records, criterion.metric):
+        why_not = "only concurrent rounds were made"
+        return replace(judged, verdict=Verdict.INCONCLUSIVE, awaits_turn=True, why_not=why_not)
     if judged.is_disturbed and judged.verdict not in (Verdict.SLOWER, Verdict.NOT_MEASURED):
         return replace(judged, verdict=Verdict.INCONCLUSIVE)
     return judged
+
+
+def _lacks_turn(records: Iterable[ScenarioResults], metric: Metric) -> bool:
+    """Whether copies of a worker may have changed a metric in all rounds of a worker file."""
+    return metric.name in CHANGED_BY_SHARING and any(
+        record.rounds and not record.interleaved_rounds and STOP in record.metrics
+        for record in records
+    )
 
 
 def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bool) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from waitbench.analysis.criteria import Criterion
-from waitbench.model.metrics import CENSORED, CHANGED_BY_SHARING, Metric
+from waitbench.model.metrics import CENSORED, Metric
 from waitbench.model.record import ScenarioResults
 
 _FEWEST_CONCURRENT = 2
@@ -49,7 +49,7 @@ def by_round(
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
 
 
-def why_in_turns(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
+def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
     """Why rounds must take turns, or else their costs may be too low; empty if none must.
 
     ``criteria`` are those whose costs concurrent rounds may change.
@@ -62,13 +62,18 @@ def why_in_turns(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
 
 
 def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
-    """Whether an interleaved round, or the median of concurrent ones, comes too near a limit."""
+    """Whether an interleaved round, or the median of concurrent ones, comes too near a limit.
+
+    False if each round exceeds it: it fails with both kinds.
+    """
     assert criterion.limit is not None, "the caller has checked it"
     baseline, *candidates = record.context.labels
     interleaved_rounds = record.interleaved_rounds
     for label in candidates or [baseline]:
         costs = criterion.limit.pairs(record, label, criterion.metric)
         shares = {number: cost / most for number, (most, cost) in costs.items()}
+        if min(shares.values(), default=0.0) > 1:
+            continue
         interleaved = [shares.pop(number) for number in interleaved_rounds & shares.keys()]
         if max([*interleaved, median(shares.values() or [0.0])]) > _MOST_OF_LIMIT:
             return True
@@ -107,25 +112,14 @@ def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Me
 
 
 def _by_kind(record: ScenarioResults, label: str, metric: Metric) -> tuple[CostPairs, CostPairs]:
-    """The pairs of interleaved rounds, or of warm-ups if there are none, and of concurrent ones."""
+    """The pairs of interleaved rounds, and of concurrent ones."""
     interleaved, concurrent = list[tuple[float, float]](), list[tuple[float, float]]()
     interleaved_numbers = record.interleaved_rounds
     sides = ((record, record.context.labels[0]), (record, label))
     for number, costs in by_round(sides, metric, with_censored=True).items():
         before, after = (max(cost, metric.resolution) for cost in costs)
         (interleaved if number in interleaved_numbers else concurrent).append((before, after))
-    if not interleaved and metric.name in CHANGED_BY_SHARING:
-        interleaved += _pair_of_warm_ups(record, label, metric)
     return interleaved, concurrent
-
-
-def _pair_of_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
-    """The costs of the latest warm-ups, whose windows may be shorter; empty if one is unknown."""
-    costs = {run.label: run.cost(metric) for run in record.warm_ups}
-    before, after = costs.get(record.context.labels[0]), costs.get(label)
-    if before is None or after is None:
-        return []
-    return [(max(before, metric.resolution), max(after, metric.resolution))]
 
 
 def _shift(interleaved: CostPairs, concurrent: CostPairs, allowance: float) -> float:

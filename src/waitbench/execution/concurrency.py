@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from waitbench.model.run import (
     WARM_UP,
     FailedRun,
     Measurement,
+    PlannedRun,
     Result,
     discard_as,
 )
@@ -39,11 +40,12 @@ class Concurrency:
 
     scenarios: Collection[str] = ()
     """Scenarios whose runs may be concurrent if the baseline idles."""
-    why_in_turns: Callable[[ScenarioResults], str] = lambda _record: ""
+    why_interleaved: Callable[[ScenarioResults], str] = lambda _record: ""
     """Why rounds of a scenario must take turns, by their costs; empty if none must."""
     is_gate: bool = True
     """Whether a gate judges the runs. If not, several rounds of a dataflow are not concurrent, nor
     are rounds in which start-ups compete, nor those of a single revision."""
+    has_limits: bool = False
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -56,24 +58,42 @@ class Concurrency:
         twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
         Runs also take turns in a worker file until a round has all revisions that are ``able`` to
-        run, or the warm-ups if they suffice; and if ``why_in_turns`` has a reason. The first round
-        takes turns if, by the warm-ups, candidates lack CPUs beside others: its figures are right.
+        run, or the warm-ups if they suffice; and if ``why_interleaved`` has a reason. So does a
+        first round if, by the warm-ups, candidates lack CPUs beside others: its figures are right.
         """
-        labels, cpus = record.context.labels, usable_cpus()
-        most_ever = self.most_rounds(scenario, len(labels))
-        if not most_ever or _takes_turns(record) or self.why_in_turns(record):
+        if not self._most_by_costs(record, scenario) or _takes_turns(record):
             return 0
-        first = WARM_UP if self.warm_ups_suffice(scenario, len(labels)) else WARM_UP + 1
+        first = WARM_UP if self.warm_ups_suffice(record, scenario) else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
         complete = [number for number, count in counts.items() if count == len(able)]
-        if scenario.fewest_concurrent_rounds > 1 and not complete:
+        is_unknown = scenario.fewest_concurrent_rounds > 1 and not complete
+        if is_unknown or self.why_interleaved(record):
             return 0
-        baseline = runs_of_baseline(record) if first == WARM_UP else record.of(labels[0])
-        used = [_cores(run, scenario) for run in baseline]
-        bounds: list[float] = [most_ever]
+        most = self._most_by_costs(record, scenario)
+        if complete == [WARM_UP]:
+            cores = most * sum(_cores(run, scenario) for run in record.warm_ups)
+            return most if cores <= WARM_UPS_SHARE * usable_cpus() else 0
+        return most
+
+    def warm_ups_suffice(self, record: ScenarioResults, scenario: Scenario) -> bool:
+        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
+
+        Else a round in turns is first: its figures, which a limit may be about, are those of a
+        worker without copies.
+        """
+        is_possible = self.is_gate and not self.has_limits and scenario.is_staggered
+        is_possible &= len(record.context.labels) > 1
+        return is_possible and self._most_by_costs(record, scenario) > 0
+
+    def _most_by_costs(self, record: ScenarioResults, scenario: Scenario) -> int:
+        """Returns how many rounds may be concurrent by the costs of the baseline's runs so far."""
+        labels, cpus = record.context.labels, float(usable_cpus())
+        bounds: list[float] = [self.most_rounds(scenario, len(labels))]
+        baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
             bounds.append(start_lanes(baseline) // len(labels))
+        used = [_cores(run, scenario) for run in baseline]
         is_too_busy_to_double = (
             scenario.large_changes_only and cpus <= 2 * min(used, default=0.0) < math.inf
         )
@@ -81,21 +101,10 @@ class Concurrency:
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             bounds += [total / each / len(labels) for total, each in shared if each]
-        else:
+        elif not scenario.is_staggered:
             bounds.append(1)
         most = int(min(bounds))
-        if complete == [WARM_UP] and not record.rounds:
-            warm_ups_use = sum(_cores(run, scenario) for run in record.warm_ups)
-            most = most if most * warm_ups_use <= WARM_UPS_SHARE * cpus else 0
         return most if most >= scenario.fewest_concurrent_rounds else 0
-
-    def warm_ups_suffice(self, scenario: Scenario, revisions: int) -> bool:
-        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
-
-        Else a round in turns is first: its figures are those of a worker without copies.
-        """
-        is_possible = self.is_gate and scenario.is_staggered and revisions > 1
-        return is_possible and self.most_rounds(scenario, revisions) > 0
 
     def most_rounds(self, scenario: Scenario, revisions: int) -> int:
         """Returns how many rounds may be concurrent if the baseline idles; 0 if runs take turns.
@@ -104,6 +113,8 @@ class Concurrency:
         """
         may_join = scenario.scan is None and (scenario.is_staggered or self.is_gate)
         most = scenario.most_concurrent_rounds if may_join else 1
+        if _starts_compete(scenario):
+            most = min(most, int(usable_cpus() / revisions))
         is_possible = scenario.name in self.scenarios and revisions <= usable_cpus()
         is_possible &= revisions > 1 or (self.is_gate and scenario.is_staggered)
         is_possible &= self.is_gate or not _starts_compete(scenario)
@@ -147,15 +158,17 @@ def mark_or_discard(
     results: Sequence[Result],
     batch_rounds: int,
     usual_s: float,
+    cores: float,
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although runs in turns answered theirs. CPU of other programs, unless only large
-    changes count, is removed from runs if it exceeds ``usual_s``, their usual load, by more than
-    the allowance of all rounds of the batch.
-    After either, runs take turns. A candidate that causes this gains nothing, as it faces the same
-    questions in turns.
+    its poke although runs in turns answered theirs; also if it came before any round in turns, and
+    its windows used more ``cores`` than warm-ups said, so that runs may have lacked CPUs. CPU of
+    other programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``,
+    their usual load, by more than the allowance of all rounds of the batch. After any of these,
+    runs take turns. A candidate that causes this gains nothing, as it faces the same questions in
+    turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
@@ -169,6 +182,8 @@ def mark_or_discard(
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
+    if not record.rounds and cores > WARM_UPS_SHARE * usable_cpus():
+        failed.append(f"runs used {cores:.1f} CPUs together")
     is_first_batch = record.interleaved_rounds == record.rounds
     if failed and may_collide and is_first_batch:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
@@ -182,6 +197,13 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     if metrics.get(OTHER_CPU, 0.0) > most_other_s:
         del metrics[OTHER_CPU]
     return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
+
+
+def cores_used(results: Iterable[tuple[PlannedRun, Result]]) -> float:
+    """Returns how many CPUs the windows of concurrent runs used together, as far as is known."""
+    runs = ((run, planned.scenario) for planned, run in results if isinstance(run, Measurement))
+    cores = (_cores(run, scenario) for run, scenario in runs)
+    return sum(it for it in cores if math.isfinite(it))
 
 
 def _cores(run: Measurement, scenario: Scenario) -> float:

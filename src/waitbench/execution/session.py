@@ -137,7 +137,9 @@ class Session:
                     rounds = _next_rounds(
                         sorted(left), max(1, at_once), rounds_needed(scenario.name)
                     )
-                    is_joined = at_once > 0 and scenario.is_staggered
+                    is_joined = scenario.is_staggered and (
+                        at_once > 0 and len(rounds) >= scenario.fewest_concurrent_rounds
+                    )
                     if batch and load + (len(rounds) / at_once if is_joined else math.inf) > 1:
                         self._make_rounds(batch)
                         batch, load = [], 0.0
@@ -177,11 +179,11 @@ class Session:
         each scenario. A failure may end the scenario.
         """
         record = self.records[scenario.name]
-        runs_alone = needed > 1 and self.concurrency.warm_ups_suffice(scenario, len(labels))
         for label in labels:
+            must_run_by_itself = needed > 1 and self.concurrency.warm_ups_suffice(record, scenario)
             failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
             is_known = any(run.label == label for run in record.single_runs)
-            is_cold = label not in self._warm or (runs_alone and not is_known)
+            is_cold = label not in self._warm or (must_run_by_itself and not is_known)
             is_cold &= (label, WARM_UP) not in failed
             if is_cold and any(label in lacking for lacking in left_of(record).values()):
                 self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
@@ -261,7 +263,7 @@ class Session:
 
     def _why_discarded(self, record: ScenarioResults) -> str:
         """Why concurrent rounds may have to be discarded; empty if not, or if there are none."""
-        return self.concurrency.why_in_turns(record) if _concurrent_runs(record) else ""
+        return self.concurrency.why_interleaved(record) if _concurrent_runs(record) else ""
 
     def _make_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
@@ -375,11 +377,12 @@ class Session:
         """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
+        cores = concurrency.cores_used(results)
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
             results_of_scenario = concurrency.mark_or_discard(
-                record, scenario, measured, rounds, usual_s
+                record, scenario, measured, rounds, usual_s, cores
             )
             marked += zip(runs, results_of_scenario, strict=True)
         return marked

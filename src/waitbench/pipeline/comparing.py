@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion
-from waitbench.analysis.rounds import why_in_turns
+from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
 from waitbench.model.metrics import CHANGED_BY_SHARING
 from waitbench.model.record import ScenarioResults
 from waitbench.model.revision import Environment
-from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.scenario import LAUNCHER, Scenario, Topology
 from waitbench.pipeline.concluding import print_so_far
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import (
@@ -124,8 +124,9 @@ def measure(
                 valid.topology,
                 is_shard=valid.shard is not None,
             ),
-            partial(why_in_turns, criteria=sensitive),
+            partial(why_interleaved, criteria=sensitive),
             is_gate=rounds is None,
+            has_limits=any(it.limit for it in rule.criteria),
         ),
         needs_pairs=rounds is None,
     )
@@ -200,12 +201,14 @@ def concurrent_scenarios(
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.limit and criterion.limit.unit != "/s" and not criterion.is_limit_of_cpu)
+        or (criterion.limit and not (criterion.is_limit_of_cpu or criterion.limit.is_rate))
     ]
     return frozenset(
         scenario.name
         for scenario in scenarios
         if scenario.is_mostly_idle
+        # Its ports are fixed.
+        and scenario.topology_in(topology).kind != LAUNCHER
         and not (
             scenario.is_staggered and (is_shard or scenario.topology_in(topology).processes > 1)
         )
