@@ -49,7 +49,6 @@ from waitbench.model.scenario import CurvePoint, Scenario
 from waitbench.system import shutdown
 
 ONE = Concurrency(("one",))
-LATENESS = "item_latency_p50"
 
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
@@ -172,15 +171,15 @@ def test_after_a_resume_all_warm_up_where_an_earlier_batch_was_discarded() -> No
 def test_concurrent_rounds_end_where_an_answer_is_possible() -> None:
     made = using()
     measured(made, rounds=30, needed=3)
-    assert concurrent_rounds(made)[0] == [1, 2, 3]
+    assert concurrent_rounds(made)[0] == [2, 3, 4]
 
 
 def test_a_batch_is_smaller_where_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: 0.0)
-    # There are 20 s: a batch takes 8.5 s, and 1.5 s for each run.
+    # There are 20 s: a round in turns takes as long, and a batch 8.5 s, and 1.5 s for each run.
     made = using(IDLE / 4)
-    measured(made, Staggered(name="one"), rounds=4, budget_s=20.0)
-    assert concurrent_rounds(made)[0] == [1, 2, 3]
+    measured(made, Staggered(name="one"), rounds=9, budget_s=20.0)
+    assert concurrent_rounds(made)[0] == [2, 3, 4]
 
 
 def test_concurrent_runs_take_at_most_half_of_the_available_memory(
@@ -189,8 +188,8 @@ def test_concurrent_runs_take_at_most_half_of_the_available_memory(
     monkeypatch.setattr(concurrency, "available_memory", lambda: 1200)
 
     made = giving(lambda _run: {"cpu_share_idle": IDLE, "memory_proportional": 100.0})
-    measured(made, rounds=6)
-    assert concurrent_rounds(made)[0] == [1, 2, 3]
+    measured(made, rounds=8)
+    assert concurrent_rounds(made)[0] == [2, 3, 4]
 
 
 def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,30 +309,19 @@ def test_an_interleaved_round_after_it_counts_as_behind_a_candidates_run() -> No
 
 
 @pytest.mark.parametrize("guided", [True, False])
-@pytest.mark.parametrize(("baseline", "several_fit"), [(0.05, True), (0.2, False), (1.9, False)])
-def test_of_a_worker_file_the_first_runs_in_turns_decide_whether_several_fit(
-    baseline: float, several_fit: bool, guided: bool
+@pytest.mark.parametrize(
+    ("baseline", "expected"),
+    [(0.05, [[2, 3, 4, 5], [6, 7, 8, 9]]), (0.2, []), (0.9, []), (1.9, [])],
+)
+def test_of_a_worker_file_the_first_interleaved_round_decides_whether_several_fit(
+    baseline: float, expected: list[list[int]], guided: bool
 ) -> None:
-    """Those of a gate are warm-ups; the first round of a comparison has figures of single runs."""
-    made = using(baseline, IDLE)
-    record = measured(made, guided=guided, rounds=8 if guided else 9, enough=8)
-    batches = [[1, 2, 3, 4], [5, 6, 7, 8]] if guided else [[2, 3, 4, 5], [6, 7, 8, 9]]
-    expected = batches if several_fit else []
+    made = using(baseline, BUSY)
+    record = measured(made, guided=guided)
     assert concurrent_rounds(made) == expected
     assert [run.round for run in record.of("b")] == list(range(1, len(record.of("a")) + 1))
     beside = {run.round for run in record.measurements if CONCURRENT in run.marks}
     assert beside == {number for numbers in expected for number in numbers}
-
-
-@pytest.mark.parametrize(("candidate", "interleaved"), [(0.19, set()), (0.21, {1})])
-def test_a_first_round_takes_turns_if_candidates_lack_cpus_beside_others(
-    candidate: float, interleaved: set[int]
-) -> None:
-    """Else the only figures of a candidate that spins would be those of a spin on few CPUs."""
-    made = using(0.05, candidate)
-    record = measured(made, rounds=8)
-    assert len(made.at_once) == 2
-    assert record.interleaved_rounds == interleaved
 
 
 @pytest.mark.parametrize(
@@ -374,18 +362,52 @@ def test_rounds_of_a_single_revision_are_made_at_once_for_a_limit_with_room(
     assert len(record.of("a")) == 9
 
 
+@pytest.mark.parametrize(
+    ("wakeups", "has_limits", "guided", "first"),
+    [
+        (20.0, False, True, [1, 2, 3]),
+        (3.0, False, True, [2, 3, 4, 5]),
+        # A limit is about a worker without copies, and so are the figures of a comparison.
+        (20.0, True, True, [2, 3, 4, 5]),
+        (20.0, False, False, [2, 3, 4, 5]),
+    ],
+)
+def test_a_candidate_whose_warm_up_costs_far_more_needs_no_first_round_in_turns(
+    wakeups: float, has_limits: bool, guided: bool, first: list[int]
+) -> None:
+    """It will soon have failed; a pass needs such a round."""
+    made = giving(lambda run: {"wakeups": wakeups * (run.label == "b"), "time_cpu_idle": 0.0})
+    measured(made, has_limits=has_limits, guided=guided)
+    assert concurrent_rounds(made)[0] == first
+
+
+@pytest.mark.parametrize(("candidate", "first"), [(0.15, [1, 2, 3, 4]), (0.3, [1, 2]), (0.6, [2])])
+def test_a_first_batch_has_the_cpus_that_the_warm_ups_used(
+    candidate: float, first: list[int]
+) -> None:
+    """Else the only figures of a candidate that spins would be those of a spin on few CPUs."""
+    cores = {"a": 0.05, "b": candidate}
+    made = giving(lambda run: {"cpu_share_idle": cores[run.label], **costs(run)})
+    measured(made, rounds=8)
+    assert concurrent_rounds(made)[0][: len(first)] == first
+
+
 @pytest.mark.parametrize(("later", "is_kept"), [(0.05, True), (0.4, False)])
 def test_a_first_batch_whose_workers_grow_busy_after_a_second_is_repeated_in_turns(
     later: float, is_kept: bool
 ) -> None:
     """As they do when a time-out passes: on CPUs that all want, each uses as much as the other."""
-    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01})
+    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01, **costs(run)})
     record = measured(made, rounds=8)
     assert concurrent_rounds(made) == ([[1, 2, 3, 4], [5, 6, 7, 8]] if is_kept else [[1, 2, 3, 4]])
     messages = {run.message for run in record.failed_runs}
-    why = "runs used 3.2 CPUs together"
-    assert messages == (set() if is_kept else {why})
+    assert messages == (set() if is_kept else {"runs used 3.2 CPUs together"})
     assert [run.round for run in record.of("b")] == [*range(1, 9)]
+
+
+def costs(run: PlannedRun) -> Mapping[str, float]:
+    """What has a first batch made before any round in turns."""
+    return {"wakeups": 20.0 * (run.label == "b"), "time_cpu_idle": 0.0}
 
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
@@ -421,10 +443,9 @@ def test_what_fails_beside_others_at_first_has_all_take_turns(
 ) -> None:
     made = Together(fails_at(*failed))
     record = measured(made, guided=guided)
-    batch = [1, 2, 3] if guided else [2, 3, 4, 5]
-    assert concurrent_rounds(made) == [batch]
+    assert concurrent_rounds(made) == [[2, 3, 4, 5]]
     crowded = [(run.round, run.label) for run in record.failed_runs if run.reason == INTERFERED]
-    assert sorted(crowded) == [(number, label) for number in batch for label in "ab"]
+    assert sorted(crowded) == [(number, label) for number in (2, 3, 4, 5) for label in "ab"]
     assert record.failures == []
     for label in "ab":
         made_rounds = [run.round for run in record.of(label)]
@@ -538,16 +559,16 @@ def idling(alone: float, at_once: float, *, odd: Sequence[int] = ()) -> Together
 
     def used(run: PlannedRun) -> Mapping[str, float]:
         new_s = (at_once if made.beside > 1 else alone) * (1.4 if run.round in odd else 1)
-        return {LATENESS: 0.1 if run.label == "a" else new_s}
+        return {"time_cpu_idle": 0.1 if run.label == "a" else new_s}
 
     made = giving(used)
     return made
 
 
 def judged(made: Together, rounds: int = 9, enough: int = 8) -> ScenarioResults:
-    """Rounds of a gate that begins in turns, and discards concurrent ones if they differ."""
+    """Rounds of a gate that discards concurrent ones if they differ."""
     differing = partial(why_interleaved, criteria=DEFAULTS)
-    return measured(made, rounds=rounds, differing=differing, enough=enough, has_limits=True)
+    return measured(made, rounds=rounds, differing=differing, enough=enough)
 
 
 @pytest.mark.parametrize(("alone", "at_once"), [(0.14, 0.1), (0.1, 0.14)])
@@ -559,15 +580,14 @@ def test_where_rounds_at_once_tell_something_else_all_take_turns(
     runs = record.of("b")
     assert [run.round for run in runs] == list(range(1, len(runs) + 1))
     assert len(runs) >= 8
-    assert {run.metrics[LATENESS] for run in runs} == {alone}
+    assert {run.metrics["time_cpu_idle"] for run in runs} == {alone}
     crowded = {run.round for run in record.failed_runs if run.reason == INTERFERED}
     assert crowded == {2, 3, 4, 5}
     assert record.failures == []
 
 
 @pytest.mark.parametrize(
-    ("odd", "batches"),
-    [((1,), [[2, 3, 4, 5], [7, 8, 9]]), ((1, 6), [[2, 3, 4, 5], [8, 9]])],
+    ("odd", "batches"), [((1,), [[2, 3, 4, 5], [7, 8, 9]]), ((1, 6), [[2, 3, 4, 5], [8, 9]])]
 )
 def test_two_odd_rounds_by_themselves_have_a_guide_make_more_and_discard_none(
     odd: Sequence[int], batches: Sequence[Sequence[int]]
@@ -584,7 +604,7 @@ def test_a_pass_waits_for_rounds_that_tell_whether_those_at_once_are_right(
 ) -> None:
     """Where no such round can follow, those at once are discarded as well."""
     record = judged(idling(0.14, 0.1), most_rounds, enough=5)
-    assert {run.metrics[LATENESS] for run in record.of("b")} == {0.14}
+    assert {run.metrics["time_cpu_idle"] for run in record.of("b")} == {0.14}
 
 
 def test_what_spins_goes_on_at_once_as_both_kinds_of_rounds_say_so() -> None:

@@ -25,7 +25,9 @@ from waitbench.system.machine import available_memory, usable_cpus
 IDLE_SHARE = 0.25
 """The share of all CPUs for the windows of concurrent runs, if each costs as the baseline's did."""
 WARM_UPS_SHARE = 0.5
-"""The same for a first batch, if each run costs as the warm-up of its revision did."""
+"""The same for a batch before any round in turns, if each run costs as its warm-up did."""
+_CLEARLY_MORE = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
+"""Costs that are far higher if they exceed the double by this."""
 MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
@@ -58,53 +60,51 @@ class Concurrency:
         twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
         Runs also take turns in a worker file until a round has all revisions that are ``able`` to
-        run, or the warm-ups if they suffice; and if ``why_interleaved`` has a reason. So does a
-        first round if, by the warm-ups, candidates lack CPUs beside others: its figures are right.
+        run, or the warm-ups if they suffice; and if ``why_interleaved`` has a reason. In a first
+        batch, each run has the CPUs that it used in the warm-up, so that its figures are right.
         """
-        if not self._most_by_costs(record, scenario) or _takes_turns(record):
+        labels, cpus = record.context.labels, usable_cpus()
+        bounds: list[float] = [self.most_rounds(scenario, len(labels))]
+        if not bounds[0] or _takes_turns(record) or self.why_interleaved(record):
             return 0
-        first = WARM_UP if self.warm_ups_suffice(record, scenario) else WARM_UP + 1
+        first = WARM_UP if self._warm_ups_suffice(record, scenario) else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
         complete = [number for number, count in counts.items() if count == len(able)]
-        is_unknown = scenario.fewest_concurrent_rounds > 1 and not complete
-        if is_unknown or self.why_interleaved(record):
+        if scenario.fewest_concurrent_rounds > 1 and not complete:
             return 0
-        most = self._most_by_costs(record, scenario)
-        if complete == [WARM_UP]:
-            cores = most * sum(_cores(run, scenario) for run in record.warm_ups)
-            return most if cores <= WARM_UPS_SHARE * usable_cpus() else 0
-        return most
-
-    def warm_ups_suffice(self, record: ScenarioResults, scenario: Scenario) -> bool:
-        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
-
-        Else a round in turns is first: its figures, which a limit may be about, are those of a
-        worker without copies.
-        """
-        is_possible = self.is_gate and not self.has_limits and scenario.is_staggered
-        is_possible &= len(record.context.labels) > 1
-        return is_possible and self._most_by_costs(record, scenario) > 0
-
-    def _most_by_costs(self, record: ScenarioResults, scenario: Scenario) -> int:
-        """Returns how many rounds may be concurrent by the costs of the baseline's runs so far."""
-        labels, cpus = record.context.labels, float(usable_cpus())
-        bounds: list[float] = [self.most_rounds(scenario, len(labels))]
         baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
             bounds.append(start_lanes(baseline) // len(labels))
         used = [_cores(run, scenario) for run in baseline]
-        is_too_busy_to_double = (
-            scenario.large_changes_only and cpus <= 2 * min(used, default=0.0) < math.inf
-        )
-        if used and not is_too_busy_to_double:
+        is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
+        if used and not (is_too_busy_to_double and scenario.large_changes_only):
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
             shared = (IDLE_SHARE * cpus, max(used)), (MEMORY_SHARE * available_memory(), held)
             bounds += [total / each / len(labels) for total, each in shared if each]
-        elif not scenario.is_staggered:
+        else:
             bounds.append(1)
+        if complete == [WARM_UP]:
+            warm_ups_use = sum(_cores(run, scenario) for run in record.warm_ups)
+            bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
         most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
+
+    def _warm_ups_suffice(self, record: ScenarioResults, scenario: Scenario) -> bool:
+        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
+
+        So it is if a candidate cost far more there, and will soon have failed. Else a round in
+        turns is first, which a pass needs, and figures that a limit is about.
+        """
+        is_possible = self.is_gate and not self.has_limits and scenario.is_staggered
+        label, *candidates = record.context.labels
+        warm_ups = {run.label: run.metrics for run in record.warm_ups}
+        return is_possible and any(
+            warm_ups[it].get(key, 0.0) > 2 * warm_ups[label].get(key, math.inf) + least
+            for key, least in _CLEARLY_MORE.items()
+            for it in candidates
+            if {label, it} <= warm_ups.keys()
+        )
 
     def most_rounds(self, scenario: Scenario, revisions: int) -> int:
         """Returns how many rounds may be concurrent if the baseline idles; 0 if runs take turns.

@@ -130,7 +130,7 @@ class Session:
                 left = left_of(record)
                 is_settled &= not left
                 if left and min(left) <= number:
-                    self._warm_up(scenario, labels, left_of, rounds_needed(scenario.name))
+                    self._warm_up(scenario, labels, left_of)
                     left = left_of(record)
                 if left and min(left) <= number:
                     at_once = self.concurrent_rounds(scenario)
@@ -171,20 +171,15 @@ class Session:
         scenario: Scenario,
         labels: Sequence[str],
         left_of: Callable[[ScenarioResults], Mapping[int, Collection[str]]],
-        needed: int,
     ) -> None:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
-        If several rounds are needed that may be concurrent, each revision first runs by itself in
-        each scenario. A failure may end the scenario.
+        A failure may end the scenario.
         """
         record = self.records[scenario.name]
         for label in labels:
-            must_run_by_itself = needed > 1 and self.concurrency.warm_ups_suffice(record, scenario)
             failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
-            is_known = any(run.label == label for run in record.single_runs)
-            is_cold = label not in self._warm or (must_run_by_itself and not is_known)
-            is_cold &= (label, WARM_UP) not in failed
+            is_cold = label not in self._warm and (label, WARM_UP) not in failed
             if is_cold and any(label in lacking for lacking in left_of(record).values()):
                 self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
 
