@@ -28,7 +28,7 @@ from waitbench.pipeline.comparing import OpenQuestions
 from waitbench.pipeline.gating import Gate, last_analysis
 
 WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
-"""Its file, which leaves it to the gate how long the worker is watched."""
+"""Its file."""
 SERVICE = '[services.broker]\ncommand = "serve {port}"\ncounters = "count {port}"\n'
 """What its file may have, too."""
 MOST_ROUNDS = 30

@@ -56,11 +56,6 @@ class Limit:
     """The factor from ``unit`` to the unit of ``most``: 0.01 for per cent of a core."""
     by_second: bool = False
 
-    @property
-    def is_rate(self) -> bool:
-        """Whether it is about a number of events per second."""
-        return self.by_second and self.unit == "/s"
-
     def pairs(
         self, record: ScenarioResults, label: str, metric: Metric
     ) -> dict[int, tuple[float, float]]:

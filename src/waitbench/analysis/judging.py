@@ -265,8 +265,7 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
     has_answer = judged.verdict not in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
     if has_answer and _lacks_turn(records, criterion.metric):
-        why_not = "only concurrent rounds were made"
-        return replace(judged, verdict=Verdict.INCONCLUSIVE, awaits_turn=True, why_not=why_not)
+        return replace(judged, verdict=Verdict.INCONCLUSIVE, awaits_turn=True)
     if judged.is_disturbed and judged.verdict not in (Verdict.SLOWER, Verdict.NOT_MEASURED):
         return replace(judged, verdict=Verdict.INCONCLUSIVE)
     return judged

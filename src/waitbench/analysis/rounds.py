@@ -50,7 +50,7 @@ def by_round(
 
 
 def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
-    """Why rounds must take turns, or else their costs may be too low; empty if none must.
+    """Why rounds must take turns, as concurrent costs may be too low; empty if none must.
 
     ``criteria`` are those whose costs concurrent rounds may change.
     """

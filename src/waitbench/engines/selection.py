@@ -75,8 +75,7 @@ def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -
 def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
     if name not in scenario.settable:
         return scenario
-    # A parameter without a value, such as a worker's ``window``, is read as a float.
-    value = _parse(name, text, scenario.parameters.get(name, 1.0))
+    value = _parse(name, text, scenario.parameters[name])
     return scenario.with_parameters({name: value})
 
 

@@ -26,8 +26,10 @@ IDLE_SHARE = 0.25
 """The share of all CPUs for the windows of concurrent runs, if each costs as the baseline's did."""
 WARM_UPS_SHARE = 0.5
 """The same for a batch before any round in turns, if each run costs as its warm-up did."""
+_CROWDED_SHARE = 0.75
+"""A first batch whose windows used more of all CPUs is discarded."""
 _CLEARLY_MORE = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
-"""Costs that are far higher if they exceed the double by this."""
+"""Costs are far higher if they exceed twice the baseline's by this."""
 MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
@@ -44,10 +46,11 @@ class Concurrency:
     """Scenarios whose runs may be concurrent if the baseline idles."""
     why_interleaved: Callable[[ScenarioResults], str] = lambda _record: ""
     """Why rounds of a scenario must take turns, by their costs; empty if none must."""
-    is_gate: bool = True
-    """Whether a gate judges the runs. If not, several rounds of a dataflow are not concurrent, nor
-    are rounds in which start-ups compete, nor those of a single revision."""
-    has_limits: bool = False
+    is_adaptive: bool = True
+    """Whether answers decide the number of rounds, as in a gate. If not, several rounds of a
+    dataflow are not concurrent, nor those in which start-ups compete, or of a single revision."""
+    may_skip_turn: bool = True
+    """Whether a worker file's first round may be concurrent: for a gate without limits."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -96,7 +99,7 @@ class Concurrency:
         So it is if a candidate cost far more there, and will soon have failed. Else a round in
         turns is first, which a pass needs, and figures that a limit is about.
         """
-        is_possible = self.is_gate and not self.has_limits and scenario.is_staggered
+        is_possible = self.may_skip_turn and scenario.is_staggered
         label, *candidates = record.context.labels
         warm_ups = {run.label: run.metrics for run in record.warm_ups}
         return is_possible and any(
@@ -111,13 +114,13 @@ class Concurrency:
 
         Values of a scan take turns, so only the runs of one round may be concurrent.
         """
-        may_join = scenario.scan is None and (scenario.is_staggered or self.is_gate)
+        may_join = scenario.scan is None and (scenario.is_staggered or self.is_adaptive)
         most = scenario.most_concurrent_rounds if may_join else 1
         if _starts_compete(scenario):
             most = min(most, int(usable_cpus() / revisions))
         is_possible = scenario.name in self.scenarios and revisions <= usable_cpus()
-        is_possible &= revisions > 1 or (self.is_gate and scenario.is_staggered)
-        is_possible &= self.is_gate or not _starts_compete(scenario)
+        is_possible &= revisions > 1 or (self.is_adaptive and scenario.is_staggered)
+        is_possible &= self.is_adaptive or not _starts_compete(scenario)
         return most if is_possible and most >= scenario.fewest_concurrent_rounds else 0
 
 
@@ -163,8 +166,8 @@ def mark_or_discard(
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although runs in turns answered theirs; also if it came before any round in turns, and
-    its windows used more ``cores`` than warm-ups said, so that runs may have lacked CPUs. CPU of
+    its poke although single runs answered theirs; also if it came before any round in turns, and
+    its windows used so many ``cores`` together that runs may have lacked CPUs. CPU of
     other programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``,
     their usual load, by more than the allowance of all rounds of the batch. After any of these,
     runs take turns. A candidate that causes this gains nothing, as it faces the same questions in
@@ -182,7 +185,7 @@ def mark_or_discard(
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
-    if not record.rounds and cores > WARM_UPS_SHARE * usable_cpus():
+    if not record.rounds and cores > _CROWDED_SHARE * usable_cpus():
         failed.append(f"runs used {cores:.1f} CPUs together")
     is_first_batch = record.interleaved_rounds == record.rounds
     if failed and may_collide and is_first_batch:

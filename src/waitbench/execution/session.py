@@ -133,10 +133,11 @@ class Session:
                     self._warm_up(scenario, labels, left_of)
                     left = left_of(record)
                 if left and min(left) <= number:
-                    at_once = self.concurrent_rounds(scenario)
-                    rounds = _next_rounds(
-                        sorted(left), max(1, at_once), rounds_needed(scenario.name)
-                    )
+                    at_once, ahead = self.concurrent_rounds(scenario), sorted(left)
+                    if scenario.fewest_concurrent_rounds > 1 and not record.interleaved_rounds:
+                        # One round takes turns.
+                        ahead = ahead[:-1] or ahead
+                    rounds = _next_rounds(ahead, max(1, at_once), rounds_needed(scenario.name))
                     is_joined = scenario.is_staggered and (
                         at_once > 0 and len(rounds) >= scenario.fewest_concurrent_rounds
                     )

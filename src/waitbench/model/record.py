@@ -257,9 +257,9 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
 
     @property
     def single_runs(self) -> list[Measurement]:
-        """The runs that took place one at a time: of warm-ups and of interleaved rounds."""
+        """The runs of interleaved rounds, one at a time; before there are any, the warm-ups."""
         interleaved = self.interleaved_rounds
-        return [*self.warm_ups, *(run for run in self.measurements if run.round in interleaved)]
+        return [run for run in self.measurements if run.round in interleaved] or self.warm_ups
 
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""

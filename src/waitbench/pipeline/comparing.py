@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from waitbench.analysis.criteria import DEFAULTS, Criterion
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Limit
 from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import locate
@@ -125,8 +125,8 @@ def measure(
                 is_shard=valid.shard is not None,
             ),
             partial(why_interleaved, criteria=sensitive),
-            is_gate=rounds is None,
-            has_limits=any(it.limit for it in rule.criteria),
+            is_adaptive=rounds is None,
+            may_skip_turn=isinstance(rule, Gate) and not any(it.limit for it in rule.criteria),
         ),
         needs_pairs=rounds is None,
     )
@@ -201,7 +201,7 @@ def concurrent_scenarios(
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.limit and not (criterion.is_limit_of_cpu or criterion.limit.is_rate))
+        or (criterion.limit and not (criterion.is_limit_of_cpu or _is_rate(criterion.limit)))
     ]
     return frozenset(
         scenario.name
@@ -214,6 +214,10 @@ def concurrent_scenarios(
         )
         and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )
+
+
+def _is_rate(limit: Limit) -> bool:
+    return limit.by_second and limit.unit == "/s"
 
 
 def seconds_left(
@@ -231,8 +235,9 @@ def seconds_left(
         lacking = session.lacking(record, labels, questions.rule.most_rounds)
         rounds = sorted(lacking)[: questions.rounds_needed(scenario.name)]
         interleaved = sum(len(lacking[number]) for number in rounds)
+        is_concurrent = at_once and len(rounds) >= scenario.fewest_concurrent_rounds
         # All concurrent rounds of a batch take as long as one run.
-        runs = math.ceil(len(rounds) / at_once) if at_once else interleaved
+        runs = math.ceil(len(rounds) / at_once) if is_concurrent else interleaved
         total_s += scenario.expected_s * runs
     return total_s
 

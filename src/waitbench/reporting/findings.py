@@ -204,7 +204,9 @@ def next_step(findings: Findings) -> str:
     idle = {it.verdict for it in findings.results if it.metric.name == "idle"}
     if verdict is not None:
         is_open, is_slower = verdict.outcome is GateStatus.INCONCLUSIVE, bool(verdict.failures)
-        option, purpose = "--full", "longer runs detect smaller changes"
+        is_worker = STOP in findings.comparisons[0].record.metrics
+        option = "--set window=30" if is_worker else "--full"
+        purpose = "longer runs detect smaller changes"
     else:
         is_open, is_slower = Verdict.INCONCLUSIVE in verdicts, Verdict.SLOWER in verdicts | idle
         rounds = max(comparison.rounds for comparison in findings.comparisons)

@@ -116,8 +116,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         return metrics.read_written(paths, self.worker.metrics) if self.worker.metrics else {}
 
     def _window_or(self, until_exit_s: float = 0.0) -> float:
-        """The window in s, by default ``WINDOW_S``; ``until_exit_s`` if the command ends it."""
-        return until_exit_s if self.works else float(self.parameters.get(WINDOW, WINDOW_S))
+        """The window in s; ``until_exit_s`` if the command ends it."""
+        return self.window_s or until_exit_s
 
     @property
     def _outside_window_s(self) -> float:

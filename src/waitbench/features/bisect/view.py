@@ -112,7 +112,7 @@ def result_of(bisection: Bisection, search: Search) -> str:
         busy = "; other programs used the machine in most rounds" if last.is_disturbed else ""
         why = (
             f"inconclusive after {last.rounds} rounds, {_ratios(last.changes)}{busy}. More rounds "
-            "(--rounds) or longer runs (--full) may help"
+            "(--rounds) or longer runs may help"
         )
     elif last is not None:
         certain = f"no single step certainly exceeds {bisection.criterion.margin * 100:g} %"

@@ -92,9 +92,7 @@ def track(
     before = stored()
     anchor = anchor or _default_anchor(before, request.engine.name)
     ends = (anchor, *([branch] if branch else []))
-    # A shortened worker chooses its own window, which would differ from night to night.
-    is_quick = not full and request.worker is None
-    nightly = replace(request, rounds=rounds, quick=is_quick, store=results, resume=None)
+    nightly = replace(request, rounds=rounds, quick=not full, store=results, resume=None)
     valid = validate(replace(nightly, revisions=ends), output.log)
     anchor_name = _history_name(valid.specs[0])
     sources = {**_candidates(branch, valid, newest), anchor_name: valid.specs[0].source}

@@ -116,8 +116,7 @@ class Scan:
         ]
 
     def _with_value(self, value: int | float, request: Request) -> Request:
-        # A shortened worker would choose a window for each value; equal windows compare better.
-        changes: dict[str, Any] = {"quick": request.quick and request.worker is None}
+        changes: dict[str, Any] = {}
         if not (request.scenarios or request.worker):
             changes["scenarios"] = ("partitioned-idle",)
         if self.parameter in TOPOLOGY:
