@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands.idle_workers import program, worker
 from tests.commands.processes import records_in, start
-from tests.conftest import Compare, Said
+from tests.conftest import Compare
 from tests.running import processes_with
 from tests.waiting import until
 
@@ -65,20 +65,6 @@ def test_what_is_edited_while_it_is_measured_has_no_result(
     assert done.returncode == 3, done.stdout + done.stderr
     name = "a" if edited == "a" else "mine.toml or one of its files"
     assert f"{name} changed while it was measured" in done.stderr
-
-
-@pytest.mark.parametrize("limit", ["switches:40", "cpu:1s", "idle:5ms", "restarts:1"])
-def test_a_limit_of_what_grows_with_the_window_needs_one(
-    limit: str, said: Said, tmp_path: Path
-) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text("command = '{revision}'\n")
-    asked = ("compare", "/bin/none", "--worker", file, "--limit", limit)
-    code, _, err = said(*asked)
-    assert (code, f"--limit {limit!r} depends on" in err) == (2, True), err
-    for window in ("--full", "--set=window=10"):
-        code, _, err = said(*asked, window)
-        assert (code, "/bin/none" in err) == (2, True), err
 
 
 @pytest.mark.parametrize(("how", "which"), [(signal.SIGINT, "server"), (signal.SIGKILL, "worker")])
