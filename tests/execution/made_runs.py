@@ -162,7 +162,6 @@ def carry_out(
 def make_rounds(session: Session, scenarios: Sequence[Scenario], rounds: int) -> None:
     """Makes so many rounds, as a comparison without a gate does."""
     session.concurrency = replace(session.concurrency, is_adaptive=False, may_skip_turn=False)
-    session.needs_pairs = False
     rule = FixedRounds(rounds)
     needed = OpenQuestions(rule, session.records).rounds_needed
     session.carry_out(needed, rule.groups(scenarios), ["a", "b"], rounds)

@@ -167,11 +167,10 @@ def mark_or_discard(
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
     its poke although single runs answered theirs; also if it came before any round in turns, and
-    its windows used so many ``cores`` together that runs may have lacked CPUs. CPU of
-    other programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``,
-    their usual load, by more than the allowance of all rounds of the batch. After any of these,
-    runs take turns. A candidate that causes this gains nothing, as it faces the same questions in
-    turns.
+    its windows used so many ``cores`` together that runs may have lacked CPUs. CPU of other
+    programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``, their
+    usual load, by more than the allowance of all rounds of the batch. After any of these, runs take
+    turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
@@ -220,6 +219,6 @@ def _takes_turns(record: ScenarioResults) -> bool:
     """Whether runs take turns because of earlier concurrent runs: see ``mark_or_discard``."""
     return any(outcome.reason == INTERFERED for outcome in record.failed_runs) or any(
         # An interrupted batch has neither metric.
-        CONCURRENT in run.marks and STEAL in run.metrics and OTHER_CPU not in run.metrics
-        for run in record.measurements
+        STEAL in run.metrics and OTHER_CPU not in run.metrics
+        for run in record.concurrent_runs
     )

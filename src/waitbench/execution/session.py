@@ -17,7 +17,6 @@ from waitbench.execution.measure import InterruptedRuns, Measurer
 from waitbench.model.metrics import OTHER_CPU
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
-    CONCURRENT,
     DISTURBED,
     INTERFERED,
     WARM_UP,
@@ -62,8 +61,6 @@ class Session:
     save: Callable[[ScenarioResults, Result], None]
     """Saves a new result of a record; a later one of the same run replaces it."""
     concurrency: Concurrency = field(default_factory=Concurrency)
-    needs_pairs: bool = True
-    """Whether a scenario ends once its baseline, or all candidates, get no more runs."""
     _warm: set[str] = field(default_factory=set, init=False)
     """Labels of the revisions of which a run has succeeded."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
@@ -195,7 +192,8 @@ class Session:
         self._discard_differing(record, FEWEST_INTERLEAVED)
         # A round of another scenario may have answered the questions about both.
         is_open = rounds_needed(record.scenario) or self._why_discarded(record)
-        if not is_open or (self.needs_pairs and not self._is_comparable(record)):
+        needs_pairs = self.concurrency.is_adaptive
+        if not is_open or (needs_pairs and not self._is_comparable(record)):
             return {}
         left = self.lacking(record, labels, most_rounds)
         if not left and self._discard_differing(record, 1):
@@ -253,13 +251,13 @@ class Session:
         """
         enough = len(record.interleaved_rounds) >= fewest
         why = self._why_discarded(record) if enough else ""
-        for run in _concurrent_runs(record) if why else ():
+        for run in record.concurrent_runs if why else ():
             self._replace(record, run, discard_as(run, INTERFERED, why))
         return bool(why)
 
     def _why_discarded(self, record: ScenarioResults) -> str:
         """Why concurrent rounds may have to be discarded; empty if not, or if there are none."""
-        return self.concurrency.why_interleaved(record) if _concurrent_runs(record) else ""
+        return self.concurrency.why_interleaved(record) if record.concurrent_runs else ""
 
     def _make_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Makes one round of a scenario, or several rounds at once, also of several scenarios."""
@@ -411,10 +409,6 @@ def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
         return sum(run.scenario.expected_s for run in runs)
     shared_s = (run.scenario.expected_s - run.scenario.staggered_s for run in runs)
     return max(shared_s) + sum(run.scenario.staggered_s for run in runs)
-
-
-def _concurrent_runs(record: ScenarioResults) -> list[Measurement]:
-    return [run for run in record.measurements if CONCURRENT in run.marks]
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

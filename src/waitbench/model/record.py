@@ -251,9 +251,13 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return frozenset(run.round for run in self.measurements)
 
     @property
+    def concurrent_runs(self) -> list[Measurement]:
+        return [run for run in self.measurements if CONCURRENT in run.marks]
+
+    @property
     def interleaved_rounds(self) -> frozenset[int]:
         """The rounds whose runs took place one at a time."""
-        return self.rounds - {run.round for run in self.measurements if CONCURRENT in run.marks}
+        return self.rounds - {run.round for run in self.concurrent_runs}
 
     @property
     def single_runs(self) -> list[Measurement]:

@@ -128,7 +128,6 @@ def measure(
             is_adaptive=rounds is None,
             may_skip_turn=isinstance(rule, Gate) and not any(it.limit for it in rule.criteria),
         ),
-        needs_pairs=rounds is None,
     )
     try:
         with progress:
