@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
-from tests.records import context, measurement, outcome, times
+from tests.records import context, measurement, outcome, specify, times
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
@@ -186,3 +186,45 @@ def run_until(
         budget_s,
     )
     return records
+
+
+ONE = Concurrency(("one",))
+WORKER_FILE = MadeUpCommand(name="one", parameters={"window": 6.0})
+
+
+def measured(
+    made: Made,
+    scenario: Scenario = WORKER_FILE,
+    *,
+    rounds: int = 9,
+    budget_s: float = 1e9,
+    guided: bool = True,
+    before: Sequence[Result] = (),
+    differing: Callable[[ScenarioResults], str] = lambda _record: "",
+    needed: int = 99,
+    enough: int = 8,
+    may_skip_turn: bool = True,
+) -> ScenarioResults:
+    """Rounds after those of ``before`` a resume: until there are ``enough``, or as planned."""
+    allowed = Concurrency(("one",), differing, may_skip_turn=may_skip_turn)
+    at_work, _, records = make_session(made, "one", concurrency=allowed)
+    record = records["one"]
+    specify(record, waits=True, large_changes_only=scenario.large_changes_only)
+    for result in before:
+        record.add(result)
+    record.failed_before = len(record.failed_runs)
+    if guided:
+        at_work.carry_out(
+            lambda _name: needed * (len(record.of("a")) < enough),
+            [[scenario]],
+            ["a", "b"],
+            rounds,
+            budget_s,
+        )
+    else:
+        make_rounds(at_work, [scenario], rounds)
+    return record
+
+
+def concurrent_rounds(made: Together) -> list[list[int]]:
+    return [[number for number, label in runs if label == "a"] for runs in made.at_once]
