@@ -355,3 +355,16 @@ def test_copies_of_a_worker_do_not_answer_for_one_by_itself_about_memory_or_late
         compared.add(measurement(label, 19, keys))
     _, lateness = judge(compared, criteria=criteria)
     assert (lateness.verdict, lateness.is_settled) == (Verdict.WITHIN_MARGIN, True)
+
+
+def test_cpu_of_others_that_a_first_batch_lacks_is_asked_in_turns() -> None:
+    """Others used much beside all of its runs: see ``mark_or_discard``."""
+    costs = {"time_cpu_idle": 1.0}
+    compared = make_record({"base": [costs] * 9, "new": [costs] * 9})
+    compared.measurements = [replace(it, marks=(CONCURRENT,)) for it in compared.measurements]
+    (others,) = judge(compared, criteria=parse(["foreign-cpu:25%"], METRICS))
+    assert (others.verdict, others.is_settled) == (Verdict.INCONCLUSIVE, False)
+    for label in ("base", "new"):
+        compared.add(measurement(label, 10, costs))
+    (others,) = judge(compared, criteria=parse(["foreign-cpu:25%"], METRICS))
+    assert others.verdict is Verdict.NOT_MEASURED, "runs in turns lack it, too"

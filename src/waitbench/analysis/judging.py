@@ -25,7 +25,7 @@ from waitbench.analysis.rule import (
     judge_pairs,
     not_within,
 )
-from waitbench.model.metrics import CHANGED_BY_SHARING, STOP, Metric
+from waitbench.model.metrics import CHANGED_BY_SHARING, OTHER_CPU, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -288,7 +288,11 @@ def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bo
     given_up = (record.why_given_up(label) for record in records for label in labels)
     rounds = ([{run.round for run in record.of(label)} for label in labels] for record in records)
     is_measured = all(set.intersection(*of_each) for of_each in rounds)
-    lacks_metric = is_measured and not has_rounds
+    # Concurrent runs lack it if others used much beside them; then runs take turns.
+    awaits_turn = question.metric.key == OTHER_CPU and not all(
+        it.interleaved_rounds for it in records
+    )
+    lacks_metric = is_measured and not has_rounds and not awaits_turn
     lacking = [f"the runs do not have {question.metric.title}"] if lacks_metric else []
     return next(filter(None, (*given_up, *unknown, *lacking)), None)
 
