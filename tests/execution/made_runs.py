@@ -70,7 +70,7 @@ class Made:
     events: list[tuple[str, Any]] = field(default_factory=list)
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         return [self.make(run) for run in planned]
 
@@ -114,14 +114,14 @@ class Together(Made):
     beside: int = 1
     """How many runs take place now."""
 
-    start_lanes: int = 1
+    lanes: int = 1
     """In how many lanes the latest concurrent runs started."""
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         if len(planned) > 1:
-            self.start_lanes = start_lanes
+            self.lanes = lanes
             self.end_alone_s.append(turn_s)
             self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)

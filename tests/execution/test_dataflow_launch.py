@@ -46,7 +46,7 @@ import threading, time
 from support import probe
 def work():
     probe.first_poll()
-    time.sleep(0.2)
+    time.sleep(0.5)
     for _ in range(100): time.sleep(0.001)
     probe.end_of_input()
 threads = [threading.Thread(target=work) for _ in range(2)]

@@ -288,7 +288,7 @@ def test_workers_start_at_the_same_time_if_each_has_the_cpus_that_it_uses(
 ) -> None:
     made = giving(lambda _run: {"cpu_share_idle": IDLE, **metrics})
     measured(made)
-    assert made.start_lanes == lanes
+    assert made.lanes == lanes
 
 
 @pytest.mark.parametrize(

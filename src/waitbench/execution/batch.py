@@ -1,10 +1,10 @@
 """Batches: concurrent runs of worker files, each with a launcher of its own.
 
-When all launchers run, start-ups are sequential in each of ``BatchSlot.start_lanes`` lanes, then
-all share one window, then pokes and shutdowns are sequential. Start-ups, pokes and shutdowns are
-timed, so the other runs only wait meanwhile. A run whose poke or shutdown outlasts
-``BatchSlot.shutdown_turn_s`` hands the turn over. The launchers synchronise through marker files.
-Standard library only.
+When all launchers run, start-ups are sequential in each of ``BatchSlot.lanes`` lanes, then all
+share one window, then pokes and shutdowns are sequential in each lane; in a single one if services,
+too, need CPUs for a poke. Start-ups, pokes and shutdowns are timed, so the other runs of a lane
+only wait meanwhile. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the
+turn over. The launchers synchronise through marker files. Standard library only.
 """
 
 import fcntl
@@ -36,12 +36,12 @@ class BatchMember:
         """The open lock file, within ``turn``."""
 
     @property
-    def start_lane(self) -> int:
-        """The number of the lane in which the run starts: each lane has one start at a time."""
-        return self.slot.number % self.slot.start_lanes
+    def lane(self) -> int:
+        """The number of the run's lane: each lane has one start, or one end, at a time."""
+        return self.slot.number % self.slot.lanes
 
     @contextmanager
-    def turn(self, lane: int = 0) -> Iterator[None]:
+    def turn(self, lane: int) -> Iterator[None]:
         """Holds the turn of a lane, during the block or until ``hand_over_turn``."""
         if not self.slot.folder:
             yield

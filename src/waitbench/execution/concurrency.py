@@ -78,7 +78,7 @@ class Concurrency:
             return 0
         baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
-            bounds.append(start_lanes(baseline) // len(labels))
+            bounds.append(lanes(baseline) // len(labels))
         used = [_cores(run, scenario) for run in baseline]
         is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
         if used and not (is_too_busy_to_double and scenario.large_changes_only):
@@ -135,8 +135,8 @@ def _starts_compete(scenario: Scenario) -> bool:
     return not (scenario.is_staggered or scenario.large_changes_only)
 
 
-def start_lanes(baseline: Sequence[Measurement]) -> int:
-    """Returns how many runs of a batch may start at a time, each with as many CPUs as it uses.
+def lanes(baseline: Sequence[Measurement]) -> int:
+    """Returns how many runs of a batch may start, or end, at a time: each has its start-up's CPUs.
 
     The baseline's runs show that number. If it is unknown, runs start one after another.
     """

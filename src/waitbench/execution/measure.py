@@ -84,7 +84,7 @@ class Measurer:
     bench: Bench
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, start_lanes: int = 1
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
@@ -96,7 +96,7 @@ class Measurer:
             if planned[1:] and planned[0].scenario.is_staggered:
                 folder = stack.enter_context(locks.temporary_folder())
                 for number, run in enumerate(runs):
-                    run.slot = BatchSlot(str(folder), number, len(runs), turn_s, start_lanes)
+                    run.slot = BatchSlot(str(folder), number, len(runs), turn_s, lanes)
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
             before, used_s = CpuTimes.now(), _used_s()

@@ -336,9 +336,9 @@ class Session:
         else:
             baselines = [concurrency.runs_of_baseline(self._record(run)) for run in tried]
             turn_s = max(map(concurrency.shutdown_turn_s, baselines))
-            start_lanes = min(map(concurrency.start_lanes, baselines))
+            lanes = min(map(concurrency.lanes, baselines))
             try:
-                measured = self.measurer.measure(*tried, turn_s=turn_s, start_lanes=start_lanes)
+                measured = self.measurer.measure(*tried, turn_s=turn_s, lanes=lanes)
             except InterruptedRuns as ended:
                 for planned, result in self._marked(ended.results, begun):
                     self._add(self._record(planned), result)

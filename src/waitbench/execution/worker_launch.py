@@ -82,7 +82,7 @@ class WorkerLaunch(ConditionLaunch):
 
     def run(self) -> int:
         self._wait_at(LAUNCHED)
-        with self.batch.turn(self.batch.start_lane):
+        with self.batch.turn(self.batch.lane):
             self._make_folders()
             if self._ends_by_itself:
                 # Its work begins at once.
@@ -99,7 +99,7 @@ class WorkerLaunch(ConditionLaunch):
         if not self._ends_by_itself:
             self.services.begin()
         marks, totals = self._measure_window()
-        with self.batch.turn():
+        with self.batch.turn(0 if self.config.services else self.batch.lane):
             wait_marks |= self._mark("ending")
             if self._outlives_window:
                 if self.config.pokes and not self.services.stopped and not self.worker.rate:
@@ -205,7 +205,7 @@ class WorkerLaunch(ConditionLaunch):
         """Makes the configuration of a copy, with its placeholders filled in."""
         site = self.worker.site._replace(
             folder=str(self.folder / (f"work-{number}" if number else "work")),
-            port=free_port(self.batch.start_lane, self.config.slot.start_lanes),
+            port=free_port(self.batch.lane, self.config.slot.lanes),
             metrics=str(self.folder / f"{METRICS}-{number}.jsonl"),
         )
         services = self.config.services.items()

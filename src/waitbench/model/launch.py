@@ -98,8 +98,8 @@ class BatchSlot(NamedTuple):
     size: int = 1
     shutdown_turn_s: float = math.inf
     """The longest time for which the other runs wait while this run ends."""
-    start_lanes: int = 1
-    """How many runs of a batch start at the same time."""
+    lanes: int = 1
+    """How many runs of a batch start, or end, at the same time."""
 
 
 ALONE = BatchSlot()
