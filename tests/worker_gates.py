@@ -156,7 +156,7 @@ def _gate_of(
     made, concurrency = Together(run), NOTHING_CONCURRENT
     if is_concurrent:
         differing = partial(why_interleaved, criteria=shared)
-        concurrency = Concurrency(records.keys(), differing)
+        concurrency = Concurrency(records.keys(), differing, may_skip_turn=True)
     questions = OpenQuestions(gate, records)
     made.session(records, concurrency).carry_out(
         questions.rounds_needed, gate.groups(scenarios), ["base", "new"], gate.most_rounds

@@ -90,6 +90,35 @@ def test_rounds_at_once_understate_the_size_of_what_spins() -> None:
     )
 
 
+@pytest.mark.parametrize(("cores", "is_understated"), [(0.02, False), (0.5, True)])
+def test_a_candidate_that_spins_in_rounds_at_once_alone_costs_at_least_that(
+    cores: float, is_understated: bool
+) -> None:
+    record = rounds(IDLE, [], times((0.001, 0.7), *NOISE))
+    record.context = structs.replace(record.context, machine={"cpus": 2})
+    record.measurements = [
+        structs.replace(run, metrics={**run.metrics, "cpu_share_idle": cores})
+        for run in record.measurements
+    ]
+    assert concurrent_rounds_understate(record, "new", IDLE) is is_understated
+
+
+@pytest.mark.parametrize(("alone", "is_other"), [(0.002, False), (0.2, True)])
+def test_warm_ups_are_the_round_one_run_at_a_time_while_there_is_no_other(
+    alone: float, is_other: bool
+) -> None:
+    """A message to a port that all copies listen to: any of them answers."""
+    record = rounds(LATENESS, [], [(0.002, 0.002)] * 4)
+    for label, cost in (("old", 0.002), ("new", alone)):
+        record.warm_ups.append(measurement(label, 0, {LATENESS.key: cost}))
+    assert found(record) == (LATENESS.title if is_other else "")
+
+
+def test_kinds_of_rounds_that_have_the_same_answer_do_not_differ() -> None:
+    """A first message is late in a cold baseline: neither kind exceeds what is allowed."""
+    assert found(rounds(LATENESS, [(0.03, 0.003)], [(0.003, 0.003)] * 4)) == ""
+
+
 def test_a_candidate_that_is_deaf_by_itself_and_answers_beside_copies_differs() -> None:
     """Copies that share a queue answer for each other."""
     record = rounds(LATENESS, [], [(0.002, 0.002)] * 4)

@@ -161,7 +161,7 @@ def carry_out(
 
 def make_rounds(session: Session, scenarios: Sequence[Scenario], rounds: int) -> None:
     """Makes so many rounds, as a comparison without a gate does."""
-    session.concurrency = replace(session.concurrency, is_adaptive=False, may_skip_turn=False)
+    session.concurrency = replace(session.concurrency, is_adaptive=False)
     rule = FixedRounds(rounds)
     needed = OpenQuestions(rule, session.records).rounds_needed
     session.carry_out(needed, rule.groups(scenarios), ["a", "b"], rounds)
@@ -203,7 +203,7 @@ def measured(
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
     needed: int = 99,
     enough: int = 8,
-    may_skip_turn: bool = True,
+    may_skip_turn: bool = False,
 ) -> ScenarioResults:
     """Rounds after those of ``before`` a resume: until there are ``enough``, or as planned."""
     allowed = Concurrency(("one",), differing, may_skip_turn=may_skip_turn)

@@ -313,24 +313,34 @@ def test_rounds_of_a_single_revision_are_made_at_once_for_a_limit_with_room(
 
 
 @pytest.mark.parametrize(
-    ("wakeups", "may_skip_turn", "guided", "first"),
+    ("may_skip_turn", "guided", "first"),
     [
-        (20.0, True, True, [1, 2, 3, 4]),
-        (3.0, True, True, [2, 3, 4, 5]),
+        (True, True, [1, 2, 3, 4]),
         # A limit is about a worker without copies, and so are the figures of a comparison.
-        (20.0, False, True, [2, 3, 4, 5]),
-        (20.0, True, False, [2, 3, 4, 5]),
+        (False, True, [2, 3, 4, 5]),
+        (False, False, [2, 3, 4, 5]),
     ],
 )
-def test_a_candidate_whose_warm_up_costs_far_more_needs_no_first_round_in_turns(
-    wakeups: float, may_skip_turn: bool, guided: bool, first: list[int]
+def test_after_the_warm_ups_the_first_rounds_are_concurrent_in_a_gate_without_limits(
+    may_skip_turn: bool, guided: bool, first: list[int]
 ) -> None:
-    """It will soon have failed; a pass needs such a round."""
-    made = giving(lambda run: {"wakeups": wakeups * (run.label == "b"), "time_cpu_idle": 0.0})
+    made = using()
     record = measured(made, may_skip_turn=may_skip_turn, guided=guided, enough=9)
     assert concurrent_rounds(made)[0] == first
     # Where no other is left, the last round takes turns.
     assert record.interleaved_rounds == ({1} if first[0] == 2 else {9})
+
+
+def test_a_round_takes_turns_if_warm_ups_differ_from_the_first_batch() -> None:
+    """It decides then: here it agrees with the batch."""
+    made = using()
+
+    def differing(record: ScenarioResults) -> str:
+        return "lateness" if record.concurrent_runs and not record.interleaved_rounds else ""
+
+    record = measured(made, may_skip_turn=True, differing=differing, enough=5)
+    assert concurrent_rounds(made)[0] == [1, 2, 3, 4]
+    assert record.interleaved_rounds == {5}
 
 
 @pytest.mark.parametrize(("candidate", "first"), [(0.15, [1, 2, 3, 4]), (0.3, [1, 2]), (0.6, [2])])
@@ -339,8 +349,8 @@ def test_a_first_batch_has_the_cpus_that_the_warm_ups_used(
 ) -> None:
     """Else the only figures of a candidate that spins would be those of a spin on few CPUs."""
     cores = {"a": 0.05, "b": candidate}
-    made = giving(lambda run: {"cpu_share_idle": cores[run.label], **costs(run)})
-    measured(made, rounds=8)
+    made = giving(lambda run: {"cpu_share_idle": cores[run.label]})
+    measured(made, rounds=8, may_skip_turn=True)
     assert concurrent_rounds(made)[0][: len(first)] == first
 
 
@@ -349,17 +359,12 @@ def test_a_first_batch_whose_workers_grow_busy_after_a_second_is_repeated_in_tur
     later: float, is_kept: bool
 ) -> None:
     """As they do when a time-out passes: on CPUs that all want, each uses as much as the other."""
-    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01, **costs(run)})
-    record = measured(made, rounds=9)
+    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01})
+    record = measured(made, rounds=9, may_skip_turn=True)
     assert concurrent_rounds(made) == ([[1, 2, 3, 4], [5, 6, 7, 8]] if is_kept else [[1, 2, 3, 4]])
     messages = {run.message for run in record.failed_runs}
-    assert messages == (set() if is_kept else {"runs used 3.2 CPUs together"})
+    assert messages == (set() if is_kept else {"the baseline's runs used 1.6 CPUs together"})
     assert [run.round for run in record.of("b")][:8] == [*range(1, 9)]
-
-
-def costs(run: PlannedRun) -> Mapping[str, float]:
-    """What has a first batch made before any round in turns."""
-    return {"wakeups": 20.0 * (run.label == "b"), "time_cpu_idle": 0.0}
 
 
 def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:

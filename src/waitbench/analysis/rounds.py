@@ -19,7 +19,8 @@ _FEWEST_CONCURRENT = 2
 """The least number of concurrent rounds that can be compared with interleaved rounds."""
 _LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
 """Shifts of log ratios: below the first, a shift never counts; above the second, it always does."""
-
+_CROWDED_SHARE = 0.75
+"""If windows used more of all CPUs together, some runs may have lacked CPUs."""
 _MOST_OF_LIMIT = 0.5
 """The share of a limit of CPU up to which concurrent rounds show that it is kept: in them, workers
 used 0.67 to 1.01 of the CPU that they used in turns (docs/statistics.md)."""
@@ -47,6 +48,15 @@ def by_round(
     ]
     shared = set(columns[0]).intersection(*columns[1:]) if columns else set()
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
+
+
+def by_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
+    """The costs of the warm-ups of the baseline and of a candidate, if they have the metric."""
+    costs = {run.label: run.cost(metric) for run in record.warm_ups}
+    before, after = (costs.get(side) for side in (record.context.labels[0], label))
+    if before is None or after is None:
+        return []
+    return [(max(before, metric.resolution), max(after, metric.resolution))]
 
 
 def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
@@ -83,29 +93,34 @@ def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
 def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios certainly differ between both kinds of rounds.
 
-    Empty if there is none. A metric is skipped if its cost exceeds the allowed cost in each round,
-    as it fails with both kinds.
+    Empty if there is none. The warm-ups are the interleaved round while there is no other. A metric
+    is skipped if its cost exceeds the allowed cost in each round, or in none, as both kinds have
+    the same answer then.
     """
     for criterion in criteria:
-        metric, margin, allowance = criterion.metric, criterion.margin, criterion.allowance
+        metric = criterion.metric
         is_of_machine = metric.key.startswith("machine_")
         if criterion.limit or is_of_machine or not criterion.scope.covers(record.spec):
             continue
         for label in record.context.labels[1:]:
             interleaved, concurrent = _by_kind(record, label, metric)
-            excess = (
-                after - before * (1 + margin) - allowance
-                for before, after in (*interleaved, *concurrent)
-            )
-            is_harmless = min(excess, default=0.0) > 0
-            if _shift(interleaved, concurrent, allowance) and not is_harmless:
+            interleaved = interleaved or by_warm_ups(record, label, metric)
+            sides = {criterion.is_exceeded(*pair) for pair in (*interleaved, *concurrent)}
+            if len(sides) > 1 and _shift(interleaved, concurrent, criterion.allowance):
                 return metric.title
     return ""
 
 
 def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Metric) -> bool:
-    """Whether a cost that more than doubled rose less in concurrent rounds, for lack of CPUs."""
+    """Whether a cost that more than doubled rose less in concurrent rounds, for lack of CPUs.
+
+    If there are no others, whether the candidate's windows used so many CPUs together.
+    """
     interleaved, concurrent = _by_kind(record, label, metric)
+    if not interleaved:
+        cores = sum(run.metrics.get("cpu_share_idle", 0.0) for run in record.of(label))
+        cpus = record.context.machine.get("cpus")
+        return isinstance(cpus, int) and cores > _CROWDED_SHARE * cpus
     ratios = (after / before for before, after in interleaved)
     is_multiple = min(ratios, default=0.0) > math.exp(_CLEAR_SHIFT)
     return is_multiple and _shift(interleaved, concurrent, 0.0) > 0

@@ -26,10 +26,6 @@ IDLE_SHARE = 0.25
 """The share of all CPUs for the windows of concurrent runs, if each costs as the baseline's did."""
 WARM_UPS_SHARE = 0.5
 """The same for a batch before any round in turns, if each run costs as its warm-up did."""
-_CROWDED_SHARE = 0.75
-"""A first batch whose windows used more of all CPUs is discarded."""
-_CLEARLY_MORE = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
-"""Costs are far higher if they exceed twice the baseline's by this."""
 MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
 MIN_SHUTDOWN_TURN_S = 0.1
@@ -49,8 +45,9 @@ class Concurrency:
     is_adaptive: bool = True
     """Whether answers decide the number of rounds, as in a gate. If not, several rounds of a
     dataflow are not concurrent, nor those in which start-ups compete, or of a single revision."""
-    may_skip_turn: bool = True
-    """Whether a worker file's first round may be concurrent: for a gate without limits."""
+    may_skip_turn: bool = False
+    """Whether a worker file's first round may be concurrent, after its warm-ups. Limits need a
+    round in turns, because they are about a worker without copies."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -62,15 +59,16 @@ class Concurrency:
         equally; unless only large changes count, and it uses so much that no candidate can use
         twice as much. Start-ups that would compete have as many CPUs as the baseline's used.
 
-        Runs also take turns in a worker file until a round has all revisions that are ``able`` to
-        run, or the warm-ups if they suffice; and if ``why_interleaved`` has a reason. In a first
-        batch, each run has the CPUs that it used in the warm-up, so that its figures are right.
+        Runs also take turns in a worker file until a round, or the warm-ups, have all revisions
+        that are ``able`` to run; and if ``why_interleaved`` has a reason. In a first batch, each
+        run has the CPUs that it used in the warm-up, so that its figures are right.
         """
         labels, cpus = record.context.labels, usable_cpus()
         bounds: list[float] = [self.most_rounds(scenario, len(labels))]
         if not bounds[0] or _takes_turns(record) or self.why_interleaved(record):
             return 0
-        first = WARM_UP if self._warm_ups_suffice(record, scenario) else WARM_UP + 1
+        skips_turn = self.may_skip_turn and scenario.is_staggered
+        first = WARM_UP if skips_turn else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
         complete = [number for number, count in counts.items() if count == len(able)]
@@ -92,22 +90,6 @@ class Concurrency:
             bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
         most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
-
-    def _warm_ups_suffice(self, record: ScenarioResults, scenario: Scenario) -> bool:
-        """Whether rounds can be concurrent once each revision has run by itself in a warm-up.
-
-        So it is if a candidate cost far more there, and will soon have failed. Else a round in
-        turns is first, which a pass needs, and figures that a limit is about.
-        """
-        is_possible = self.may_skip_turn and scenario.is_staggered
-        label, *candidates = record.context.labels
-        warm_ups = {run.label: run.metrics for run in record.warm_ups}
-        return is_possible and any(
-            warm_ups[it].get(key, 0.0) > 2 * warm_ups[label].get(key, math.inf) + least
-            for key, least in _CLEARLY_MORE.items()
-            for it in candidates
-            if {label, it} <= warm_ups.keys()
-        )
 
     def most_rounds(self, scenario: Scenario, revisions: int) -> int:
         """Returns how many rounds may be concurrent if the baseline idles; 0 if runs take turns.
@@ -167,7 +149,7 @@ def mark_or_discard(
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
     its poke although single runs answered theirs; also if it came before any round in turns, and
-    its windows used so many ``cores`` together that runs may have lacked CPUs. CPU of other
+    the baseline's windows used so many ``cores`` together that it does not idle. CPU of other
     programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``, their
     usual load, by more than the allowance of all rounds of the batch. After any of these, runs take
     turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
@@ -184,8 +166,8 @@ def mark_or_discard(
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
-    if not record.rounds and cores > _CROWDED_SHARE * usable_cpus():
-        failed.append(f"runs used {cores:.1f} CPUs together")
+    if not record.rounds and cores > IDLE_SHARE * usable_cpus():
+        failed.append(f"the baseline's runs used {cores:.1f} CPUs together")
     is_first_batch = record.interleaved_rounds == record.rounds
     if failed and may_collide and is_first_batch:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
@@ -202,7 +184,7 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
 
 
 def cores_used(results: Iterable[tuple[PlannedRun, Result]]) -> float:
-    """Returns how many CPUs the windows of concurrent runs used together, as far as is known."""
+    """Returns how many CPUs the windows of runs used together, as far as is known."""
     runs = ((run, planned.scenario) for planned, run in results if isinstance(run, Measurement))
     cores = (_cores(run, scenario) for run, scenario in runs)
     return sum(it for it in cores if math.isfinite(it))

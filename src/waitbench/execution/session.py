@@ -371,10 +371,11 @@ class Session:
         """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
-        cores = concurrency.cores_used(results)
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
+            baseline = (it for it in results if it[0].label == record.context.labels[0])
+            cores = concurrency.cores_used(baseline)
             results_of_scenario = concurrency.mark_or_discard(
                 record, scenario, measured, rounds, usual_s, cores
             )
