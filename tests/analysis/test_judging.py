@@ -14,7 +14,7 @@ from waitbench.analysis import judging
 from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.judging import Judgement, make_questions
 from waitbench.analysis.rule import RULE, signed_rank_interval
-from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.metrics import BY_NAME, METRICS, STOP
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import CONCURRENT
 from waitbench.model.scenario import Topology
@@ -337,6 +337,24 @@ def test_the_first_question_has_most_of_the_error_and_all_others_share_the_rest(
     assert lows == pytest.approx(expected)
     assert expected[0] > expected[1]
     assert RULE.alpha == 0.05
+
+
+def test_copies_of_a_worker_do_not_answer_for_one_by_itself_about_memory_or_lateness() -> None:
+    """They share pages, and may answer each other's messages. One round in turns is enough."""
+    keys = {"time_cpu_idle": 1.0, "item_latency_p50": 0.1}
+    compared = make_record({"base": [keys] * 18, "new": [keys] * 18})
+    specify(compared, metrics=(*METRICS, STOP))
+    made = compared.measurements
+    compared.measurements = [replace(run, marks=(CONCURRENT,)) for run in made]
+    criteria = parse(["idle:10%", "latency-p50:10%"], METRICS)
+    cpu, lateness = judge(compared, criteria=criteria)
+    assert (cpu.verdict, cpu.is_settled) == (Verdict.WITHIN_MARGIN, True)
+    assert (lateness.verdict, lateness.is_settled) == (Verdict.INCONCLUSIVE, False)
+    assert (lateness.rounds_needed, lateness.awaits_turn) == (1, True)
+    for label in ("base", "new"):
+        compared.add(measurement(label, 19, keys))
+    _, lateness = judge(compared, criteria=criteria)
+    assert (lateness.verdict, lateness.is_settled) == (Verdict.WITHIN_MARGIN, True)
 
 
 def test_cpu_of_others_that_a_first_batch_lacks_is_asked_in_turns() -> None:

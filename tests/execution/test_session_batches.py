@@ -118,7 +118,8 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
         make_rounds(at_work, [WORKER_FILE], 9)
     saved = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
     assert saved == made.at_once[1][:3]
-    assert [result for _, result in made.heard("keep")] == records["one"].measurements
+    record = records["one"]
+    assert [result for _, result in made.heard("keep")] == [*record.warm_ups, *record.measurements]
     # These say nothing of the CPU of others, so the next batch is made at once.
     assert at_work.concurrent_rounds(WORKER_FILE) > 1
 
@@ -150,7 +151,7 @@ def test_the_usual_load_is_not_counted_among_what_others_used(
     record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
     run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
     (judged,) = concurrency.mark_or_discard(
-        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0, cores=0.0
+        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0
     )
     assert isinstance(judged, Measurement)
     assert ("machine_foreign_cpu" in judged.metrics) is is_known

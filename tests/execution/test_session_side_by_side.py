@@ -331,18 +331,6 @@ def test_after_the_warm_ups_the_first_rounds_are_concurrent_in_a_gate_without_li
     assert record.interleaved_rounds == ({1} if first[0] == 2 else {9})
 
 
-def test_a_round_takes_turns_if_warm_ups_differ_from_the_first_batch() -> None:
-    """It decides then: here it agrees with the batch."""
-    made = using()
-
-    def differing(record: ScenarioResults) -> str:
-        return "lateness" if record.concurrent_runs and not record.interleaved_rounds else ""
-
-    record = measured(made, may_skip_turn=True, differing=differing, enough=5)
-    assert concurrent_rounds(made)[0] == [1, 2, 3, 4]
-    assert record.interleaved_rounds == {5}
-
-
 @pytest.mark.parametrize(("candidate", "first"), [(0.15, [1, 2, 3, 4]), (0.3, [1, 2]), (0.6, [2])])
 def test_a_first_batch_has_the_cpus_that_the_warm_ups_used(
     candidate: float, first: list[int]

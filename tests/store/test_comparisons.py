@@ -13,7 +13,7 @@ from tests.store.keeping import begin, finish, keep, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import DISTURBED
+from waitbench.model.run import DISTURBED, WARM_UP
 from waitbench.model.scenario import CurvePoint, Topology
 from waitbench.store import comparisons
 from waitbench.system import files
@@ -42,6 +42,20 @@ def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_bac
     for name in ("waiting.json", "runs.csv"):
         (tmp_path / name).write_text("{")
     assert comparisons.read(tmp_path).records == [record]
+
+
+def test_the_latest_warm_ups_are_kept_beside_the_runs(
+    tmp_path: Path, record: ScenarioResults
+) -> None:
+    begin(tmp_path, [record])
+    label = record.context.labels[0]
+    warm_ups = [measurement(label, WARM_UP, times(seconds, 1, 1)) for seconds in (1, 2)]
+    for number, warm_up in enumerate(warm_ups):
+        comparisons.append(tmp_path, record, replace(warm_up, started_at=f"{number}"))
+    comparisons.append(tmp_path, record, record.results[0])
+    (stored,) = comparisons.read(tmp_path).records
+    assert [run.metrics for run in stored.warm_ups] == [warm_ups[1].metrics]
+    assert stored.results == record.results[:1]
 
 
 def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:

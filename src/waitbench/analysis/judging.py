@@ -13,7 +13,7 @@ from msgspec import structs
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.results import MetricResult
-from waitbench.analysis.rounds import by_round, by_warm_ups, mostly_disturbed
+from waitbench.analysis.rounds import by_round, by_warm_ups, is_confirmed, mostly_disturbed
 from waitbench.analysis.rule import (
     RULE,
     MissedLimits,
@@ -25,7 +25,7 @@ from waitbench.analysis.rule import (
     judge_pairs,
     not_within,
 )
-from waitbench.model.metrics import OTHER_CPU, STOP, Metric
+from waitbench.model.metrics import CHANGED_BY_SHARING, OTHER_CPU, STOP, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import Estimate, Verdict
 
@@ -61,6 +61,8 @@ class Judgement(MetricResult):
     """Why there will be no more rounds: runs fail, or lack the metric."""
     is_always_missed: bool = False
     """Whether both sides always exceed the time limit, so that more rounds would not help."""
+    awaits_turn: bool = False
+    """Whether one round in turns is needed, as copies of a worker may have changed its costs."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -77,14 +79,18 @@ class Judgement(MetricResult):
         """The number of further rounds until an analysis may settle the question.
 
         That is one at which it can pass, or, unless most pairs keep to what is allowed, can fail.
-        Before there are pairs, warm-ups take their place.
+        Before there are pairs, warm-ups take their place, if the candidate's cost is doubled.
         """
+        if self.awaits_turn:
+            return 1
         criterion, metric, count = self.criterion, self.criterion.metric, len(self.records)
-        numbers, rounds = self.pairs(metric)
-        rows: Sequence[Sequence[Sequence[float]]] = rounds
-        if not rounds and criterion.limit is None:
-            rows = [by_warm_ups(record, self.revision, metric) for record in self.records]
-        excesses = [criterion.is_exceeded(*pair) for row in rows for pair in row]
+        numbers, pairs = self.pairs(metric)
+        excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
+        if not pairs and criterion.limit is None:
+            warm_ups = (by_warm_ups(record, self.revision, metric) for record in self.records)
+            excesses = [
+                criterion.is_exceeded(2 * it, after) for row in warm_ups for it, after in row
+            ]
         analyses = self.rule.passing_analyses(count, criterion.margin)
         if 2 * sum(excesses) >= len(excesses):
             analyses = self.rule.failing_analyses(count, self.alpha)
@@ -263,9 +269,21 @@ def judge(question: Judgement, questions: Sequence[Judgement]) -> Judgement:
     )
     if (unknown or always_missed) and judged.verdict is not Verdict.SLOWER:
         return replace(judged, verdict=Verdict.NOT_MEASURED)
+    has_answer = judged.verdict not in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)
+    if has_answer and _awaits_turn(question):
+        return replace(judged, verdict=Verdict.INCONCLUSIVE, awaits_turn=True)
     if judged.is_disturbed and judged.verdict not in (Verdict.SLOWER, Verdict.NOT_MEASURED):
         return replace(judged, verdict=Verdict.INCONCLUSIVE)
     return judged
+
+
+def _awaits_turn(question: Judgement) -> bool:
+    """Whether copies of a worker may have changed a metric in all rounds of a worker file."""
+    return question.metric.name in CHANGED_BY_SHARING and any(
+        not is_confirmed(record, question.revision, question.criterion)
+        for record in question.records
+        if record.rounds and STOP in record.metrics
+    )
 
 
 def _why_given_up(question: Judgement, unknown: Sequence[str], *, has_rounds: bool) -> str | None:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from msgspec import structs
+
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import CENSORED, Metric
 from waitbench.model.record import ScenarioResults
@@ -19,8 +21,6 @@ _FEWEST_CONCURRENT = 2
 """The least number of concurrent rounds that can be compared with interleaved rounds."""
 _LEAST_SHIFT, _CLEAR_SHIFT = math.log(1.15), math.log(2)
 """Shifts of log ratios: below the first, a shift never counts; above the second, it always does."""
-_CROWDED_SHARE = 0.75
-"""If windows used more of all CPUs together, some runs may have lacked CPUs."""
 _MOST_OF_LIMIT = 0.5
 """The share of a limit of CPU up to which concurrent rounds show that it is kept: in them, workers
 used 0.67 to 1.01 of the CPU that they used in turns (docs/statistics.md)."""
@@ -51,12 +51,8 @@ def by_round(
 
 
 def by_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
-    """The costs of the warm-ups of the baseline and of a candidate, if they have the metric."""
-    costs = {run.label: run.cost(metric) for run in record.warm_ups}
-    before, after = (costs.get(side) for side in (record.context.labels[0], label))
-    if before is None or after is None:
-        return []
-    return [(max(before, metric.resolution), max(after, metric.resolution))]
+    """The costs of the warm-ups of the baseline and of a candidate, if both are known."""
+    return _by_kind(structs.replace(record, measurements=record.warm_ups), label, metric)[0]
 
 
 def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
@@ -93,9 +89,8 @@ def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
 def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios certainly differ between both kinds of rounds.
 
-    Empty if there is none. The warm-ups are the interleaved round while there is no other. A metric
-    is skipped if its cost exceeds the allowed cost in each round, or in none, as both kinds have
-    the same answer then.
+    Empty if there is none. A metric is skipped if its cost exceeds the allowed cost in each round,
+    as it fails with both kinds.
     """
     for criterion in criteria:
         metric = criterion.metric
@@ -103,24 +98,27 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
         if criterion.limit or is_of_machine or not criterion.scope.covers(record.spec):
             continue
         for label in record.context.labels[1:]:
-            interleaved, concurrent = _by_kind(record, label, metric)
-            interleaved = interleaved or by_warm_ups(record, label, metric)
-            sides = {criterion.is_exceeded(*pair) for pair in (*interleaved, *concurrent)}
-            if len(sides) > 1 and _shift(interleaved, concurrent, criterion.allowance):
+            if _differ(*_by_kind(record, label, metric), criterion):
                 return metric.title
     return ""
 
 
-def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Metric) -> bool:
-    """Whether a cost that more than doubled rose less in concurrent rounds, for lack of CPUs.
+def is_confirmed(record: ScenarioResults, label: str, criterion: Criterion) -> bool:
+    """Whether there is an interleaved round, or the warm-ups agree with concurrent rounds."""
+    warm_ups = by_warm_ups(record, label, criterion.metric)
+    concurrent = _by_kind(record, label, criterion.metric)[1]
+    agree = bool(warm_ups) and not _differ(warm_ups, concurrent, criterion)
+    return agree or bool(record.interleaved_rounds)
 
-    If there are no others, whether the candidate's windows used so many CPUs together.
-    """
+
+def _differ(interleaved: CostPairs, concurrent: CostPairs, criterion: Criterion) -> bool:
+    all_exceed = all(criterion.is_exceeded(*pair) for pair in (*interleaved, *concurrent))
+    return not all_exceed and _shift(interleaved, concurrent, criterion.allowance) != 0.0
+
+
+def concurrent_rounds_understate(record: ScenarioResults, label: str, metric: Metric) -> bool:
+    """Whether a cost that more than doubled rose less in concurrent rounds, for lack of CPUs."""
     interleaved, concurrent = _by_kind(record, label, metric)
-    if not interleaved:
-        cores = sum(run.metrics.get("cpu_share_idle", 0.0) for run in record.of(label))
-        cpus = record.context.machine.get("cpus")
-        return isinstance(cpus, int) and cores > _CROWDED_SHARE * cpus
     ratios = (after / before for before, after in interleaved)
     is_multiple = min(ratios, default=0.0) > math.exp(_CLEAR_SHIFT)
     return is_multiple and _shift(interleaved, concurrent, 0.0) > 0

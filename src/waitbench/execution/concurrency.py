@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -15,7 +15,6 @@ from waitbench.model.run import (
     WARM_UP,
     FailedRun,
     Measurement,
-    PlannedRun,
     Result,
     discard_as,
 )
@@ -46,8 +45,8 @@ class Concurrency:
     """Whether answers decide the number of rounds, as in a gate. If not, several rounds of a
     dataflow are not concurrent, nor those in which start-ups compete, or of a single revision."""
     may_skip_turn: bool = False
-    """Whether a worker file's first round may be concurrent, after its warm-ups. Limits need a
-    round in turns, because they are about a worker without copies."""
+    """Whether a worker file's first round may be concurrent, after its warm-ups: for a gate of two
+    revisions without limits, which are about a worker without copies."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -67,7 +66,7 @@ class Concurrency:
         bounds: list[float] = [self.most_rounds(scenario, len(labels))]
         if not bounds[0] or _takes_turns(record) or self.why_interleaved(record):
             return 0
-        skips_turn = self.may_skip_turn and scenario.is_staggered
+        skips_turn = self.may_skip_turn and scenario.is_staggered and len(labels) == 2
         first = WARM_UP if skips_turn else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
@@ -85,7 +84,7 @@ class Concurrency:
             bounds += [total / each / len(labels) for total, each in shared if each]
         else:
             bounds.append(1)
-        if complete == [WARM_UP]:
+        if complete == [WARM_UP] and not record.rounds:
             warm_ups_use = sum(_cores(run, scenario) for run in record.warm_ups)
             bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
         most = int(min(bounds))
@@ -143,19 +142,22 @@ def mark_or_discard(
     results: Sequence[Result],
     batch_rounds: int,
     usual_s: float,
-    cores: float,
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
     its poke although single runs answered theirs; also if it came before any round in turns, and
-    the baseline's windows used so many ``cores`` together that it does not idle. CPU of other
+    the baseline's windows used so many CPUs together that it does not idle. CPU of other
     programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``, their
     usual load, by more than the allowance of all rounds of the batch. After any of these, runs take
     turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
+    measured = [it for it in results if isinstance(it, Measurement)]
+    if not record.interleaved_rounds:
+        # After a whole window, unlike that of a warm-up, no run of a revision may answer.
+        complete &= {run.label for run in measured if not run.incomplete}
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results
@@ -166,6 +168,8 @@ def mark_or_discard(
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
+    baseline = [it for it in measured if it.label == record.context.labels[0]]
+    cores = sum(filter(math.isfinite, (_cores(run, scenario) for run in baseline)))
     if not record.rounds and cores > IDLE_SHARE * usable_cpus():
         failed.append(f"the baseline's runs used {cores:.1f} CPUs together")
     is_first_batch = record.interleaved_rounds == record.rounds
@@ -181,13 +185,6 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     if metrics.get(OTHER_CPU, 0.0) > most_other_s:
         del metrics[OTHER_CPU]
     return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
-
-
-def cores_used(results: Iterable[tuple[PlannedRun, Result]]) -> float:
-    """Returns how many CPUs the windows of runs used together, as far as is known."""
-    runs = ((run, planned.scenario) for planned, run in results if isinstance(run, Measurement))
-    cores = (_cores(run, scenario) for run, scenario in runs)
-    return sum(it for it in cores if math.isfinite(it))
 
 
 def _cores(run: Measurement, scenario: Scenario) -> float:

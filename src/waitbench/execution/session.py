@@ -20,7 +20,6 @@ from waitbench.model.run import (
     DISTURBED,
     INTERFERED,
     WARM_UP,
-    FailedRun,
     Measurement,
     PlannedRun,
     Result,
@@ -374,10 +373,8 @@ class Session:
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
-            baseline = (it for it in results if it[0].label == record.context.labels[0])
-            cores = concurrency.cores_used(baseline)
             results_of_scenario = concurrency.mark_or_discard(
-                record, scenario, measured, rounds, usual_s, cores
+                record, scenario, measured, rounds, usual_s
             )
             marked += zip(runs, results_of_scenario, strict=True)
         return marked
@@ -386,11 +383,8 @@ class Session:
         return self.records[run.scenario.name]
 
     def _add(self, record: ScenarioResults, result: Result) -> None:
-        if isinstance(result, FailedRun) or result.round != WARM_UP:
-            record.add(result)
-            self.save(record, result)
-        else:
-            record.warm_ups.append(result)
+        record.add(result)
+        self.save(record, result)
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)

@@ -18,6 +18,7 @@ from waitbench.model.run import (
     NOT_SUPPORTED,
     TIMED_OUT,
     UNABLE,
+    WARM_UP,
     FailedRun,
     Measurement,
     Result,
@@ -157,7 +158,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     failed_before: int = 0
     """The number of failed runs of earlier sessions, if the comparison was resumed."""
     warm_ups: list[Measurement] = []
-    """Runs of this session before the first round, one at a time; not saved."""
+    """The latest run of each revision before its first round, one at a time."""
 
     @property
     def scenario(self) -> str:
@@ -193,10 +194,12 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         return self.spec.waits and not self.spec.works
 
     def add(self, result: Result) -> None:
-        if isinstance(result, Measurement):
-            self.measurements.append(result)
-        else:
+        if isinstance(result, FailedRun):
             self.failed_runs.append(result)
+        elif result.round == WARM_UP:
+            self.warm_ups = [it for it in self.warm_ups if it.label != result.label] + [result]
+        else:
+            self.measurements.append(result)
 
     def of(self, label: str) -> list[Measurement]:
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)

@@ -257,7 +257,7 @@ class OpenQuestions:
         0 if no answer may change.
         """
         records = tuple(self.records.values())
-        results = [(list(record.measurements), len(record.failed_runs)) for record in records]
+        results = [(it.measurements[:], len(it.failed_runs), it.warm_ups) for it in records]
         if results != self._results:
             self._unsettled = self.rule.unsettled(records, tuple(self.elsewhere))
             self._results = results

@@ -203,8 +203,9 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
             # A candidate that has failed gets one round in the scenarios that are left.
             rounds = 1 if answer.revision in failed else answer.rounds_needed
             for record in answer.records:
-                least = needed.get(record.scenario, self.most_rounds)
-                needed[record.scenario] = min(rounds, least)
+                if not (answer.awaits_turn and record.interleaved_rounds):
+                    least = needed.get(record.scenario, self.most_rounds)
+                    needed[record.scenario] = min(rounds, least)
         return needed
 
     def conclude(self, records: Iterable[ScenarioResults]) -> gate.GateVerdict:

@@ -376,6 +376,8 @@ def _why_open(answer: Judgement) -> str:
     if answer.verdict is not Verdict.INCONCLUSIVE or answer.is_disturbed:
         # For disturbed rounds there is another note.
         return ""
+    if answer.awaits_turn:
+        return "all rounds were concurrent"
     # With a limit or an allowance, the ratio is a share of the allowed cost.
     is_share = bool(answer.limit or answer.allowance)
     reasons, most = [answer.why_given_up or ""], answer.most
