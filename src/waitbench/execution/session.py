@@ -130,8 +130,8 @@ class Session:
                     left = left_of(record)
                 if left and min(left) <= number:
                     at_once, ahead = self.concurrent_rounds(scenario), sorted(left)
-                    if scenario.fewest_concurrent_rounds > 1 and not record.interleaved_rounds:
-                        # One round takes turns.
+                    if scenario.fewest_concurrent_rounds > 1 and not record.rounds:
+                        # One round is left that can take turns.
                         ahead = ahead[:-1] or ahead
                     rounds = _next_rounds(ahead, max(1, at_once), rounds_needed(scenario.name))
                     is_joined = scenario.is_staggered and (
