@@ -16,7 +16,7 @@ from waitbench.analysis.judging import Judgement, make_questions
 from waitbench.analysis.rule import RULE, signed_rank_interval
 from waitbench.model.metrics import BY_NAME, METRICS, STOP
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import CONCURRENT
+from waitbench.model.run import CONCURRENT, WARM_UP
 from waitbench.model.scenario import Topology
 from waitbench.model.verdicts import Verdict
 
@@ -165,7 +165,7 @@ def question(*records: ScenarioResults, criterion: Criterion = TOGETHER) -> Judg
 @pytest.mark.parametrize(
     ("pairs", "rounds"),
     [
-        ([], 9),
+        ([], 18),
         ([(1, 2)], 9),
         ([(1, 1.05)], 18),
         ([(1e-5, 9e-4)], 18),
@@ -178,6 +178,17 @@ def test_rounds_are_enough_for_a_pass_unless_the_question_may_fail_before(
 ) -> None:
     (answer,) = judge(record("one", *pairs), criteria=[TOGETHER])
     assert answer.rounds_needed == rounds - len(pairs)
+
+
+@pytest.mark.parametrize(("after", "rounds"), [(2.5, 9), (1.5, 18)])
+def test_before_the_first_round_warm_ups_show_whether_the_question_may_soon_fail(
+    after: float, rounds: int
+) -> None:
+    compared = record("one")
+    for label, cost in (("base", 1.0), ("new", after)):
+        compared.add(measurement(label, WARM_UP, {STEADY.key: cost}))
+    (answer,) = judge(compared, criteria=[TOGETHER])
+    assert answer.rounds_needed == rounds
 
 
 def test_a_question_with_little_error_cannot_fail_at_nine_rounds() -> None:

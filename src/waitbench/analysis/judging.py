@@ -79,21 +79,20 @@ class Judgement(MetricResult):
         """The number of further rounds until an analysis may settle the question.
 
         That is one at which it can pass, or, unless most pairs keep to what is allowed, can fail.
-        Before there are pairs, warm-ups take their place, if the candidate's cost is doubled.
+        Before there are pairs, a failure is near if the warm-ups' cost of waiting doubled.
         """
         if self.awaits_turn:
             return 1
         criterion, metric, count = self.criterion, self.criterion.metric, len(self.records)
         numbers, pairs = self.pairs(metric)
         excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
-        if not pairs and criterion.limit is None:
-            warm_ups = (by_warm_ups(record, self.revision, metric) for record in self.records)
-            excesses = [
-                criterion.is_exceeded(2 * it, after) for row in warm_ups for it, after in row
-            ]
+        warm_ups = [pair for it in self.records for pair in by_warm_ups(it, self.revision, metric)]
+        have_doubled = any(criterion.is_exceeded(2 * before, after) for before, after in warm_ups)
         analyses = self.rule.passing_analyses(count, criterion.margin)
-        if 2 * sum(excesses) >= len(excesses):
+        if pairs and 2 * sum(excesses) >= len(excesses):
             analyses = self.rule.failing_analyses(count, self.alpha)
+        elif not pairs and have_doubled and metric.name in ("idle", "wakeups"):
+            analyses = self.rule.analyses[1:]
         last = self.rule.analyses[-1]
         return next((it for it in analyses if it > len(numbers)), last) - len(numbers)
 

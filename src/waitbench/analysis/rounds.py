@@ -89,8 +89,8 @@ def _lacks_room(record: ScenarioResults, criterion: Criterion) -> bool:
 def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Criterion]) -> str:
     """The title of the first metric whose ratios certainly differ between both kinds of rounds.
 
-    Empty if there is none. A metric is skipped if its cost exceeds the allowed cost in each round,
-    as it fails with both kinds.
+    Empty if there is none. Warm-ups are the interleaved round while there is no other. A metric is
+    skipped if its cost exceeds the allowed cost in each round, as it fails with both kinds.
     """
     for criterion in criteria:
         metric = criterion.metric
@@ -98,17 +98,18 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
         if criterion.limit or is_of_machine or not criterion.scope.covers(record.spec):
             continue
         for label in record.context.labels[1:]:
-            if _differ(*_by_kind(record, label, metric), criterion):
+            interleaved, concurrent = _by_kind(record, label, metric)
+            if _differ(interleaved or by_warm_ups(record, label, metric), concurrent, criterion):
                 return metric.title
     return ""
 
 
 def is_confirmed(record: ScenarioResults, label: str, criterion: Criterion) -> bool:
     """Whether there is an interleaved round, or the warm-ups agree with concurrent rounds."""
+    interleaved, concurrent = _by_kind(record, label, criterion.metric)
     warm_ups = by_warm_ups(record, label, criterion.metric)
-    concurrent = _by_kind(record, label, criterion.metric)[1]
     agree = bool(warm_ups) and not _differ(warm_ups, concurrent, criterion)
-    return agree or bool(record.interleaved_rounds)
+    return agree or bool(interleaved)
 
 
 def _differ(interleaved: CostPairs, concurrent: CostPairs, criterion: Criterion) -> bool:

@@ -67,6 +67,7 @@ class Concurrency:
         if not bounds[0] or _takes_turns(record) or self.why_interleaved(record):
             return 0
         skips_turn = self.may_skip_turn and scenario.is_staggered and len(labels) == 2
+        skips_turn &= not any(run.incomplete for run in record.warm_ups)
         first = WARM_UP if skips_turn else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
@@ -146,18 +147,18 @@ def mark_or_discard(
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although single runs answered theirs; also if it came before any round in turns, and
-    the baseline's windows used so many CPUs together that it does not idle. CPU of other
-    programs, unless only large changes count, is removed from runs if it exceeds ``usual_s``, their
-    usual load, by more than the allowance of all rounds of the batch. After any of these, runs take
-    turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
+    its poke although single runs answered theirs; in place of a round in turns, warm-ups have
+    shorter windows, so a revision may never answer if another does. It also is if the baseline's
+    windows used so many CPUs together that it does not idle. CPU of other programs, unless only
+    large changes count, is removed from runs if it exceeds ``usual_s``, their usual load, by more
+    than the allowance of all rounds of the batch. After any of these, runs take turns. A candidate
+    that causes this gains nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
     measured = [it for it in results if isinstance(it, Measurement)]
     if not record.interleaved_rounds:
-        # After a whole window, unlike that of a warm-up, no run of a revision may answer.
-        complete &= {run.label for run in measured if not run.incomplete}
+        complete &= {run.label for run in measured if not run.incomplete} or complete
     failed = [
         f"a run of {result.label} failed beside others: {why}"
         for result in results

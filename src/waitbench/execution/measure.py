@@ -130,7 +130,7 @@ class Measurer:
             run.fail(NOT_SUPPORTED, missing)
             return
         with run.guarded():
-            # The warm-up is not saved, so the first round looks for the files, too.
+            # Warm-ups do not count, so the first round looks for the files, too.
             identifies = run.planned.round <= WARM_UP + 1
             preparation = self.bench.prepare(scenario, label, run.slot, identifies=identifies)
             run.ready = run.resources.enter_context(preparation)

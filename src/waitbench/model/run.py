@@ -9,7 +9,7 @@ from waitbench.model.metrics import CENSORED, STOP, Count, Metric, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
-"""The number of the round of warm-ups, which are not measured."""
+"""The number of the round of warm-ups, which do not count."""
 MEASURED = "ok"
 """The outcome of a measurement in result files. Other outcomes are reasons of failed runs."""
 

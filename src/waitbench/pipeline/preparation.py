@@ -210,6 +210,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
                     f"{label} had loaded {path}, which has changed since: its old rounds are not "
                     "comparable. Name another folder with --results."
                 )
+    record.warm_ups = [*earlier.warm_ups]
     record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
     # Failures stay on record and are repeated; failed warm-ups become harmless, builds are new.
     before = [

@@ -47,7 +47,8 @@ class StoredComparison:
 def begin(folder: Path, comparison: ComparisonHeader, records: Iterable[ScenarioResults]) -> None:
     """Writes the header and the runs so far. Raises ``HarnessError``; ``UsageError`` if invalid."""
     _write(folder, comparison)
-    lines = [_line(record, run) + "\n" for record in records for run in record.results]
+    runs = ((record, it) for record in records for it in (*record.warm_ups, *record.results))
+    lines = [_line(record, run) + "\n" for record, run in runs]
     files.write_text(folder / RUNS_NAME, "".join(lines))
 
 
