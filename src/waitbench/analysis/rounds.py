@@ -50,7 +50,7 @@ def by_round(
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
 
 
-def by_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
+def _by_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
     """The costs of the warm-ups of the baseline and of a candidate, if both are known."""
     return _by_kind(structs.replace(record, measurements=record.warm_ups), label, metric)[0]
 
@@ -99,7 +99,7 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
             continue
         for label in record.context.labels[1:]:
             interleaved, concurrent = _by_kind(record, label, metric)
-            if _differ(interleaved or by_warm_ups(record, label, metric), concurrent, criterion):
+            if _differ(interleaved or _by_warm_ups(record, label, metric), concurrent, criterion):
                 return metric.title
     return ""
 
@@ -107,7 +107,7 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
 def is_confirmed(record: ScenarioResults, label: str, criterion: Criterion) -> bool:
     """Whether there is an interleaved round, or the warm-ups agree with concurrent rounds."""
     interleaved, concurrent = _by_kind(record, label, criterion.metric)
-    warm_ups = by_warm_ups(record, label, criterion.metric)
+    warm_ups = _by_warm_ups(record, label, criterion.metric)
     agree = bool(warm_ups) and not _differ(warm_ups, concurrent, criterion)
     return agree or bool(interleaved)
 

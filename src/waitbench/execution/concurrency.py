@@ -118,10 +118,7 @@ def _starts_compete(scenario: Scenario) -> bool:
 
 
 def lanes(baseline: Sequence[Measurement]) -> int:
-    """Returns how many runs of a batch may start, or end, at a time: each has its start-up's CPUs.
-
-    The baseline's runs show that number. If it is unknown, runs start one after another.
-    """
+    """Returns how many runs of a batch may start, or end, at a time, by the CPUs of a start."""
     cores = [
         run.metrics["time_cpu_startup"] / max(run.metrics["time_startup"], 1e-3)
         for run in baseline
@@ -173,8 +170,7 @@ def mark_or_discard(
     cores = sum(filter(math.isfinite, (_cores(run, scenario) for run in baseline)))
     if not record.rounds and cores > IDLE_SHARE * usable_cpus():
         failed.append(f"the baseline's runs used {cores:.1f} CPUs together")
-    is_first_batch = record.interleaved_rounds == record.rounds
-    if failed and may_collide and is_first_batch:
+    if failed and may_collide and record.interleaved_rounds == record.rounds:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
     allowed_s = math.inf if scenario.large_changes_only else batch_rounds * OTHER_ALLOWED_S
     most_s = usual_s + allowed_s
