@@ -95,6 +95,17 @@ def test_a_program_that_loads_another_file_now_is_another_program(
             resume_record(make_record({"a": [], "b": []}), earlier)
 
 
+def test_warm_ups_stay_beside_the_rounds_that_they_confirm(
+    anew: ScenarioResults, tmp_path: Path
+) -> None:
+    earlier = make_record({"a": SAME, "b": SAME})
+    earlier.add(measurement("b", WARM_UP, SAME[0]))
+    resume_record(anew, earlier)
+    comparisons.begin(tmp_path, describing([anew]), [anew])
+    (stored,) = comparisons.read(tmp_path).records
+    assert stored.warm_ups == anew.warm_ups == earlier.warm_ups
+
+
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: ScenarioResults) -> None:
     earlier = make_record({"a": SAME, "b": SAME})
     earlier.add(outcome("b", WARM_UP, FAILED, message="boom", log="last words"))
