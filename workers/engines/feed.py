@@ -23,20 +23,20 @@ def serve() -> None:
     with socket.create_server(ADDRESS) as server:
         clients: list[socket.socket] = []
         while True:
-            for one in select.select([server, *clients], [], [])[0]:
-                if one is server:
+            for ready in select.select([server, *clients], [], [])[0]:
+                if ready is server:
                     clients.append(server.accept()[0])
                     continue
                 data = b""
                 with suppress(OSError):
-                    data = one.recv(4096)
+                    data = ready.recv(4096)
                 for other in clients:
                     with suppress(OSError):
-                        if other is not one:
+                        if other is not ready:
                             other.sendall(data)
                 if not data:
-                    clients.remove(one)
-                    one.close()
+                    clients.remove(ready)
+                    ready.close()
 
 
 send() if sys.argv[2:] == ["send"] else serve()

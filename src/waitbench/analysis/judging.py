@@ -88,9 +88,12 @@ class Judgement(MetricResult):
         criterion, metric, count = self.criterion, self.criterion.metric, len(self.records)
         numbers, pairs = self.pairs(metric)
         excesses = [criterion.is_exceeded(*pair) for row in pairs for pair in row]
-        warm_ups = tuple(structs.replace(it, measurements=it.warm_ups) for it in self.records)
-        rows = replace(self, records=warm_ups).pairs(metric)[1] if metric.key in _DOUBLED else ()
-        have_doubled = any(b > 2 * a + _DOUBLED[metric.key] for row in rows for a, b in row)
+        warm_ups = replace(self, records=tuple(it.of_warm_ups for it in self.records))
+        have_doubled = metric.key in _DOUBLED and any(
+            after > 2 * before + _DOUBLED[metric.key]
+            for row in warm_ups.pairs(metric)[1]
+            for before, after in row
+        )
         analyses = self.rule.passing_analyses(count, criterion.margin)
         if pairs and 2 * sum(excesses) >= len(excesses):
             analyses = self.rule.failing_analyses(count, self.alpha)

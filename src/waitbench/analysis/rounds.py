@@ -11,8 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from msgspec import structs
-
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import CENSORED, Metric
 from waitbench.model.record import ScenarioResults
@@ -48,11 +46,6 @@ def by_round(
     ]
     shared = set(columns[0]).intersection(*columns[1:]) if columns else set()
     return {number: tuple(column[number] for column in columns) for number in sorted(shared)}
-
-
-def _by_warm_ups(record: ScenarioResults, label: str, metric: Metric) -> CostPairs:
-    """The costs of the warm-ups of the baseline and of a candidate, if both are known."""
-    return _by_kind(structs.replace(record, measurements=record.warm_ups), label, metric)[0]
 
 
 def why_interleaved(record: ScenarioResults, criteria: Sequence[Criterion]) -> str:
@@ -99,7 +92,8 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
             continue
         for label in record.context.labels[1:]:
             interleaved, concurrent = _by_kind(record, label, metric)
-            if _differ(interleaved or _by_warm_ups(record, label, metric), concurrent, criterion):
+            interleaved = interleaved or _by_kind(record.of_warm_ups, label, metric)[0]
+            if _differ(interleaved, concurrent, criterion):
                 return metric.title
     return ""
 
@@ -107,7 +101,7 @@ def metric_changed_by_concurrency(record: ScenarioResults, criteria: Iterable[Cr
 def is_confirmed(record: ScenarioResults, label: str, criterion: Criterion) -> bool:
     """Whether there is an interleaved round, or the warm-ups agree with concurrent rounds."""
     interleaved, concurrent = _by_kind(record, label, criterion.metric)
-    warm_ups = _by_warm_ups(record, label, criterion.metric)
+    warm_ups = _by_kind(record.of_warm_ups, label, criterion.metric)[0]
     agree = bool(warm_ups) and not _differ(warm_ups, concurrent, criterion)
     return agree or bool(interleaved)
 

@@ -144,12 +144,12 @@ def mark_or_discard(
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
-    its poke although single runs answered theirs; in place of a round in turns, warm-ups have
-    shorter windows, so a revision may never answer if another does. It also is if the baseline's
-    windows used so many CPUs together that it does not idle. CPU of other programs, unless only
-    large changes count, is removed from runs if it exceeds ``usual_s``, their usual load, by more
-    than the allowance of all rounds of the batch. After any of these, runs take turns. A candidate
-    that causes this gains nothing, as it faces the same questions in turns.
+    its poke although single runs answered theirs. If these are warm-ups, whose windows are shorter,
+    a revision may never answer if another does. It also is if the baseline's windows used so many
+    CPUs together that it does not idle. CPU of other programs, unless only large changes count, is
+    removed from runs if it exceeds ``usual_s``, their usual load, by more than the allowance of all
+    rounds of the batch. After any of these, runs take turns. A candidate that causes this gains
+    nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}

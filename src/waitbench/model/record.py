@@ -268,6 +268,10 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         interleaved = self.interleaved_rounds
         return [run for run in self.measurements if run.round in interleaved] or self.warm_ups
 
+    @property
+    def of_warm_ups(self) -> "ScenarioResults":
+        return msgspec.structs.replace(self, measurements=self.warm_ups)
+
     def is_whole(self, number: int) -> bool:
         """Whether a round has a measurement of every revision that can be measured."""
         done = {run.label for run in self.measurements if run.round == number}
