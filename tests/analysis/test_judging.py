@@ -295,6 +295,20 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     assert "real:15%,50ms" in {str(each.criterion) for each in make_questions([busy], DEFAULTS)}
 
 
+@pytest.mark.parametrize(
+    ("usual_ms", "expected"), [(0.5, "idle:25%"), (1.9, "idle:25%"), (2.1, "idle:15%")]
+)
+def test_a_single_scenario_that_uses_little_idle_cpu_may_use_a_quarter_more(
+    usual_ms: float, expected: str
+) -> None:
+    runs = [{"time_cpu_idle": usual_ms / 1e3}] * 3
+    record = make_record({"base": runs, "new": runs}, scenario="one")
+    criteria = {str(it.criterion) for it in make_questions([record], DEFAULTS)}
+    assert {it for it in criteria if it.startswith("idle:")} == {expected}
+    asked = (TOGETHER,)
+    assert [it.criterion for it in make_questions([record], asked)] == [*asked]
+
+
 def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:
     questions = make_questions([record("one"), record("two")], (*DEFAULTS, EACH))
     of_each = [it for it in questions if it.criterion.each]

@@ -37,6 +37,8 @@ _ALLOWANCES_FOR_FEW_EVENTS = {"wakeups": 2.0, "syscalls": 5.0}
 """Allowances for counts, by metric, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
 
 Some windows contain one more expiry of a timer, which may then be a rise by more than 5 %."""
+_SMALL_IDLE_S, _SMALL_IDLE_MARGIN = 2e-3, 0.25
+"""The least margin of a single scenario below this idle CPU, as equal workers differ by more."""
 _DOUBLED = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
 """Costs that a warm-up shows have doubled if they exceed twice the baseline's by this."""
 
@@ -95,10 +97,8 @@ class Judgement(MetricResult):
             for before, after in row
         )
         analyses = self.rule.passing_analyses(count, criterion.margin)
-        if pairs and 2 * sum(excesses) >= len(excesses):
+        if 2 * sum(excesses) >= len(excesses) if pairs else have_doubled:
             analyses = self.rule.failing_analyses(count, self.alpha)
-        elif not pairs and have_doubled:
-            analyses = self.rule.analyses[1:]
         last = self.rule.analyses[-1]
         return next((it for it in analyses if it > len(numbers)), last) - len(numbers)
 
@@ -186,13 +186,18 @@ def _groups(
     Each group comes with the criterion, whose default margin or allowance may be raised for it.
     """
     records = [record for record in records if _applies(criterion, record, label)]
+    usual = _usual(criterion.metric, records)
     if criterion in DEFAULTS and len(records) == 1:
         if criterion.each:
             return  # Another default criterion asks the same about all scenarios together.
         if criterion.metric.unit == "second" and not criterion.metric.explains:
             margin = max(criterion.margin, _SINGLE_SCENARIO_MARGIN)
+            if criterion.metric.name == "idle" and usual and usual[0] < _SMALL_IDLE_S:
+                margin = max(margin, _SMALL_IDLE_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
-    if criterion in DEFAULTS and _are_few(criterion.metric, records):
+    if criterion in DEFAULTS and any(
+        criterion.metric.resolution <= events < _FEW_EVENTS for events in usual
+    ):
         allowance = _ALLOWANCES_FOR_FEW_EVENTS.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
@@ -207,12 +212,12 @@ def _groups(
             yield criterion, group
 
 
-def _are_few(metric: Metric, records: Iterable[ScenarioResults]) -> bool:
-    """Whether a scenario's baseline has a median of few events, but enough to compare."""
+def _usual(metric: Metric, records: Iterable[ScenarioResults]) -> list[float]:
+    """Returns the baseline's median in each scenario that has the metric."""
     baselines = (record.of(record.context.labels[0]) for record in records)
     key = metric.key
     values = ([run.metrics[key] for run in runs if key in run.metrics] for runs in baselines)
-    return any(metric.resolution <= median(counts) < _FEW_EVENTS for counts in values if counts)
+    return [median(costs) for costs in values if costs]
 
 
 def _applies(criterion: Criterion, record: ScenarioResults, label: str) -> bool:
