@@ -100,7 +100,8 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
     assert any(run.incomplete for run in record.of("b")) is deaf_in_turns
 
 
-def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
+@pytest.mark.parametrize("over", [3, 0])
+def test_what_was_over_when_a_batch_is_interrupted_is_kept(over: int) -> None:
     class Ends(Together):
         def measure(
             self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
@@ -109,15 +110,16 @@ def test_what_was_over_when_a_batch_is_interrupted_is_kept() -> None:
             if planned[0].round < 6:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}
-            over = [(run, measurement(run.label, run.round, metrics)) for run in planned[:3]]
-            raise InterruptedRuns(over)
+            raise InterruptedRuns(
+                [(run, measurement(run.label, run.round, metrics)) for run in planned[:over]]
+            )
 
     made = Ends(using().behave)
     at_work, _, records = make_session(made, "one", concurrency=ONE)
     with pytest.raises(shutdown.Interrupted):
         make_rounds(at_work, [WORKER_FILE], 9)
     saved = [(run.round, run.label) for run in records["one"].measurements if run.round > 5]
-    assert saved == made.at_once[1][:3]
+    assert saved == made.at_once[1][:over]
     record = records["one"]
     assert [result for _, result in made.heard("keep")] == [*record.warm_ups, *record.measurements]
     # These say nothing of the CPU of others, so the next batch is made at once.
@@ -151,7 +153,7 @@ def test_the_usual_load_is_not_counted_among_what_others_used(
     record = ScenarioResults(spec=MadeUpCommand(name="one"), context=context(["a", "b"]))
     run = measurement("b", 2, {**QUIET, "machine_foreign_cpu": foreign_s})
     (judged,) = concurrency.mark_or_discard(
-        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0
+        record, MadeUpCommand(name="one"), [run], 2, usual_s=2.0, baseline_cores=0.0
     )
     assert isinstance(judged, Measurement)
     assert ("machine_foreign_cpu" in judged.metrics) is is_known

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.execution.made_runs import (
     BUSY,
@@ -28,6 +29,7 @@ from waitbench.model.run import (
     ENDED,
     FAILED,
     INTERFERED,
+    WARM_UP,
     Lack,
     PlannedRun,
     Result,
@@ -44,10 +46,12 @@ def of_phases(
     wanted: int = 8,
     most: int = 9,
     differing: Callable[[ScenarioResults], str] = lambda _record: "",
+    may_skip_turn: bool = False,
 ) -> dict[str, ScenarioResults]:
     """Rounds of several scenarios of a worker file, for a guide that wants so many of each."""
     names = [phase.name for phase in phases]
-    at_work, _, records = make_session(made, *names, concurrency=Concurrency(names, differing))
+    allowed = Concurrency(names, differing, may_skip_turn=may_skip_turn)
+    at_work, _, records = make_session(made, *names, concurrency=allowed)
     for record in records.values():
         specify(record, waits=True)
     at_work.carry_out(
@@ -76,6 +80,70 @@ def test_a_batch_of_phases_is_no_larger_than_one_of_a_phase() -> None:
     of_phases(made, *PHASES, wanted=5, most=5)
     assert {len(runs) for runs in made.at_once} == {2 * MadeUpCommand.most_concurrent_rounds}
     assert len(made.at_once) == len(PHASES)
+
+
+def test_after_a_warm_up_of_each_phase_all_phases_share_the_first_batch() -> None:
+    made = using()
+    records = of_phases(made, *PHASES[:2], wanted=2, most=3, may_skip_turn=True)
+    turns, batch = made.runs[:4], made.runs[4:]
+    assert {(name, label) for name, _, label in turns} == {
+        (n, r) for n in ("one", "two") for r in "ab"
+    }
+    assert {number for _, number, _ in turns} == {WARM_UP}
+    assert [len(runs) for runs in made.at_once] == [len(batch)] == [8]
+    for record in records.values():
+        assert len(record.warm_ups) == 2
+        assert {run.round for run in record.measurements if CONCURRENT in run.marks} == {1, 2}
+
+
+@pytest.mark.parametrize(("later", "is_kept"), [(0.05, True), (0.15, False)])
+def test_what_the_baseline_uses_in_all_phases_of_a_first_batch_counts(
+    later: float, is_kept: bool
+) -> None:
+    """On CPUs that all want, the runs of each phase by themselves seem to use few."""
+    made = giving(lambda run: {"cpu_share_idle": later if run.round else 0.01})
+    records = of_phases(made, *PHASES[:2], wanted=2, most=3, may_skip_turn=True)
+    assert [len(runs) for runs in made.at_once][:1] == [8]
+    messages = {run.message for it in records.values() for run in it.failed_runs}
+    assert messages == (set() if is_kept else {"the baseline's runs used 0.6 CPUs together"})
+
+
+def test_warm_ups_leave_half_of_the_budget_for_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        now[0] += 6.0 if planned.round == WARM_UP else 0.0
+        return using().behave(planned, 0)
+
+    made, names = Together(run), [phase.name for phase in PHASES]
+    concurrency = Concurrency(names, may_skip_turn=True)
+    at_work, _, records = make_session(made, *names, concurrency=concurrency)
+    at_work.carry_out(lambda name: 9 - len(records[name].rounds), [PHASES], ["a", "b"], 9, 40.0)
+    assert [number for _, number, _ in made.runs].count(WARM_UP) == 4
+    assert made.at_once
+
+
+def test_phases_that_cannot_be_concurrent_have_warm_ups_in_the_first_one_only() -> None:
+    made = using()
+    names = [phase.name for phase in PHASES[:2]]
+    at_work, _, _ = make_session(made, *names, concurrency=Concurrency((), may_skip_turn=True))
+    at_work.carry_out(lambda _name: 1, [PHASES[:2]], ["a", "b"], 1)
+    assert [number for _, number, _ in made.runs].count(WARM_UP) == 2
+
+
+def test_a_candidate_that_was_ready_in_a_warm_up_is_given_up_in_no_other_phase() -> None:
+    """Twice it is not ready in time, perhaps as the machine was busy."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        is_late = planned.label == "b" and planned.scenario.name != "one"
+        if is_late and planned.round == WARM_UP:
+            message = "it was not ready within 30 s"
+            return replace(outcome(planned.label, planned.round, FAILED), message=message)
+        return using().behave(planned, 0)
+
+    records = of_phases(Together(run), *PHASES, wanted=2, most=3, may_skip_turn=True)
+    assert all(record.of("b") for record in records.values())
 
 
 def test_a_phase_that_fails_beside_others_takes_turns_and_the_others_do_not() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.criteria import LIMIT, parse
 from tests.execution.made_runs import LASTS_S, Made, scenario
 from tests.gate_runs import ASKED
-from tests.records import make_record, measurement, outcome
+from tests.records import make_record, measurement, outcome, specify
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import SCENARIOS
@@ -19,9 +19,9 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
-from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, Instruments
+from waitbench.model.metrics import BY_NAME, MEMORY, METRICS, STOP, Instruments
 from waitbench.model.record import ScenarioResults
-from waitbench.model.run import DISTURBED, FAILED, NOT_SUPPORTED
+from waitbench.model.run import CONCURRENT, DISTURBED, FAILED, NOT_SUPPORTED, WARM_UP
 from waitbench.model.scenario import Topology
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import (
@@ -178,6 +178,20 @@ def test_the_time_left_of_fixed_rounds_is_that_of_the_runs_that_are_still_to_be_
     questions = OpenQuestions(FixedRounds(4), records)
     scenarios = [scenario(name) for name in records]
     assert seconds_left(session, scenarios, ["base", "new"], questions) == 3 * LASTS_S
+
+
+def test_only_a_phase_whose_warm_ups_disagree_needs_a_round_in_turns() -> None:
+    """Copies that listen to one port answer each other's messages."""
+    records, key = empty("one", "two"), BY_NAME["latency-p50"].key
+    for name, late_s in (("one", 0.1), ("two", 0.9)):
+        specify(records[name], waits=True, metrics=(*METRICS, STOP))
+        for label in ("base", "new"):
+            records[name].add(measurement(label, WARM_UP, {key: late_s if label == "new" else 0.1}))
+            for number in range(1, 19):
+                run = measurement(label, number, {key: 0.1})
+                records[name].add(replace(run, marks=(CONCURRENT,)))
+    asking = Gate(criteria=parse(["latency-p50:25%,5ms"], METRICS), most_rounds=30)
+    assert asking.unsettled([*records.values()], ()) == {"two": 1}
 
 
 def test_no_more_rounds_are_wanted_where_other_programs_disturb_most_of_them() -> None:

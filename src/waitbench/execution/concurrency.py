@@ -45,8 +45,8 @@ class Concurrency:
     """Whether answers decide the number of rounds, as in a gate. If not, several rounds of a
     dataflow are not concurrent, nor those in which start-ups compete, or of a single revision."""
     may_skip_turn: bool = False
-    """Whether a worker file's first round may be concurrent, after its warm-ups: for a gate of two
-    revisions without limits, which are about a worker without copies."""
+    """Whether scenarios of a worker file begin with warm-ups in place of a round in turns: for a
+    gate of two revisions without limits, which are about a worker without copies."""
 
     def concurrent_rounds(
         self, record: ScenarioResults, scenario: Scenario, able: Collection[str]
@@ -66,9 +66,8 @@ class Concurrency:
         bounds: list[float] = [self.most_rounds(scenario, len(labels))]
         if not bounds[0] or _takes_turns(record) or self.why_interleaved(record):
             return 0
-        skips_turn = self.may_skip_turn and scenario.is_staggered and len(labels) == 2
-        skips_turn &= not any(run.incomplete for run in record.warm_ups)
-        first = WARM_UP if skips_turn else WARM_UP + 1
+        skips_turn = self.may_skip_turn and not any(run.incomplete for run in record.warm_ups)
+        first = WARM_UP if skips_turn and scenario.is_staggered else WARM_UP + 1
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
         complete = [number for number, count in counts.items() if count == len(able)]
@@ -77,7 +76,7 @@ class Concurrency:
         baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
             bounds.append(lanes(baseline) // len(labels))
-        used = [_cores(run, scenario) for run in baseline]
+        used = [cores_of(run, scenario) for run in baseline]
         is_too_busy_to_double = bool(used) and cpus <= 2 * min(used) < math.inf
         if used and not (is_too_busy_to_double and scenario.large_changes_only):
             held = max(run.metrics.get(MEMORY.key, 0.0) for run in baseline)
@@ -86,7 +85,7 @@ class Concurrency:
         else:
             bounds.append(1)
         if complete == [WARM_UP] and not record.rounds:
-            warm_ups_use = sum(_cores(run, scenario) for run in record.warm_ups)
+            warm_ups_use = sum(cores_of(run, scenario) for run in record.warm_ups)
             bounds.append(WARM_UPS_SHARE * cpus / max(warm_ups_use, 1e-9))
         most = int(min(bounds))
         return most if most >= scenario.fewest_concurrent_rounds else 0
@@ -140,16 +139,17 @@ def mark_or_discard(
     results: Sequence[Result],
     batch_rounds: int,
     usual_s: float,
+    baseline_cores: float,
 ) -> list[Result]:
     """Marks the concurrent runs of a scenario as such, or discards them.
 
     Where runs may collide, the first batch is discarded if a run failed in it, or did not answer
     its poke although single runs answered theirs. If these are warm-ups, whose windows are shorter,
-    a revision may never answer if another does. It also is if the baseline's windows used so many
-    CPUs together that it does not idle. CPU of other programs, unless only large changes count, is
-    removed from runs if it exceeds ``usual_s``, their usual load, by more than the allowance of all
-    rounds of the batch. After any of these, runs take turns. A candidate that causes this gains
-    nothing, as it faces the same questions in turns.
+    a revision may never answer if another does. It also is if the baseline does not idle: its
+    windows in the batch, of all scenarios, used ``baseline_cores`` together. CPU of other programs,
+    unless only large changes count, is removed from runs if it exceeds ``usual_s``, their usual
+    load, by more than the allowance of all rounds of the batch. After any of these, runs take
+    turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
     """
     may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
@@ -166,10 +166,8 @@ def mark_or_discard(
             else [lack.why for lack in result.incomplete.values()]
         )
     ]
-    baseline = [it for it in measured if it.label == record.context.labels[0]]
-    cores = sum(filter(math.isfinite, (_cores(run, scenario) for run in baseline)))
-    if not record.rounds and cores > IDLE_SHARE * usable_cpus():
-        failed.append(f"the baseline's runs used {cores:.1f} CPUs together")
+    if not record.rounds and baseline_cores > IDLE_SHARE * usable_cpus():
+        failed.append(f"the baseline's runs used {baseline_cores:.1f} CPUs together")
     if failed and may_collide and record.interleaved_rounds == record.rounds:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
     allowed_s = math.inf if scenario.large_changes_only else batch_rounds * OTHER_ALLOWED_S
@@ -184,7 +182,7 @@ def _marked_concurrent(run: Measurement, most_other_s: float) -> Measurement:
     return structs.replace(run, metrics=metrics, marks=(*run.marks, CONCURRENT))
 
 
-def _cores(run: Measurement, scenario: Scenario) -> float:
+def cores_of(run: Measurement, scenario: Scenario) -> float:
     """Returns how many CPUs a run used in its window, with services; infinite if unknown."""
     services_s = run.metrics.get("service_cpu_idle", 0.0)
     window_s = run.metrics.get(WINDOW) or float(scenario.parameters.get("window", math.inf))

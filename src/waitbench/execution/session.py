@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Protocol
 
 from msgspec import structs
@@ -60,8 +60,8 @@ class Session:
     save: Callable[[ScenarioResults, Result], None]
     """Saves a new result of a record; a later one of the same run replaces it."""
     concurrency: Concurrency = field(default_factory=Concurrency)
-    _warm: set[str] = field(default_factory=set, init=False)
-    """Labels of the revisions of which a run has succeeded."""
+    _warm: set[tuple[str, str]] = field(default_factory=set, init=False)
+    """Labels of the revisions of which a run has succeeded, each with the scenario and with ""."""
     _ran_last: frozenset[str] = field(default=frozenset(), init=False)
     """Labels of the latest run, or of the latest concurrent runs."""
     _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
@@ -110,7 +110,7 @@ class Session:
         most_rounds: int,
         budget_s: float,
     ) -> None:
-        """Adds rounds to the scenarios of a group in turn.
+        """Adds rounds to the scenarios of a group in turn, after warm-ups in half of the budget.
 
         The order of scenarios is drawn, and for each of them that of revisions, so that the
         baseline sometimes runs twice in a row. Concurrent rounds of several scenarios share a
@@ -120,14 +120,13 @@ class Session:
         begun, number, is_settled = time.monotonic(), 0, False
         while not is_settled:
             number, is_settled = number + 1, True
+            for scenario in takewhile(lambda _: time.monotonic() < begun + budget_s / 2, group):
+                self._warm_up(scenario, labels, left_of)
             batch, load = list[PlannedRun](), 0.0
             for place, scenario in plan.balanced([*enumerate(group)], number, f"{self.seed} group"):
                 record = self.records[scenario.name]
                 left = left_of(record)
                 is_settled &= not left
-                if left and min(left) <= number:
-                    self._warm_up(scenario, labels, left_of)
-                    left = left_of(record)
                 if left and min(left) <= number:
                     at_once, ahead = self.concurrent_rounds(scenario), sorted(left)
                     if scenario.fewest_concurrent_rounds > 1 and not record.rounds:
@@ -171,12 +170,15 @@ class Session:
     ) -> None:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
-        A failure may end the scenario.
+        A failure may end the scenario. A first round that is skipped needs warm-ups of its own.
         """
         record = self.records[scenario.name]
+        skips_turn = self.concurrency.may_skip_turn and scenario.is_staggered and not record.rounds
+        skips_turn &= self.concurrency.most_rounds(scenario, len(labels)) > 0
+        warm = scenario.name if skips_turn else ""
         for label in labels:
             failed = [(it.label, it.round) for it in record.failed_runs[record.failed_before :]]
-            is_cold = label not in self._warm and (label, WARM_UP) not in failed
+            is_cold = (warm, label) not in self._warm and (label, WARM_UP) not in failed
             if is_cold and any(label in lacking for lacking in left_of(record).values()):
                 self._make_rounds(plan.one_round(scenario.for_warm_up(), [label], WARM_UP))
 
@@ -228,7 +230,7 @@ class Session:
     def _is_given_up(self, record: ScenarioResults, label: str) -> bool:
         """Whether a revision gets no more runs of a scenario.
 
-        It gets none of any scenario if it failed alike to become ready in two of them.
+        It gets none of any scenario if it was never ready, and failed alike in two of them.
         """
         records = self.records.values()
         waited = {
@@ -239,7 +241,7 @@ class Session:
             if (match := _NOT_READY.match(outcome.message))
         }
         is_never_ready = len(waited) > len({why for _, why in waited})
-        has_run = any(it.of(label) for it in records)
+        has_run = any(run.label == label for it in records for run in (*it.warm_ups, *it.of(label)))
         return (is_never_ready and not has_run) or record.why_given_up(label) is not None
 
     def _discard_differing(self, record: ScenarioResults, fewest: int) -> bool:
@@ -347,7 +349,7 @@ class Session:
             self._learn_usual_load(measured, begun)
         for planned, result in results:
             if isinstance(result, Measurement):
-                self._warm.add(planned.label)
+                self._warm |= {("", planned.label), (planned.scenario.name, planned.label)}
             self._add(self._record(planned), result)
             self.observer.end(planned, result)
         return results
@@ -370,11 +372,16 @@ class Session:
         """Marks or discards concurrent runs, scenario by scenario."""
         usual_s = USUAL_TOLERATED * (self._usual_cores or 0.0) * (time.monotonic() - begun)
         rounds, marked = len(_rounds(run for run, _ in results)), list[tuple[PlannedRun, Result]]()
+        cores = [
+            concurrency.cores_of(it, run.scenario)
+            for run, it in results
+            if isinstance(it, Measurement) and it.label == self._record(run).context.labels[0]
+        ]
         for _, group in groupby(results, key=lambda pair: pair[0].scenario.name):
             runs, measured = zip(*group, strict=True)
             record, scenario = self._record(runs[0]), runs[0].scenario
             results_of_scenario = concurrency.mark_or_discard(
-                record, scenario, measured, rounds, usual_s
+                record, scenario, measured, rounds, usual_s, sum(filter(math.isfinite, cores))
             )
             marked += zip(runs, results_of_scenario, strict=True)
         return marked

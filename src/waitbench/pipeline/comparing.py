@@ -126,7 +126,9 @@ def measure(
             ),
             partial(why_interleaved, criteria=sensitive),
             is_adaptive=rounds is None,
-            may_skip_turn=isinstance(rule, Gate) and not any(it.limit for it in rule.criteria),
+            may_skip_turn=isinstance(rule, Gate)
+            and len(valid.labels) == 2
+            and not any(it.limit for it in rule.criteria),
         ),
     )
     try:

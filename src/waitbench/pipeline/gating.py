@@ -19,6 +19,7 @@ from waitbench.analysis.criteria import (
     Limit,
     Scope,
 )
+from waitbench.analysis.rounds import is_confirmed
 from waitbench.analysis.rule import RULE, Rule
 from waitbench.engines.worker.metrics import metrics_of
 from waitbench.model.errors import UsageError, hint
@@ -203,7 +204,8 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
             # A candidate that has failed gets one round in the scenarios that are left.
             rounds = 1 if answer.revision in failed else answer.rounds_needed
             for record in answer.records:
-                if not (answer.awaits_turn and record.interleaved_rounds):
+                about = record, answer.revision, answer.criterion
+                if not (answer.awaits_turn and is_confirmed(*about)):
                     least = needed.get(record.scenario, self.most_rounds)
                     needed[record.scenario] = min(rounds, least)
         return needed
