@@ -1,7 +1,6 @@
 """Which rounds take place at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +14,6 @@ from tests.execution.made_runs import (
     WORKER_FILE,
     WORKING,
     MadeUp,
-    MadeUpCommand,
     Together,
     carry_out,
     concurrent_rounds,
@@ -43,12 +41,6 @@ from waitbench.model.scenario import CurvePoint, Scenario
 pytestmark = pytest.mark.usefixtures("two_cpus")
 DATAFLOW = MadeUp(name="one", large_changes_only=True)
 WAITING = MadeUp(name="one")
-
-
-class Staggered(MadeUpCommand, frozen=True, kw_only=True):
-    """A scenario whose runs start and end one after another, for so long."""
-
-    staggered_s: ClassVar[float] = 1.5
 
 
 POINT = CurvePoint(scenario="one", parameter="n", value=1)
@@ -126,9 +118,15 @@ def test_concurrent_rounds_end_where_an_answer_is_possible() -> None:
 
 def test_a_batch_is_smaller_where_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: 0.0)
-    # There are 20 s: a round in turns takes as long, and a batch 8.5 s, and 1.5 s for each run.
-    made = using(IDLE / 4)
-    measured(made, Staggered(name="one"), rounds=9, budget_s=20.0)
+    # There are 20 s: a round in turns takes as long, and a batch 10 s, and 1.5 s for each run.
+    takes_s = {
+        "time_startup": 1.0,
+        "time_cpu_startup": 2.0,
+        "time_stop": 0.5,
+        "time_cpu_shutdown": 1.0,
+    }
+    made = giving(lambda _run: {"cpu_share_idle": IDLE / 4, **takes_s})
+    measured(made, rounds=9, budget_s=20.0)
     assert concurrent_rounds(made)[0] == [2, 3, 4]
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.criteria import LIMIT, parse
-from tests.execution.made_runs import LASTS_S, Made, scenario
+from tests.execution.made_runs import LASTS_S, Made, MadeUpCommand, scenario
 from tests.gate_runs import ASKED
 from tests.records import make_record, measurement, outcome, specify
 from waitbench.analysis import gate
@@ -16,6 +16,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.engines import SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.execution import concurrency
 from waitbench.execution.concurrency import Concurrency
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
@@ -165,13 +166,43 @@ def test_the_time_left_is_that_of_the_open_scenarios_until_an_analysis_can_decid
 
     session = Made().session(records, Concurrency(concurrent))
     open_questions = Open(Gate(most_rounds=30), records)
-    assert seconds_left(session, scenarios, ["a", "b"], open_questions) == runs * LASTS_S
+    lasts_s = 3 * LASTS_S if made else LASTS_S
+    for record in records.values():
+        record.measurements[:] = [
+            replace(run, metrics={"time_wall_clock": lasts_s}) for run in record.measurements
+        ]
+    assert seconds_left(session, scenarios, ["a", "b"], open_questions) == runs * lasts_s
+
+
+def test_the_time_left_has_the_starts_and_ends_of_the_runs_of_a_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(concurrency, "usable_cpus", lambda: 2)
+    command, records = MadeUpCommand(name="one"), empty("one")
+    metrics = {
+        "time_wall_clock": 12.0, "time_startup": 1.0, "time_cpu_startup": 0.5, "time_stop": 2.0,
+        "time_cpu_shutdown": 0.2, "cpu_share_idle": 0.01,
+    }  # fmt: skip
+    for label in ("base", "new"):
+        records["one"].add(measurement(label, 1, metrics))
+    session = Made().session(records, Concurrency(("one",)))
+
+    class Open(OpenQuestions):
+        def rounds_needed(self, scenario: str) -> int:
+            return 3
+
+    questions = Open(Gate(most_rounds=30), records)
+    left_s = seconds_left(session, [command], ["base", "new"], questions)
+    assert left_s == 12.0 + (6 - 1) * (1.0 + 0.5) / 2, "two start at a time"
 
 
 def test_the_time_left_of_fixed_rounds_is_that_of_the_runs_that_are_still_to_be_made() -> None:
     records = empty("one", "unsupported")
     grow(records["one"], 2, cpu=1.0)
-    records["one"].add(measurement("base", 3, {BY_NAME["cpu"].key: 100.0}))
+    records["one"].add(measurement("base", 3, {}))
+    records["one"].measurements[:] = [
+        replace(run, metrics={"time_wall_clock": LASTS_S}) for run in records["one"].measurements
+    ]
     for label in ("base", "new"):
         records["unsupported"].add(outcome(label, 0, NOT_SUPPORTED))
     session = Made().session(records)

@@ -31,9 +31,9 @@ class ClockedBar:
         self.bar = RunProgress(console, quiet=False, clock=lambda: self.now)
         self.shares: list[float] = []
 
-    def carry_out(self, run: PlannedRun, pace: float = 1.0) -> None:
+    def carry_out(self, run: PlannedRun, length: float = 1.0) -> None:
         self.bar.begin(run)
-        self.now += pace * SCENARIO.expected_s
+        self.now += length * SCENARIO.expected_s
         self.bar.end(run, measurement("new", run.round, {"time_user": 0.0123}))
         self.bar.end_rounds([run])
         self.shares.append(self.bar._bar.tasks[0].completed)
@@ -53,22 +53,19 @@ def waited(label: str, number: int, window_s: float = 4.0) -> Measurement:
     return measurement(label, number, {"time_user": 0.0123, WINDOW: window_s})
 
 
-def test_the_time_left_follows_the_pace_and_the_bar_does_not_go_back(
+def test_the_bar_does_not_go_back_if_more_time_is_left_than_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")  # which can move its cursor
     clocked = ClockedBar(is_terminal=True)
+    left_s = [80, 60, 200, 40, 20]
     with clocked.bar as bar:
-        left = [*RUNS]
-        bar.expect(lambda: len(left) * SCENARIO.expected_s, math.inf, 8)
-        for run, pace in zip(RUNS, [1.0, 0.5, 2.5, 1.5, 3.0, 0.5, 1.0, 1.0], strict=True):
-            clocked.carry_out(run, pace)
-            left.pop()
-    seconds = clocked.seconds_left
-    assert seconds[0] == pytest.approx(8 * SCENARIO.expected_s, abs=1)
-    assert seconds[3] > seconds[2], "the third run takes more than twice as long as those before"
+        bar.expect(lambda: left_s[len(clocked.shares)], math.inf, 8)
+        for run in RUNS[:4]:
+            clocked.carry_out(run)
+    assert clocked.seconds_left[:4] == left_s[:4]
     assert clocked.shares == sorted(clocked.shares)
-    assert len(set(clocked.shares)) > 3
+    assert len(set(clocked.shares)) == 3
 
 
 def test_a_long_name_leaves_the_progress_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,21 +143,6 @@ def test_a_round_that_is_repeated_says_why() -> None:
     assert text in " ".join(clocked.text.split())
 
 
-def test_concurrent_runs_count_once_in_the_pace_of_a_gate() -> None:
-    clocked, run_s = ClockedBar(), SCENARIO.expected_s
-    batch = [replace(RUNS[0], label=label) for label in ("old", "new")]
-    with clocked.bar as bar:
-        bar.expect(lambda: 10 * run_s, 1e6)
-        for _ in range(2):
-            for run in batch:
-                bar.begin(run)
-            clocked.now += 3 * run_s
-            for run in batch:
-                bar.end(run, measurement(run.label, run.round, {"time_user": 0.0123}))
-            bar.end_rounds(batch)
-    assert clocked.seconds_left == [pytest.approx(30 * run_s, abs=1)] * 2
-
-
 @pytest.mark.parametrize("budget", [100, 50])
 def test_the_time_left_ends_with_the_budget(budget: int) -> None:
     clocked, run_s = ClockedBar(), SCENARIO.expected_s
@@ -170,5 +152,5 @@ def test_the_time_left_ends_with_the_budget(budget: int) -> None:
         assert not clocked.text
         for run in RUNS[:2]:
             clocked.carry_out(run, 2.0)
-    expected_s = [min(90, budget - spent) * run_s for spent in (4, 6)]
+    expected_s = [min(45, budget - spent) * run_s for spent in (4, 6)]
     assert clocked.seconds_left == pytest.approx(expected_s, abs=1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from waitbench.model.metrics import MEMORY, OTHER_ALLOWED_S, OTHER_CPU, STEAL, WINDOW
+from waitbench.model.metrics import MEMORY, OTHER_ALLOWED_S, OTHER_CPU, STEAL, STOP, WINDOW
 from waitbench.model.record import ScenarioResults
 from waitbench.model.run import (
     CONCURRENT,
@@ -131,6 +131,16 @@ def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     """Returns the time in s for which each run of a batch may shut down alone."""
     used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
+
+
+def turn_s(record: ScenarioResults) -> float:
+    """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
+    baseline, both_s = runs_of_baseline(record), [0.0]
+    for run in baseline:
+        outside_s = run.metrics.get("time_wall_clock", 0.0) - run.metrics.get(WINDOW, 0.0)
+        stop_s = min(run.metrics.get(STOP.key, 0.0), shutdown_turn_s([run]))
+        both_s.append(run.metrics.get("time_startup", outside_s) + stop_s)
+    return max(both_s) / lanes(baseline)
 
 
 def mark_or_discard(

@@ -149,7 +149,7 @@ class Session:
                     ]:
                         joined = [*batch, *runs]
                         is_concurrent = len(_rounds(joined)) >= fewest
-                        if _lasts_s(joined, is_concurrent=is_concurrent) <= left_s:
+                        if self._lasts_s(joined, is_concurrent=is_concurrent) <= left_s:
                             break
                         rounds = rounds[:-1]
                     else:
@@ -386,6 +386,13 @@ class Session:
             marked += zip(runs, results_of_scenario, strict=True)
         return marked
 
+    def _lasts_s(self, runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
+        """Estimates the time of runs, of which concurrent ones start and end one by one."""
+        expected_s = [run.scenario.expected_s for run in runs]
+        if not is_concurrent:
+            return sum(expected_s)
+        return max(expected_s) + sum(concurrency.turn_s(self._record(run)) for run in runs)
+
     def _record(self, run: PlannedRun) -> ScenarioResults:
         return self.records[run.scenario.name]
 
@@ -403,14 +410,6 @@ def _next_rounds(left: Sequence[int], at_once: int, needed: int) -> Sequence[int
     """Returns the next rounds: at most ``at_once``, as equal parts of those that are needed."""
     ahead = left[: max(1, needed)]
     return ahead[: math.ceil(len(ahead) / math.ceil(len(ahead) / at_once))]
-
-
-def _lasts_s(runs: Sequence[PlannedRun], *, is_concurrent: bool) -> float:
-    """Estimates the time of runs, of which concurrent ones take turns in their staggered part."""
-    if not is_concurrent:
-        return sum(run.scenario.expected_s for run in runs)
-    shared_s = (run.scenario.expected_s - run.scenario.staggered_s for run in runs)
-    return max(shared_s) + sum(run.scenario.staggered_s for run in runs)
 
 
 def _rounds(runs: Iterable[PlannedRun]) -> list[list[PlannedRun]]:

@@ -132,11 +132,6 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
         return 60.0
 
     @property
-    def staggered_s(self) -> float:
-        """The part of the expected time that concurrent runs spend one after another."""
-        return 0.0
-
-    @property
     def time_limit_s(self) -> float:
         return 30 + 5 * self.expected_s
 

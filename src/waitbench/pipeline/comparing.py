@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Limit
 from waitbench.analysis.rounds import why_interleaved
-from waitbench.execution.concurrency import Concurrency
+from waitbench.execution.concurrency import Concurrency, turn_s
 from waitbench.execution.hyperfine import locate
 from waitbench.execution.session import Session
 from waitbench.model.metrics import CHANGED_BY_SHARING
@@ -237,9 +238,11 @@ def seconds_left(
         rounds = sorted(lacking)[: questions.rounds_needed(scenario.name)]
         interleaved = sum(len(lacking[number]) for number in rounds)
         is_concurrent = at_once and len(rounds) >= scenario.fewest_concurrent_rounds
-        # All concurrent rounds of a batch take as long as one run.
+        real_s = [run.metrics["time_wall_clock"] for run in record.measurements]
+        run_s = fmean(real_s or [scenario.expected_s])
+        # Concurrent rounds of a batch take as long as one run, and the starts and ends of all.
         runs = math.ceil(len(rounds) / at_once) if is_concurrent else interleaved
-        total_s += scenario.expected_s * runs
+        total_s += run_s * runs + turn_s(record) * (interleaved - runs)
     return total_s
 
 

@@ -74,11 +74,7 @@ class Output:
 
 
 class RunProgress(Log):
-    """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends.
-
-    The time left is the expected time of the remaining runs, scaled by the pace so far. The bar
-    never goes back.
-    """
+    """Shows each run as it begins, in one line of a terminal; elsewhere each round as it ends."""
 
     def __init__(
         self, console: Console, *, quiet: bool, clock: Callable[[], float] = time.monotonic
@@ -88,8 +84,6 @@ class RunProgress(Log):
         self._running = 0
         self._rounds: int | None = None
         """The number of rounds, unless a rule decides it."""
-        self._expected_s = self._actual_s = 0.0
-        """The expected and the actual time of the runs that have ended."""
         self._kind = ""
         """The kind of the rounds in progress."""
         self._spent_s = defaultdict[str, float](float)
@@ -98,12 +92,12 @@ class RunProgress(Log):
         self._window_s = 0.0
         """The longest window of the runs in progress."""
         self._share = 0.0
-        """The part of the bar that is filled."""
+        """The part of the bar that is filled, which never shrinks."""
         self._budget_end = math.inf
         """The end of the budget, by the clock."""
         self._seconds_left: Callable[[], float] = lambda: 0.0
-        self._started = self._begun = self._last_event = clock()
-        """When this began, the runs in progress began, and a run last began or ended."""
+        self._started = self._begun = clock()
+        """When this began, and when the runs in progress began."""
         # Without automatic refresh: this process must not wake up while idle workers are measured.
         # Transient: the bar disappears before tables are printed.
         self._bar = Progress(
@@ -135,47 +129,41 @@ class RunProgress(Log):
         self.say(f"{runs[0].scenario.name}, round {runs[0].round} again: {others}.")
 
     def begin(self, planned: PlannedRun) -> None:
-        self._last_event = self._clock()
         self._running += 1
         if self._running == 1:
-            self._begun, self._window_s = self._last_event, 0.0
+            self._begun, self._window_s = self._clock(), 0.0
         kind = "concurrent rounds" if self._running > 1 else "rounds in turns"
         self._kind = "warm-ups" if planned.round == WARM_UP else kind
         if self._bar.disable:
             return
-        left_s, spent_s = self._left_s, self._last_event - self._started
+        left_s, spent_s = self._left_s, self._clock() - self._started
         self._share = max(self._share, spent_s / (spent_s + left_s or 1.0))
         name, rest = planned.scenario.name, f" · {self._round_text(planned)} · {planned.label}"
         room = self._console.width - _BAR_WIDTH - len(rest)
         state: dict[str, Any] = {
             "description": f"{shorten(name, max(_LEAST_NAME_WIDTH, room))}{rest}",
             "completed": self._share,
-            "left": self._time_left,
+            "left": _format_left(left_s),
         }
         self._bar.update(self._task, refresh=True, **state)
 
     def end(self, planned: PlannedRun, result: Result) -> None:
-        now = self._clock()
-        if isinstance(result, Measurement):  # The time of a run that failed predicts nothing.
-            # Concurrent runs share their time, and the expected time counts them once.
-            passed_s, self._last_event = now - self._last_event, now
-            self._actual_s += passed_s
+        if isinstance(result, Measurement):
             self._window_s = max(self._window_s, result.metrics.get(WINDOW, 0.0))
-            if self._running == 1:
-                self._expected_s += planned.scenario.expected_s
         else:
             failure = f"{planned.label} · {result.reason}: {result.message}"
             self.say(f"{planned.scenario.name} · {self._round_text(planned)} · {failure}")
         self._running -= 1
         if not self._running:
-            self._spent_s[self._kind] += now - self._begun
+            self._spent_s[self._kind] += self._clock() - self._begun
             self._windows_s[self._kind] += self._window_s
 
     def end_rounds(self, runs: Sequence[PlannedRun]) -> None:
         """Prints the latest round of each scenario, except on a terminal, whose bar shows it."""
         if runs[0].round != WARM_UP and not self._console.is_terminal:
+            left = _format_left(self._left_s)
             for last in {run.scenario.name: run for run in runs}.values():
-                self.say(f"{last.scenario.name} · {self._round_text(last)} · {self._time_left}")
+                self.say(f"{last.scenario.name} · {self._round_text(last)} · {left}")
 
     def say_time_spent(self) -> None:
         """Prints the time of each kind of round, with the part of windows, and the rest."""
@@ -194,16 +182,10 @@ class RunProgress(Log):
         return f"round {planned.round}{'' if self._rounds is None else f' of {self._rounds}'}"
 
     @property
-    def _time_left(self) -> str:
-        return f"about {_format_time(self._left_s)} left"
-
-    @property
     def _left_s(self) -> float:
-        pace = self._actual_s / self._expected_s if self._expected_s else 1.0
-        left_s = pace * self._seconds_left()
-        return max(0.0, min(left_s, self._budget_end - self._clock()))
+        return max(0.0, min(self._seconds_left(), self._budget_end - self._clock()))
 
 
-def _format_time(seconds: float) -> str:
-    minutes, rest = divmod(round(max(0.0, seconds)), 60)
-    return f"{minutes}:{rest:02}"
+def _format_left(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"about {minutes}:{rest:02} left"

@@ -125,11 +125,8 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         settles_s = self.worker.settled.seconds or 1.0
         phases_s = (settles_s if phase.seconds is None else phase.seconds for phase in self.phases)
         services_s = sum(file.ready.seconds or 0.0 for file in self.worker.services.values())
-        return services_s + settles_s + sum(phases_s) + self.staggered_s
-
-    @property
-    def staggered_s(self) -> float:
-        return (self.worker.ready.seconds or 0.0) + (1.0 if self.worker.poke else 0.0) + 1.5
+        ends_s = (self.worker.ready.seconds or 0.0) + (2.5 if self.worker.poke else 1.5)
+        return services_s + settles_s + sum(phases_s) + ends_s
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
