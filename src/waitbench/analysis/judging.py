@@ -195,9 +195,8 @@ def _groups(
             if criterion.metric.name == "idle" and usual and usual[0] < _SMALL_IDLE_S:
                 margin = max(margin, _SMALL_IDLE_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
-    if criterion in DEFAULTS and any(
-        criterion.metric.resolution <= events < _FEW_EVENTS for events in usual
-    ):
+    few_events = [it for it in usual if criterion.metric.resolution <= it < _FEW_EVENTS]
+    if criterion in DEFAULTS and few_events:
         allowance = _ALLOWANCES_FOR_FEW_EVENTS.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key

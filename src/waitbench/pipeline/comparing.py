@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Protocol
 
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Limit
@@ -239,7 +238,7 @@ def seconds_left(
         interleaved = sum(len(lacking[number]) for number in rounds)
         is_concurrent = at_once and len(rounds) >= scenario.fewest_concurrent_rounds
         real_s = [run.metrics["time_wall_clock"] for run in record.measurements]
-        run_s = fmean(real_s or [scenario.expected_s])
+        run_s = max(real_s, default=scenario.expected_s)
         # Concurrent rounds of a batch take as long as one run, and the starts and ends of all.
         runs = math.ceil(len(rounds) / at_once) if is_concurrent else interleaved
         total_s += run_s * runs + turn_s(record) * (interleaved - runs)

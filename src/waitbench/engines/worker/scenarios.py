@@ -125,8 +125,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
         settles_s = self.worker.settled.seconds or 1.0
         phases_s = (settles_s if phase.seconds is None else phase.seconds for phase in self.phases)
         services_s = sum(file.ready.seconds or 0.0 for file in self.worker.services.values())
-        ends_s = (self.worker.ready.seconds or 0.0) + (2.5 if self.worker.poke else 1.5)
-        return services_s + settles_s + sum(phases_s) + ends_s
+        return services_s + (self.worker.ready.seconds or 0.0) + settles_s + sum(phases_s) + 2.5
 
 
 def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
