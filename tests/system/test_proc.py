@@ -83,16 +83,36 @@ time.sleep(600)
 """
 
 
-def test_a_zombie_is_not_a_program_that_its_user_may_not_read(
+ENDS = """
+import ctypes, os
+if os.geteuid() == 0:
+    os.setuid(65534)
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its user's
+held = b"x" * (300 * 2**20)
+print(os.getpid(), flush=True)
+input()
+os._exit(0)
+"""
+"""Gives back so much memory at its end that it is neither alive nor a zombie for a while."""
+
+
+def test_a_process_that_ends_is_not_a_program_that_its_user_may_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Root owns the files of both: without the difference, a zombie would end all counting."""
-    monkeypatch.setattr(os, "geteuid", lambda: 65534)
-    with python(PROGRAM) as process:
-        *_, ended = map(int, line_of(process).split())
-        until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
-        assert Path(f"/proc/{ended}/stat").stat().st_uid == 0
-        assert not proc.is_protected(ended)
+    """Root owns the files of all three: if they were mistaken, an end would end all counting."""
+    with python(ENDS) as process:
+        pid = int(line_of(process))
+        monkeypatch.setattr(os, "geteuid", lambda: 65534)
+        assert not proc.is_protected(pid)
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        answers = []
+        while proc.identities([pid]):
+            answers.append(proc.is_protected(pid))
+        assert Path(f"/proc/{pid}/stat").stat().st_uid == 0, "a zombie"
+        assert not any(answers), f"{sum(answers)} of {len(answers)}"
+        assert not proc.is_protected(pid)
 
 
 def test_a_zombie_was_preempted_never() -> None:

@@ -20,7 +20,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STATE, _PARENT, _GROUP, _FLAGS, _SYSTEM, _START_TIME = 0, 1, 2, 6, 12, 19
 _FAULTS_OF_CHILDREN, _USER_OF_CHILDREN, _SYSTEM_OF_CHILDREN = 8, 13, 14
 """Positions in ``stat`` (proc(5): fields 3, 4, 5, 9, 15, 22, 11, 16 and 17)."""
-_PF_KTHREAD = 0x00200000
+_PF_EXITING, _PF_KTHREAD = 0x00000004, 0x00200000
 _POLL_EVERY_S = 0.005
 RUNNING = -1
 """Takes the place of a system call's number if a thread is on a CPU, or waits for a CPU."""
@@ -171,9 +171,10 @@ def is_kernel_thread(pid: int) -> bool:
 def is_protected(pid: int) -> bool:
     """Whether a process runs a program that this user may not read, so that it has no counters."""
     with suppress(OSError):
-        # Root owns the files of such a process in /proc, but also those of a zombie.
-        is_owned_by_root = Path(f"/proc/{pid}/stat").stat().st_uid == 0
-        return os.geteuid() != 0 and is_owned_by_root and bool(identities([pid]))
+        # Root owns the files of such a process in /proc, and also those of one that is exiting.
+        if os.geteuid() != 0 and Path(f"/proc/{pid}/stat").stat().st_uid == 0:
+            fields = stat(pid)
+            return bool(fields) and not int(fields[_FLAGS]) & _PF_EXITING
     return False
 
 
