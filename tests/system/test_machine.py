@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -78,11 +79,53 @@ def test_a_container_may_use_no_more_cpus_than_its_quota(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(machine, "cpus", lambda: 8)
+    write_groups(tmp_path, groups, files)
+    assert machine.usable_cpus(tmp_path) == expected
+
+
+def write_groups(root: Path, groups: str, files: Mapping[str, str]) -> None:
     named = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
     for name, text in {"proc/self/cgroup": groups, **named}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert machine.usable_cpus(tmp_path) == expected
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "kib"),
+    [
+        ("", {}, 900),
+        (
+            "0::/a/b\n",
+            {
+                "a/memory.max": "512000\n",
+                "a/memory.current": "204800\n",
+                "a/memory.stat": "anon 7\ninactive_file 102400\n",
+                "a/b/memory.max": "max\n",
+                "a/b/memory.current": "102400\n",
+            },
+            400,
+        ),
+        ("0::/\n", {"memory.max": "102400\n", "memory.current": "204800\n"}, 0),
+        (
+            "4:memory:/a\n0::/\n",
+            {
+                "memory/memory.limit_in_bytes": "9223372036854771712\n",
+                "memory/memory.usage_in_bytes": "10240\n",
+                "memory/a/memory.limit_in_bytes": "307200\n",
+                "memory/a/memory.usage_in_bytes": "204800\n",
+                "memory/a/memory.stat": "inactive_file 1024\ntotal_inactive_file 2048\n",
+            },
+            102,
+        ),
+    ],
+    ids=["no groups", "parent", "nothing left", "version 1"],
+)
+def test_a_container_has_no_more_memory_than_its_limit_leaves(
+    groups: str, files: dict[str, str], kib: int, tmp_path: Path
+) -> None:
+    write_groups(tmp_path, groups, files)
+    (tmp_path / "proc/meminfo").write_text("MemTotal:  1000 kB\nMemAvailable:  900 kB\n")
+    assert machine.available_memory(tmp_path) == kib << 10
 
 
 TICK = os.sysconf("SC_CLK_TCK")

@@ -7,7 +7,8 @@ import os
 import platform
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,32 +58,44 @@ def cpus() -> int:
 
 def usable_cpus(root: Path = Path("/")) -> float:
     """The number of CPUs that this process may use: at most the quotas of its containers."""
-    quotas = []
+    names = ("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    limits = _limits("cpu", names, root)
+    return min([float(cpus()), *(quota / period for _, quota, period in limits if period)])
+
+
+def available_memory(root: Path = Path("/")) -> int:
+    """The number of bytes that programs can take without swapping, here and in each container."""
+    names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    available = [_number(r"MemAvailable:\s+(\d+) kB", root / "proc/meminfo") << 10]
+    for group, most, used in _limits("memory", names, root):
+        # The kernel takes pages of files that are not in use, first of all.
+        cached = _number(r"(?:total_)?inactive_file (\d+)", group / "memory.stat")
+        available.append(max(0, most - used + cached))
+    return min(available)
+
+
+def _limits(
+    controller: str, names: Sequence[Sequence[str]], root: Path
+) -> Iterator[tuple[Path, int, int]]:
+    """Yields the folder of each container with a limit, and the two numbers in its files."""
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         # The only hierarchy of cgroups version 2 has no controllers in this file.
-        if not controllers or "cpu" in controllers.split(","):
+        if not controllers or controller in controllers.split(","):
             mount = root / "sys/fs/cgroup" / controllers
             group = mount / path.lstrip("/")
             # Within a container, the path may be the host's.
-            groups = [path for path in (group, *group.parents) if path.is_relative_to(mount)]
-            quotas += [quota for path in groups if (quota := _cpu_quota(path)) is not None]
-    return min([float(cpus()), *quotas])
+            folders = (path for path in (group, *group.parents) if path.is_relative_to(mount))
+            for folder, pair in product(folders, names):
+                words = " ".join(_read(folder / name) or "" for name in pair)
+                if match := re.fullmatch(r"(\d+) (\d+)", words):
+                    yield folder, int(match[1]), int(match[2])
 
 
-def available_memory() -> int:
-    """The number of bytes that programs can take without swapping, by the kernel's estimate."""
-    meminfo = _read(Path("/proc/meminfo")) or ""
-    match = re.search(r"^MemAvailable:\s+(\d+) kB$", meminfo, re.MULTILINE)
-    return int(match[1]) << 10 if match else 0
-
-
-def _cpu_quota(group: Path) -> float | None:
-    names = ("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    for words in (" ".join(_read(group / name) or "" for name in files) for files in names):
-        if match := re.fullmatch(r"(\d+) ([1-9]\d*)", words):
-            return int(match[1]) / int(match[2])
-    return None
+def _number(pattern: str, path: Path) -> int:
+    """Returns the number in the last line that matches a pattern; 0 if there is none."""
+    matches = re.findall(f"^{pattern}$", _read(path) or "", re.MULTILINE)
+    return int(matches[-1]) if matches else 0
 
 
 def _cpu_model() -> str:
