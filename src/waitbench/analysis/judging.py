@@ -33,10 +33,10 @@ _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario: smaller rises need too many rounds."""
 _FEW_EVENTS = 100
-_ALLOWANCES_FOR_FEW_EVENTS = {"wakeups": 2.0, "syscalls": 5.0}
+_ALLOWANCES_FOR_FEW_EVENTS = {"wakeups": 5.0, "syscalls": 5.0}
 """Allowances for counts, by metric, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
 
-Some windows contain one more expiry of a timer, which may then be a rise by more than 5 %."""
+How often timers expire in a window is chance, and may then differ by more than 5 %."""
 _SMALL_IDLE_S, _SMALL_IDLE_MARGIN = 2e-3, 0.25
 """The least margin of a single scenario below this idle CPU, as equal workers differ by more."""
 _DOUBLED = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
