@@ -99,13 +99,14 @@ def write_groups(root: Path, groups: str, files: Mapping[str, str]) -> None:
             {
                 "a/memory.max": "512000\n",
                 "a/memory.current": "204800\n",
-                "a/memory.stat": "anon 7\ninactive_file 102400\n",
+                "a/memory.stat": "anon 7\ninactive_file 102300\nactive_file 100\n",
                 "a/b/memory.max": "max\n",
                 "a/b/memory.current": "102400\n",
             },
             400,
         ),
         ("0::/\n", {"memory.max": "102400\n", "memory.current": "204800\n"}, 0),
+        ("0::/\n", {"memory.high": "204800\n", "memory.current": "102400\n"}, 100),
         (
             "4:memory:/a\n0::/\n",
             {
@@ -113,12 +114,12 @@ def write_groups(root: Path, groups: str, files: Mapping[str, str]) -> None:
                 "memory/memory.usage_in_bytes": "10240\n",
                 "memory/a/memory.limit_in_bytes": "307200\n",
                 "memory/a/memory.usage_in_bytes": "204800\n",
-                "memory/a/memory.stat": "inactive_file 1024\ntotal_inactive_file 2048\n",
+                "memory/a/memory.stat": "active_file 1024\ntotal_inactive_file 2048\n",
             },
             102,
         ),
     ],
-    ids=["no groups", "parent", "nothing left", "version 1"],
+    ids=["no groups", "parent", "nothing left", "slowed down", "version 1"],
 )
 def test_a_container_has_no_more_memory_than_its_limit_leaves(
     groups: str, files: dict[str, str], kib: int, tmp_path: Path

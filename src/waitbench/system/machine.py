@@ -23,6 +23,15 @@ OTHER_CORES = 0.10
 TICKS_TOLERATED = 4
 """Other load of so many clock ticks never disturbs a round: the kernel rounds to ticks."""
 _READINGS = 3
+_LIMITS: dict[str, Sequence[Sequence[str]]] = {
+    "cpu": [("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")],
+    "memory": [
+        ("memory.max", "memory.current"),
+        ("memory.high", "memory.current"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ],
+}
+"""Files of a cgroup, by controller: a limit, and what it limits, in versions 2 and 1."""
 _SETTING = "BENCH_INSTRUMENTS"
 _TRACING = Path("/sys/kernel/tracing")
 _CONTAINER_REMEDY = (
@@ -58,44 +67,39 @@ def cpus() -> int:
 
 def usable_cpus(root: Path = Path("/")) -> float:
     """The number of CPUs that this process may use: at most the quotas of its containers."""
-    names = ("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-    limits = _limits("cpu", names, root)
-    return min([float(cpus()), *(quota / period for _, quota, period in limits if period)])
+    quotas = (most / period for _, most, period in _limits("cpu", root) if period)
+    return min([float(cpus()), *quotas])
 
 
 def available_memory(root: Path = Path("/")) -> int:
     """The number of bytes that programs can take without swapping, here and in each container."""
-    names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
-    available = [_number(r"MemAvailable:\s+(\d+) kB", root / "proc/meminfo") << 10]
-    for group, most, used in _limits("memory", names, root):
-        # The kernel takes pages of files that are not in use, first of all.
-        cached = _number(r"(?:total_)?inactive_file (\d+)", group / "memory.stat")
+    meminfo = _read(root / "proc/meminfo") or ""
+    available = [_sum_of_lines(r"MemAvailable:\s+(\d+) kB", meminfo) << 10]
+    for group, most, used in _limits("memory", root):
+        # The kernel takes pages of files before those of programs.
+        stat = _read(group / "memory.stat") or ""
+        pages = r"(?:in)?active_file (\d+)"
+        cached = _sum_of_lines(f"total_{pages}", stat) or _sum_of_lines(pages, stat)
         available.append(max(0, most - used + cached))
     return min(available)
 
 
-def _limits(
-    controller: str, names: Sequence[Sequence[str]], root: Path
-) -> Iterator[tuple[Path, int, int]]:
+def _limits(controller: str, root: Path) -> Iterator[tuple[Path, int, int]]:
     """Yields the folder of each container with a limit, and the two numbers in its files."""
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         # The only hierarchy of cgroups version 2 has no controllers in this file.
         if not controllers or controller in controllers.split(","):
-            mount = root / "sys/fs/cgroup" / controllers
-            group = mount / path.lstrip("/")
-            # Within a container, the path may be the host's.
-            folders = (path for path in (group, *group.parents) if path.is_relative_to(mount))
-            for folder, pair in product(folders, names):
+            group = root / "sys/fs/cgroup" / controllers / path.lstrip("/")
+            # Within a container, the path may be the host's: only parents exist.
+            for folder, pair in product((group, *group.parents), _LIMITS[controller]):
                 words = " ".join(_read(folder / name) or "" for name in pair)
                 if match := re.fullmatch(r"(\d+) (\d+)", words):
                     yield folder, int(match[1]), int(match[2])
 
 
-def _number(pattern: str, path: Path) -> int:
-    """Returns the number in the last line that matches a pattern; 0 if there is none."""
-    matches = re.findall(f"^{pattern}$", _read(path) or "", re.MULTILINE)
-    return int(matches[-1]) if matches else 0
+def _sum_of_lines(pattern: str, text: str) -> int:
+    return sum(map(int, re.findall(f"^{pattern}$", text, re.MULTILINE)))
 
 
 def _cpu_model() -> str:
