@@ -37,7 +37,7 @@ USUAL = {
 }  # fmt: skip
 LATER = {
     # Renames that change an option, or result files.
-    "alone", "waits", "works", "mostly_waits", "side_by_side", "at_once", "Judgement",
+    "alone", "waits", "works", "side_by_side", "at_once", "Judgement",
     "judgement", "Findings", "findings", "findings_of", "outcome", "OUTCOME", "OWN",
 }  # fmt: skip
 GONE_IN_PROSE = re.compile(

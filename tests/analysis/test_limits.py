@@ -16,7 +16,7 @@ from waitbench.analysis.criteria import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import make_questions
 from waitbench.analysis.rule import RULE, RuleResult, judge_limit
-from waitbench.model.metrics import METRICS, Metric
+from waitbench.model.metrics import METRICS, WINDOW, Metric
 from waitbench.model.record import ScenarioResults
 from waitbench.model.verdicts import GateStatus, Verdict
 
@@ -136,9 +136,10 @@ def test_what_services_use_counts_where_the_worker_itself_used_no_cpu(
 ) -> None:
     service_cpu = Metric("service-cpu", "service_cpu_idle", "second", "the services' CPU")
     record = of_shares(a=0.0)
-    specify(record, parameters={"window": WINDOW_S}, metrics=(*METRICS, service_cpu))
+    specify(record, metrics=(*METRICS, service_cpu))
     for run in record.measurements:
-        cast(dict[str, float], run.metrics)["service_cpu_idle"] = 0.25 * WINDOW_S
+        used = {WINDOW: WINDOW_S, "service_cpu_idle": 0.25 * WINDOW_S}
+        cast(dict[str, float], run.metrics).update(used)
     (answer,) = gate.conclude(
         [record], parse([f"limit service-cpu:{limit}"], record.metrics)
     ).judgements

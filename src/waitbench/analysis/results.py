@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from waitbench.analysis.criteria import Acceptance, Criterion, Limit
 from waitbench.analysis.rule import MissedLimits, RuleResult
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import SERVICES, Metric
 from waitbench.model.verdicts import MARGIN, Estimate, Verdict
 
 _OPEN = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE)
@@ -126,7 +126,7 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
             reverse=True,
         )
         shown += [it for rank, it in enumerate(passing) if rank == 0 or it.limit]
-    shown += [it for it in ordered if it.metric.is_of_services and it not in shown]
+    shown += [it for it in ordered if it.metric in SERVICES and it not in shown]
     return shown, [it for it in ordered if it not in shown]
 
 

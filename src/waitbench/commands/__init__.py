@@ -72,7 +72,6 @@ def _global_options(
 
 def main() -> int:
     """Runs the command line; returns its exit code."""
-    shutdown.open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # A terminal may lack a character such as ×.
             stream.reconfigure(errors="replace")

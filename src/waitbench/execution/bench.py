@@ -65,9 +65,6 @@ class Bench:
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Ends a sentence on a revision that cannot run a scenario; ``None`` if it can."""
-        kind = scenario.topology_in(self.topology).kind
-        if kind not in self.engine.topologies:
-            return f"it cannot be started as a {kind}"
         if missing := sorted(scenario.needs - self.environments[label].build.capabilities):
             return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
         return None

@@ -402,8 +402,7 @@ class Session:
 
     def _replace(self, record: ScenarioResults, measurement: Measurement, result: Result) -> None:
         record.measurements.remove(measurement)
-        record.add(result)
-        self.save(record, result)
+        self._add(record, result)
 
 
 def _next_rounds(left: Sequence[int], at_once: int, needed: int) -> Sequence[int]:

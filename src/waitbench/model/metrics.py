@@ -39,10 +39,6 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return self.key.endswith("_idle") or self.explains == "idle"
 
     @property
-    def is_of_services(self) -> bool:
-        return self in SERVICES
-
-    @property
     def is_declared(self) -> bool:
         return self.key.startswith(OWN)
 

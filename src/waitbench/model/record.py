@@ -188,11 +188,6 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
     def measured_on(self) -> Mapping[str, object]:
         return self.context.machine if self.spec.machine is None else self.spec.machine
 
-    @property
-    def mostly_waits(self) -> bool:
-        """Whether the CPU in its window is the cost of waiting, as work takes little of it."""
-        return self.spec.waits and not self.spec.works
-
     def add(self, result: Result) -> None:
         if isinstance(result, FailedRun):
             self.failed_runs.append(result)
@@ -231,11 +226,7 @@ class ScenarioResults(msgspec.Struct, kw_only=True):
         if WINDOW in run.metrics:
             return run.metrics[WINDOW]
         idle_s, cores = (run.metrics.get(key) for key in ("time_cpu_idle", "cpu_share_idle"))
-        if idle_s and cores:
-            return idle_s / cores
-        # A run that used no CPU was as long as planned.
-        planned_s = self.spec.parameters.get("window")
-        return planned_s if isinstance(planned_s, int | float) and planned_s > 0 else None
+        return idle_s / cores if idle_s and cores else None
 
     def why_given_up(self, label: str) -> str | None:
         """Why a revision gets no more runs; ``None`` if it does. Earlier sessions do not count."""

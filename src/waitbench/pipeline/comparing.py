@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from waitbench.analysis.criteria import DEFAULTS, Criterion, Limit
+from waitbench.analysis.criteria import DEFAULTS, Criterion
 from waitbench.analysis.rounds import why_interleaved
 from waitbench.execution.concurrency import Concurrency, turn_s
 from waitbench.execution.hyperfine import locate
@@ -202,7 +202,10 @@ def concurrent_scenarios(
         criterion
         for criterion in criteria
         if (criterion.metric.key.startswith("machine_") and criterion not in DEFAULTS)
-        or (criterion.limit and not (criterion.is_limit_of_cpu or _is_rate(criterion.limit)))
+        or (
+            (limit := criterion.limit)
+            and not (criterion.is_limit_of_cpu or (limit.by_second and limit.unit == "/s"))
+        )
     ]
     return frozenset(
         scenario.name
@@ -215,10 +218,6 @@ def concurrent_scenarios(
         )
         and not any(criterion.scope.covers(scenario) for criterion in excluding)
     )
-
-
-def _is_rate(limit: Limit) -> bool:
-    return limit.by_second and limit.unit == "/s"
 
 
 def seconds_left(

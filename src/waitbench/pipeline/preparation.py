@@ -15,7 +15,7 @@ from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.metrics import MEMORY, SYSTEM_CALLS, Instruments, Metric
+from waitbench.model.metrics import MEMORY, SERVICES, SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import Environment
 from waitbench.model.run import HARMLESS, NOT_BUILT, SUPERSEDED, WARM_UP, FailedRun, discard_as
@@ -112,7 +112,7 @@ def measurer(
 
 def _is_known_by_end_of_window(metric: Metric) -> bool:
     earlier = {MEMORY.key, "time_startup", "time_cpu_startup", "processes_replaced"}
-    return metric.is_of_window or metric.is_of_services or metric.key in earlier
+    return metric.is_of_window or metric in SERVICES or metric.key in earlier
 
 
 def require_unchanged(valid: ValidRequest, environments: Mapping[str, Environment]) -> None:

@@ -6,7 +6,7 @@ A dot has the colour of its mark, and is hollow if the result is inconclusive; a
 margin.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -258,7 +258,7 @@ def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iter
     """
     shown = [it for it in results if it.headline and not it.is_point]
     if len(labels) > 2:
-        yield from _by_revision(labels, shown, _OF_MANY)
+        yield from _by_revision(labels, shown)
         return
     of_runs = [it for it in shown if it.metric.name in OF_RUNS]
     others = [it for it in shown if it.metric.name not in OF_RUNS]
@@ -269,13 +269,11 @@ def first_screen(labels: Sequence[str], results: Sequence[MetricResult]) -> Iter
         yield _matrix(headings, others, [*dict.fromkeys(it.metric.name for it in others)])
 
 
-def _by_revision(
-    labels: Sequence[str], results: Sequence[MetricResult], metrics: Iterable[str]
-) -> Iterator[Table]:
+def _by_revision(labels: Sequence[str], results: Sequence[MetricResult]) -> Iterator[Table]:
     """For each metric, as many tables as its candidates need, each with the baseline first."""
     headings = [(label, shorten(label, _LONGEST_LABEL)) for label in labels]
     number = max(1, _FIGURES_WIDTH // (max(len(name) for _, name in headings) + 2) - 1)
-    for metric in metrics:
+    for metric in _OF_MANY:
         of_metric = [it for it in results if it.metric.name == metric]
         for start in range(1, len(labels), number):
             labels_shown = dict([headings[0], *headings[start : start + number]])

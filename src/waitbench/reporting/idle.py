@@ -49,11 +49,12 @@ Costs = Sequence[tuple[str, str, IdleCost | None]]
 def tables(
     comparisons: Iterable[Comparison], price: float | None = None, *, grouped: bool = True
 ) -> list[Table]:
-    """The table of the workers that wait, except in a scan; ``grouped`` by scenario.
+    """The table of the workers that only wait, except in a scan; ``grouped`` by scenario.
 
-    ``price`` is that of a core for a month.
+    Where a worker works, CPU is not the cost of waiting. ``price`` is that of a core for a month.
     """
-    waiting = [it for it in comparisons if it.record.mostly_waits and it.record.spec.scan is None]
+    specs = ((it, it.record.spec) for it in comparisons)
+    waiting = [it for it, spec in specs if spec.waits and not spec.works and spec.scan is None]
     all_costs = [
         (it.record.scenario, label, it.idle_cost(label)) for it in waiting for label in it.figures
     ]

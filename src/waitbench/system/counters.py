@@ -1,6 +1,6 @@
 """Exact counters of a program and all its descendants, kept by the kernel.
 
-The thread that starts the program opens the counters, and exec enables them. A reading is the sum
+They are attached to the process that becomes the program: exec enables them. A reading is the sum
 over all descendants, running and ended, even those that called setsid.
 """
 
@@ -48,22 +48,15 @@ CONTEXT_SWITCHES = (SOFTWARE, 3)
 
 
 class TreeCounters:
-    """Counters of a program, which a thread starts while they are open, and of its descendants."""
+    """Counters of the program that a process becomes, and of its descendants."""
 
     def __init__(
         self,
         events: Mapping[str, tuple[int, int]],
-        process: int = _THIS_THREAD,
+        process: int,
         flags: int = DISABLED | INHERIT | ENABLE_ON_EXEC,
     ) -> None:
-        """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one.
-
-        The thread may start only one program. When a CPU switches from a process to its child, the
-        kernel swaps their counters. The child's exec then enables those of the parent, and programs
-        that the thread starts later inherit disabled counters, and are not counted. (Seen on Linux
-        6.18; source: kernel/events/core.c, ``perf_event_context_sched_out``,
-        ``event_enable_on_exec``, ``inherit_event``.)
-        """
+        """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one."""
         self._descriptors: dict[str, int] = {}
         try:
             for name, (kind, number) in events.items():

@@ -57,13 +57,18 @@ def thread_ids(pid: int) -> list[int]:
 
 
 def thread_usage(pid: int, tid: int) -> Used | None:
-    """Resources of a thread; its CPU time is 0 if the kernel keeps no statistics."""
-    switches = _switches(pid, tid)
-    if switches is None:
+    """Resources of a thread; its CPU time is 0 if the kernel keeps no statistics.
+
+    The preemptions of a zombie are 0: the kernel's own counter has stopped before the thread.
+    """
+    status = _read(f"/proc/{pid}/task/{tid}/status")
+    words = status.partition(b"\nvoluntary_ctxt_switches:")[2].split()
+    if not words:
         return None
+    preempted = 0 if b"\nState:\tZ" in status else int(words[2])
     schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat") or b"0 0 0"
     cpu_ns, delayed_ns, *_ = map(int, schedstat.split())
-    return Used(switches[0], cpu_ns, delayed_ns, switches[1])
+    return Used(int(words[0]), cpu_ns, delayed_ns, preempted)
 
 
 def ignores_children(pid: int) -> bool:
@@ -74,20 +79,7 @@ def ignores_children(pid: int) -> bool:
 
 def sleeps(pid: int, tid: int) -> int | None:
     """The number of times that a thread has slept: its voluntary context switches."""
-    counts = _switches(pid, tid)
-    return counts and counts[0]
-
-
-def _switches(pid: int, tid: int) -> tuple[int, int] | None:
-    """Voluntary and involuntary context switches of a thread.
-
-    The involuntary ones of a zombie are 0: the kernel's own counter has stopped before the thread.
-    """
-    status = _read(f"/proc/{pid}/task/{tid}/status")
-    words = status.partition(b"\nvoluntary_ctxt_switches:")[2].split()
-    if not words:
-        return None
-    return int(words[0]), 0 if b"\nState:\tZ" in status else int(words[2])
+    return (used := thread_usage(pid, tid)) and used.wakeups
 
 
 def system_call(pid: int, tid: int) -> int | None:
@@ -172,9 +164,9 @@ def is_protected(pid: int) -> bool:
     """Whether a process runs a program that this user may not read, so that it has no counters."""
     with suppress(OSError):
         # Root owns the files of such a process in /proc, and also those of one that is exiting.
-        if os.geteuid() != 0 and Path(f"/proc/{pid}/stat").stat().st_uid == 0:
-            fields = stat(pid)
-            return bool(fields) and not int(fields[_FLAGS]) & _PF_EXITING
+        is_owned_by_root = Path(f"/proc/{pid}/stat").stat().st_uid == 0
+        if os.geteuid() != 0 and is_owned_by_root and (fields := stat(pid)):
+            return not int(fields[_FLAGS]) & _PF_EXITING
     return False
 
 

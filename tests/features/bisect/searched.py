@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from waitbench.features.bisect.search import Search, Step, judge
 from waitbench.model.revision import LoggedCommit, Origin, Point, Source
@@ -40,7 +41,8 @@ def search(
             so_far = so_far.without(failing.pop(), "it does not build")
         else:
             rounds = [[costs[point] for point in points]] * 15
-            so_far = so_far.with_step(judged(so_far, points, rounds))
+            step = judged(so_far, points, rounds)
+            so_far = replace(so_far, steps=(*so_far.steps, step))
     return so_far
 
 

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_a_ramp_names_no_commit(steps: int) -> None:
 def test_an_inconclusive_step_leaves_the_search_open_and_names_nobody(steps: int) -> None:
     so_far = search(history(9, (5, 0.25)), steps=steps)
     assert so_far.next() is not None
-    stopped = so_far.with_step(Step(rounds=30))
+    stopped = replace(so_far, steps=(*so_far.steps, Step(rounds=30)))
     assert (stopped.end, stopped.next()) == (End.OPEN, None)
 
 
@@ -91,7 +92,8 @@ def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimoda
                 ]
                 for _ in range(30)
             ]
-            so_far = so_far.with_step(judged(so_far, points, rounds))
+            step = judged(so_far, points, rounds)
+            so_far = replace(so_far, steps=(*so_far.steps, step))
         named += so_far.end is End.CULPRIT
         wrong += so_far.end is End.CULPRIT and (not rise or so_far.suspects != (19, 20))
     assert wrong / searches <= rule.ALPHA

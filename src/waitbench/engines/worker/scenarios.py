@@ -83,7 +83,7 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     @property
     def expected_s(self) -> float:
-        return self._window_or(_EXPECTED_S) + self._outside_window_s
+        return (self.window_s or _EXPECTED_S) + self._outside_window_s
 
     @property
     def time_limit_s(self) -> float:
@@ -96,17 +96,17 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
             starts = worker.services[phase.start].ready if phase.start else None
             starts_s = (starts.seconds or starts.within) if starts else 0.0
             limits_s.append(_ACTION_S + starts_s + settles_s)
-        return 30 + self._window_or(_MAX_S) + self._outside_window_s + sum(limits_s)
+        return 30 + (self.window_s or _MAX_S) + self._outside_window_s + sum(limits_s)
 
     @property
     def window_s(self) -> float:
         return float(self.parameters.get(WINDOW, 0.0))
 
     def for_warm_up(self) -> Scenario:
-        return self._with_window(min(self._window_or(), _WARM_UP_S))
+        return self._with_window(min(self.window_s, _WARM_UP_S))
 
     def with_least_window(self, seconds: float) -> Scenario:
-        return self._with_window(max(self._window_or(), seconds))
+        return self._with_window(max(self.window_s, seconds))
 
     def _with_window(self, seconds: float) -> Scenario:
         is_fixed = self.works or self.must_end
@@ -114,10 +114,6 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
         return metrics.read_written(paths, self.worker.metrics) if self.worker.metrics else {}
-
-    def _window_or(self, until_exit_s: float = 0.0) -> float:
-        """The window in s; ``until_exit_s`` if the command ends it."""
-        return self.window_s or until_exit_s
 
     @property
     def _outside_window_s(self) -> float:

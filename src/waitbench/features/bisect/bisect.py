@@ -218,7 +218,7 @@ class BisectRun(Bisection):
         if not missing:
             step = rule.step(records)
             log.say(view.line_after(step))
-            return search.with_step(step) if step.rounds else search
+            return replace(search, steps=(*search.steps, step)) if step.rounds else search
         ends = search.labels_of(search.suspects)
         # Without an end there is no search, so a missing end is reported first.
         label = min(missing, key=lambda label: label not in ends)

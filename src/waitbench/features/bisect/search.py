@@ -144,9 +144,6 @@ class Search:
         good, bad = self.suspects
         return (good, *(self._middle if self.steps else ()), bad)
 
-    def with_step(self, step: Step) -> "Search":
-        return replace(self, steps=(*self.steps, step))
-
     def without(self, point: int, why: str) -> "Search":
         """Excludes a middle that cannot be measured, so that a neighbour takes its place."""
         return replace(self, missing={**self.missing, point: why})
