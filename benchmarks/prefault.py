@@ -4,7 +4,7 @@ r"""How much system time processes need for their memory, with and without prefa
 
 After a pause, in which a hypervisor may take free pages, processes that use so much memory start
 one after another, and stay until all have it. In each round once without prefaulting, once with
-that of a batch.
+twice as much as all of them use.
 """
 
 import subprocess
@@ -18,9 +18,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.common import command_line
-from waitbench.execution.batch import BatchMember
-from waitbench.execution.measure import MOST_PREFAULTED
-from waitbench.model.launch import BatchSlot
+from waitbench.execution.measure import prefault
 
 USES = """
 import mmap, resource, sys
@@ -33,19 +31,18 @@ sys.stdin.read()
 """
 
 
-def starts(processes: int, mib: int, prefaulted_bytes: int) -> tuple[list[float], float]:
-    """Returns the system time of each process, and the time for one prefault, in s."""
-    used_s, member = [], BatchMember(BatchSlot(prefaulted_bytes=prefaulted_bytes))
+def starts(processes: int, mib: int) -> list[float]:
+    """Returns the system time of each process in s."""
+    used_s = []
     command = [sys.executable, "-c", USES, str(mib)]
     with ExitStack() as stack:
         for _ in range(processes):
-            member.prefault()
             process = stack.enter_context(
                 subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             )
             assert process.stdout is not None
             used_s.append(float(process.stdout.readline()))
-    return used_s, member.waited_s / processes
+    return used_s
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -55,12 +52,15 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--pause", type=float, default=25.0)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args(arguments)
-    for size in (0, MOST_PREFAULTED) * given.rounds:
+    for size in (0, 2 * given.processes * given.mib << 20) * given.rounds:
         time.sleep(given.pause)
-        used_s, prefault_s = starts(given.processes, given.mib, size)
+        begun = time.monotonic()
+        prefault(size)
+        took_s = time.monotonic() - begun
+        used_s = starts(given.processes, given.mib)
         figures = f"{median(used_s):.3f} s, {min(used_s):.3f} to {max(used_s):.3f}"
         number = sum(it > 1.25 * median(used_s) for it in used_s)
-        print(f"{size >> 20:3} MiB prefaulted in {prefault_s:.3f} s: system time {figures}", end="")
+        print(f"{size >> 20:4} MiB prefaulted in {took_s:.2f} s: system time {figures}", end="")
         print(f"; {number} of {len(used_s)} over 1.25 times", flush=True)
 
 

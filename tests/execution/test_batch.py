@@ -2,8 +2,6 @@
 
 import json
 import math
-import mmap
-import resource
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,13 +52,12 @@ def batch(
     more: str = CALM,
     shutdown_turn_s: float = math.inf,
     lanes: int = 1,
-    prefaulted_bytes: int = 0,
 ) -> list[Launched]:
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
-    together.mkdir(parents=True)
+    together.mkdir()
     slots = [
-        BatchSlot(str(together), number, len(codes), shutdown_turn_s, lanes, prefaulted_bytes)
+        BatchSlot(str(together), number, len(codes), shutdown_turn_s, lanes)
         for number in range(len(codes))
     ]
     members = [BatchMember(slot) for slot in slots]
@@ -79,58 +76,6 @@ def batch(
 
     with ThreadPoolExecutor(len(codes)) as pool:
         return list(pool.map(run, range(len(codes))))
-
-
-PAGES = 64 * 2**20 // mmap.PAGESIZE
-THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-FAULTS = PAGES // 512 if THP.exists() and "[always]" in THP.read_text() else PAGES
-"""How often a process that uses so many pages waits for the kernel: it may give huge pages."""
-
-
-def page_faults() -> int:
-    """Those of children that have ended."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-
-
-def test_free_memory_is_used_once_before_a_start_and_none_of_it_is_kept() -> None:
-    """If a hypervisor took free pages, the first use of each costs more than any other."""
-    before = page_faults()
-    member = BatchMember(BatchSlot(prefaulted_bytes=PAGES * mmap.PAGESIZE))
-    member.prefault()
-    assert page_faults() - before >= FAULTS
-    assert member.waited_s > 0, "no run's real time includes it"
-
-
-def test_a_run_in_turns_uses_the_memory_that_the_run_before_has_freed() -> None:
-    member = BatchMember(BatchSlot())
-    member.prefault()
-    assert member.waited_s == 0.0
-
-
-def test_no_run_fails_for_want_of_memory_to_use_before_it() -> None:
-    limits = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (2**20, limits[1]))
-    try:
-        BatchMember(BatchSlot(prefaulted_bytes=PAGES * mmap.PAGESIZE)).prefault()
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
-
-
-FAULTS_OF_OTHERS = f"""
-import os
-from pathlib import Path
-stat = Path(f"/proc/{{os.getppid()}}/stat").read_text()
-print("of the other children of its launcher:", stat.rpartition(")")[2].split()[8], flush=True)
-{STAMPS}"""
-
-
-def test_the_worker_of_a_batch_starts_when_its_memory_has_been_used(tmp_path: Path) -> None:
-    faults = []
-    for number, size in enumerate((0, 64 << 20)):
-        (launched,) = batch(tmp_path / f"{number}", [FAULTS_OF_OTHERS], prefaulted_bytes=size)
-        assert (launched.exit_code, launched.failure) == (0, "")
-        faults.append(int(launched.stdout.split()[7]))
-    assert faults[1] - faults[0] > FAULTS / 2
 
 
 def overlap(spans: Sequence[tuple[float, float]]) -> bool:
@@ -294,13 +239,20 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     used_s = iter((1.0, 1.0 + ended_s))
     monkeypatch.setattr("waitbench.execution.measure._used_s", lambda: next(used_s))
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
+    prefaulted: list[tuple[int, bool]] = []
+    monkeypatch.setattr(
+        "waitbench.execution.measure.prefault",
+        lambda size: prefaulted.append((size, MET.n_waiting > 0)),
+    )
     scenario = Scenario(name="one")
     results = measurer.measure(
         *(
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
             for position, label in enumerate(("a", second))
-        )
+        ),
+        memory=5,
     )
+    assert prefaulted == [(5, False)], "before the first run begins"
     foreign = [it.metrics["machine_foreign_cpu"] for it in results if isinstance(it, Measurement)]
     assert foreign == [others_s] * len(foreign)
     assert [type(it) for it in results] == [

@@ -1,11 +1,13 @@
 """hyperfine: located or installed, what it exports, and what is said of a run that failed."""
 
+import mmap
+import resource
 from pathlib import Path
 
 import pytest
 
-from waitbench.execution import hyperfine
-from waitbench.execution.measure import _last_words
+from waitbench.execution import hyperfine, measure
+from waitbench.execution.measure import _last_words, prefault
 from waitbench.model.errors import HarnessError
 from waitbench.system.paths import Cache
 
@@ -106,3 +108,43 @@ def test_both_lines_of_hyperfine_are_read_alike(export: str) -> None:
 def test_an_unreadable_export_is_an_error(export: str) -> None:
     with pytest.raises(HarnessError, match="cannot be read"):
         hyperfine.parse_export(export)
+
+
+SIZE = 64 * 2**20
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+HAS_HUGE_PAGES = THP.exists() and "[always]" in THP.read_text()
+
+
+def page_faults() -> int:
+    """Those of children that have ended."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+
+
+@pytest.mark.skipif(HAS_HUGE_PAGES, reason="a fault gives more than a page")
+def test_free_memory_is_used_once() -> None:
+    """If a hypervisor took free pages, the first use of each costs more than any other."""
+    before = page_faults()
+    prefault(SIZE)
+    assert page_faults() - before >= SIZE // mmap.PAGESIZE
+
+
+@pytest.mark.parametrize(("size", "available"), [(0, 2**40), (SIZE, 0)])
+def test_no_memory_is_used_for_a_single_run_nor_where_none_is_available(
+    size: int, available: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "available_memory", lambda: available)
+    before = page_faults()
+    prefault(size)
+    assert page_faults() == before
+
+
+def test_no_program_takes_more_than_half_of_the_available_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(measure, "available_memory", lambda: SIZE)
+    commands: list[list[str]] = []
+    monkeypatch.setattr(measure, "ask", lambda command, **_: commands.append(command))
+    monkeypatch.setattr(measure, "cpus", lambda: 4)
+    prefault(2**40)
+    assert len(commands) == 4
+    assert all(f"-1, {SIZE // 8}," in command[-1] for command in commands)

@@ -8,7 +8,6 @@ turn over. The launchers synchronise through marker files. Standard library only
 """
 
 import fcntl
-import mmap
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +24,6 @@ LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS
 _TURN = "turn"
 """The beginning of the name of a lane's file, which the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
-_POPULATED = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
 
 
 class BatchMember:
@@ -72,25 +70,6 @@ class BatchMember:
         for barrier in BARRIERS:
             self._marker(barrier).parent.mkdir(exist_ok=True)
             self._marker(barrier).touch()
-
-    def prefault(self) -> None:
-        """Uses free memory once, and frees it for the worker that starts next.
-
-        The first use of a page that a hypervisor took costs up to 8 µs of system time. A run in
-        turns uses the pages that the run before has freed.
-        """
-        begun, free = time.monotonic(), os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
-        if size := min(self.slot.prefaulted_bytes, free // 4):
-            if (pid := os.fork()) == 0:
-                try:
-                    cpus = os.sched_getaffinity(0)
-                    for cpu in cpus:  # each keeps pages that it freed
-                        os.sched_setaffinity(0, {cpu})
-                        mmap.mmap(-1, size // len(cpus), _POPULATED).close()
-                finally:  # such as ulimit -v
-                    os._exit(0)
-            os.waitpid(pid, 0)
-            self.waited_s += time.monotonic() - begun
 
     def wait_at(self, barrier: str, check: Callable[[], None]) -> None:
         """Waits, calling ``check``, until each run of the batch is at the barrier or has ended."""

@@ -133,6 +133,11 @@ def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
+def used_memory(baseline: Sequence[Measurement]) -> int:
+    """Estimates how many bytes a run uses in all: those that it frees early are as many again."""
+    return 2 * max((int(run.metrics.get(MEMORY.key, 0)) for run in baseline), default=0)
+
+
 def turn_s(record: ScenarioResults) -> float:
     """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
     baseline, both_s = runs_of_baseline(record), [0.0]

@@ -83,7 +83,6 @@ class WorkerLaunch(ConditionLaunch):
     def run(self) -> int:
         self._wait_at(LAUNCHED)
         with self.batch.turn(self.batch.lane):
-            self.batch.prefault()
             self._make_folders()
             if self._ends_by_itself:
                 # Its work begins at once.

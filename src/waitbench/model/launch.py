@@ -100,8 +100,6 @@ class BatchSlot(NamedTuple):
     """The longest time for which the other runs wait while this run ends."""
     lanes: int = 1
     """How many runs of a batch start, or end, at the same time."""
-    prefaulted_bytes: int = 0
-    """The free memory to be used once before a start."""
 
 
 ALONE = BatchSlot()
