@@ -130,8 +130,10 @@ def test_a_timer_that_falls_into_some_windows_once_more_passes_and_twice_as_ofte
 
 
 def test_many_counts_have_no_allowance_and_neither_has_what_users_ask() -> None:
-    few, many = (sides("wakeups", [count] * 18, [count] * 18) for count in (8.0, 400.0))
+    counts = (8.0, 40.0, 400.0)
+    very_few, few, many = (sides("wakeups", [count] * 18, [count] * 18) for count in counts)
     for record, criteria, expected in (
+        (very_few, DEFAULTS, "wakeups:5%,2"),
         (few, DEFAULTS, "wakeups:5%,5"),
         (many, DEFAULTS, "wakeups:5%"),
         (few, parse(["wakeups:6%"], METRICS), "wakeups:6%"),

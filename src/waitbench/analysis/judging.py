@@ -32,11 +32,10 @@ from waitbench.model.verdicts import Estimate, Verdict
 _PASSES = (Verdict.WITHIN_MARGIN, Verdict.FASTER)
 _SINGLE_SCENARIO_MARGIN = 0.15
 """The least margin for times of a single scenario: smaller rises need too many rounds."""
-_FEW_EVENTS = 100
-_ALLOWANCES_FOR_FEW_EVENTS = {"wakeups": 5.0, "syscalls": 5.0}
-"""Allowances for counts, by metric, if the baseline has fewer than ``_FEW_EVENTS`` in a run.
+_ALLOWANCES = {20: {"wakeups": 2.0, "syscalls": 5.0}, 100: {"wakeups": 5.0, "syscalls": 5.0}}
+"""Allowances for counts, by metric, if the baseline has fewer events in a run than the key.
 
-How often timers expire in a window is chance, and may then differ by more than 5 %."""
+The number of timers that expire in a window varies by chance, then by more than 5 %."""
 _SMALL_IDLE_S, _SMALL_IDLE_MARGIN = 2e-3, 0.25
 """The least margin of a single scenario below this idle CPU, as equal workers differ by more."""
 _DOUBLED = {"time_cpu_idle": 1e-3, "wakeups": 3.0}
@@ -195,9 +194,10 @@ def _groups(
             if criterion.metric.name == "idle" and usual and usual[0] < _SMALL_IDLE_S:
                 margin = max(margin, _SMALL_IDLE_MARGIN)
             criterion = structs.replace(criterion, margin=margin)
-    few_events = [it for it in usual if criterion.metric.resolution <= it < _FEW_EVENTS]
+    few_events = [it for it in usual if criterion.metric.resolution <= it < max(_ALLOWANCES)]
     if criterion in DEFAULTS and few_events:
-        allowance = _ALLOWANCES_FOR_FEW_EVENTS.get(criterion.metric.name, criterion.allowance)
+        allowances = next(it for most, it in _ALLOWANCES.items() if min(few_events) < most)
+        allowance = allowances.get(criterion.metric.name, criterion.allowance)
         criterion = structs.replace(criterion, allowance=allowance)
     key = criterion.metric.key
     with_metric = [
