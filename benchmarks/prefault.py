@@ -3,8 +3,8 @@ r"""How much system time processes need for their memory, with and without prefa
     .bench/venv/bin/python benchmarks/prefault.py --processes 36 --mib 70 --pause 25 --rounds 3
 
 After a pause, in which a hypervisor may take free pages, processes that use so much memory start
-one after another, and stay until all have it. In each round once without prefaulting, once with
-twice as much as all of them use.
+one after another, and stay until all have it. Each round measures them once without prefaulting,
+and once after prefaulting of twice as much as all of them use.
 """
 
 import subprocess
@@ -18,7 +18,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.common import command_line
-from waitbench.execution.measure import prefault
+from waitbench.execution.measure import Measurer
 
 USES = """
 import mmap, resource, sys
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str]) -> None:
     for size in (0, 2 * given.processes * given.mib << 20) * given.rounds:
         time.sleep(given.pause)
         begun = time.monotonic()
-        prefault(size)
+        Measurer.prefault(size)
         took_s = time.monotonic() - begun
         used_s = starts(given.processes, given.mib)
         figures = f"{median(used_s):.3f} s, {min(used_s):.3f} to {max(used_s):.3f}"

@@ -70,9 +70,12 @@ class Made:
     events: list[tuple[str, Any]] = field(default_factory=list)
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1, memory: int = 0
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         return [self.make(run) for run in planned]
+
+    def prefault(self, size: int) -> None:
+        self.events.append(("prefault", size))
 
     def make(self, planned: PlannedRun) -> Result:
         made = (planned.scenario.name, planned.round, planned.label)
@@ -117,14 +120,11 @@ class Together(Made):
     lanes: int = 1
     """In how many lanes the latest concurrent runs started."""
 
-    memory: int = 0
-    """How many bytes they use together, as was expected."""
-
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1, memory: int = 0
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         if len(planned) > 1:
-            self.lanes, self.memory = lanes, memory
+            self.lanes = lanes
             self.end_alone_s.append(turn_s)
             self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)

@@ -239,20 +239,13 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     used_s = iter((1.0, 1.0 + ended_s))
     monkeypatch.setattr("waitbench.execution.measure._used_s", lambda: next(used_s))
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
-    prefaulted: list[tuple[int, bool]] = []
-    monkeypatch.setattr(
-        "waitbench.execution.measure.prefault",
-        lambda size: prefaulted.append((size, MET.n_waiting > 0)),
-    )
     scenario = Scenario(name="one")
     results = measurer.measure(
         *(
             PlannedRun(scenario=scenario, label=label, round=2, position=position)
             for position, label in enumerate(("a", second))
-        ),
-        memory=5,
+        )
     )
-    assert prefaulted == [(5, False)], "before the first run begins"
     foreign = [it.metrics["machine_foreign_cpu"] for it in results if isinstance(it, Measurement)]
     assert foreign == [others_s] * len(foreign)
     assert [type(it) for it in results] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.execution import hyperfine, measure
-from waitbench.execution.measure import _last_words, prefault
+from waitbench.execution.measure import Measurer, _last_words
 from waitbench.model.errors import HarnessError
 from waitbench.system.paths import Cache
 
@@ -110,7 +110,7 @@ def test_an_unreadable_export_is_an_error(export: str) -> None:
         hyperfine.parse_export(export)
 
 
-SIZE = 64 * 2**20
+SIZE = 16 * 2**20
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 HAS_HUGE_PAGES = THP.exists() and "[always]" in THP.read_text()
 
@@ -124,7 +124,7 @@ def page_faults() -> int:
 def test_free_memory_is_used_once() -> None:
     """If a hypervisor took free pages, the first use of each costs more than any other."""
     before = page_faults()
-    prefault(SIZE)
+    Measurer.prefault(SIZE)
     assert page_faults() - before >= SIZE // mmap.PAGESIZE
 
 
@@ -134,17 +134,31 @@ def test_no_memory_is_used_for_a_single_run_nor_where_none_is_available(
 ) -> None:
     monkeypatch.setattr(measure, "available_memory", lambda: available)
     before = page_faults()
-    prefault(size)
+    Measurer.prefault(size)
     assert page_faults() == before
 
 
-def test_no_program_takes_more_than_half_of_the_available_memory(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("free", [2**40, SIZE // 2])
+def test_at_most_half_of_the_available_memory_is_used_and_of_the_free_memory(
+    free: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measure, "available_memory", lambda: SIZE)
+    monkeypatch.setattr("os.sysconf", lambda _name: free // mmap.PAGESIZE)
     commands: list[list[str]] = []
     monkeypatch.setattr(measure, "ask", lambda command, **_: commands.append(command))
-    monkeypatch.setattr(measure, "cpus", lambda: 4)
-    prefault(2**40)
+    monkeypatch.setattr(measure, "usable_cpus", lambda: 4.5)
+    Measurer.prefault(2**40)
     assert len(commands) == 4
-    assert all(f"-1, {SIZE // 8}," in command[-1] for command in commands)
+    each = min(free, SIZE) // 2 // 4
+    assert all(f"-1, {each}," in command[-1] for command in commands)
+
+
+@pytest.mark.parametrize("error", [OSError, RuntimeError])
+def test_a_comparison_goes_on_if_no_process_can_use_memory(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_arguments: object, **_named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(measure, "ask", fails)
+    Measurer.prefault(SIZE)

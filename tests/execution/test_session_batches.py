@@ -104,7 +104,7 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
 def test_what_was_over_when_a_batch_is_interrupted_is_kept(over: int) -> None:
     class Ends(Together):
         def measure(
-            self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1, memory: int = 0
+            self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
         ) -> list[Result]:
             results = super().measure(*planned, turn_s=turn_s)
             if planned[0].round < 6:

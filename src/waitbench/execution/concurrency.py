@@ -133,8 +133,8 @@ def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
     return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
 
 
-def used_memory(baseline: Sequence[Measurement]) -> int:
-    """Estimates how many bytes a run uses in all: those that it frees early are as many again."""
+def expected_memory(baseline: Sequence[Measurement]) -> int:
+    """Estimates how many bytes a run uses in all: it frees as many as it holds in its window."""
     return 2 * max((int(run.metrics.get(MEMORY.key, 0)) for run in baseline), default=0)
 
 

@@ -9,7 +9,7 @@ import resource
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -48,7 +48,7 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.system import files, locks, shutdown
-from waitbench.system.machine import CpuTimes, available_memory, cpus, other_load
+from waitbench.system.machine import CpuTimes, available_memory, other_load, usable_cpus
 from waitbench.system.processes import ask, tail
 
 
@@ -76,7 +76,7 @@ _CHAINED = re.compile(
 _EXCEPTION = re.compile(r"^ .*\n(\S.*)$", re.MULTILINE)
 """The line after a traceback is the exception."""
 _MAX_LOG_LINES, _MAX_EXCEPTION_CHARS = 200, 200
-_USES_WITHIN_S = 60.0
+_PREFAULT_WITHIN_S = 10.0
 _KILLED = "killed with all its processes"
 
 
@@ -88,11 +88,10 @@ class Measurer:
     bench: Bench
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1, memory: int = 0
+        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
     ) -> list[Result]:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
-        ``memory`` is the number of bytes that they use, if they use pages that no run has freed.
         A worker's failure is a result, not an exception. The CPU of concurrent runs is not that of
         other programs. Raises ``InterruptedRuns``, whose results lack the CPU of other programs.
         """
@@ -104,7 +103,6 @@ class Measurer:
                     run.slot = BatchSlot(str(folder), number, len(runs), turn_s, lanes)
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
-            prefault(memory)
             before, used_s = CpuTimes.now(), _used_s()
             results = list[tuple[PlannedRun, Result]]()
             try:
@@ -129,6 +127,21 @@ class Measurer:
             else it
             for _, it in results
         ]
+
+    @staticmethod
+    def prefault(size: int) -> None:
+        """Uses so many bytes of free memory once, by a process for each CPU, if it can.
+
+        A hypervisor takes free pages from its guest. The next use of one costs up to 8 µs of system
+        time, which adds half and more to the CPU of some starts of a batch.
+        """
+        free = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
+        processes = max(1, int(usable_cpus()))
+        each = min(size, free // 2, available_memory() // 2) // processes
+        use = f"import mmap; mmap.mmap(-1, {each}, mmap.MAP_PRIVATE | mmap.MAP_POPULATE)"
+        commands = [[sys.executable, "-ISc", use]] * (processes if each > 0 else 0)
+        with suppress(OSError, RuntimeError):
+            shutdown.run_parallel(lambda it: ask(it, time_limit_s=_PREFAULT_WITHIN_S), commands)
 
     def _prepare(self, run: "_Run") -> None:
         scenario, label = run.planned.scenario, run.planned.label
@@ -301,20 +314,6 @@ class _Run:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # nothing could be written of any run
             self.fail(FAILED, f"it could not be started: {error.strerror}", str(error))
-
-
-def prefault(size: int) -> None:
-    """Uses so many bytes of free memory once, on all CPUs, so that the next use costs less.
-
-    A hypervisor takes free pages from its guest. The first use of one costs up to 8 µs of system
-    time, which doubles the CPU of some starts of a batch.
-    """
-    free = os.sysconf("SC_AVPHYS_PAGES") * mmap.PAGESIZE
-    each = min(size, free // 2, available_memory() // 2) // cpus()
-    use = f"import mmap; mmap.mmap(-1, {each}, mmap.MAP_PRIVATE | mmap.MAP_POPULATE)"
-    command = [sys.executable, "-ISc", use]
-    if each > 0:
-        shutdown.run_parallel(lambda _: ask(command, time_limit_s=_USES_WITHIN_S), range(cpus()))
 
 
 def _used_s() -> float:

@@ -338,9 +338,10 @@ class Session:
             baselines = [concurrency.runs_of_baseline(self._record(run)) for run in tried]
             turn_s = max(map(concurrency.shutdown_turn_s, baselines))
             lanes = min(map(concurrency.lanes, baselines))
-            memory = len(tried) * max(map(concurrency.used_memory, baselines))
+            self.measurer.prefault(len(tried) * max(map(concurrency.expected_memory, baselines)))
+            begun = time.monotonic()
             try:
-                measured = self.measurer.measure(*tried, turn_s=turn_s, lanes=lanes, memory=memory)
+                measured = self.measurer.measure(*tried, turn_s=turn_s, lanes=lanes)
             except InterruptedRuns as ended:
                 for planned, result in self._marked(ended.results, begun):
                     self._add(self._record(planned), result)

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 SOFTWARE = 1
 TRACEPOINT = 2
 DISABLED, INHERIT, ENABLE_ON_EXEC = 1 << 0, 1 << 1, 1 << 12
-"""Together they count the programs that a thread starts, but not the thread: a fork inherits the
-counter, and an exec enables it. ``INHERIT`` alone counts the thread as well."""
+"""Together they count a process from its exec on, and all that it starts then. ``INHERIT`` alone
+counts it at once."""
 
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 _THIS_THREAD, _ANY_CPU, _NO_GROUP, _CLOSE_ON_EXEC = 0, -1, -1, 8

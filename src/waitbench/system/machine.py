@@ -23,7 +23,7 @@ OTHER_CORES = 0.10
 TICKS_TOLERATED = 4
 """Other load of so many clock ticks never disturbs a round: the kernel rounds to ticks."""
 _READINGS = 3
-_LIMITS: dict[str, Sequence[Sequence[str]]] = {
+_LIMIT_FILES: dict[str, Sequence[Sequence[str]]] = {
     "cpu": [("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")],
     "memory": [
         ("memory.max", "memory.current"),
@@ -92,7 +92,7 @@ def _limits(controller: str, root: Path) -> Iterator[tuple[Path, int, int]]:
         if not controllers or controller in controllers.split(","):
             group = root / "sys/fs/cgroup" / controllers / path.lstrip("/")
             # Within a container, the path may be the host's: only parents exist.
-            for folder, pair in product((group, *group.parents), _LIMITS[controller]):
+            for folder, pair in product((group, *group.parents), _LIMIT_FILES[controller]):
                 words = " ".join(_read(folder / name) or "" for name in pair)
                 if match := re.fullmatch(r"(\d+) (\d+)", words):
                     yield folder, int(match[1]), int(match[2])
