@@ -48,7 +48,7 @@ CONTEXT_SWITCHES = (SOFTWARE, 3)
 
 
 class TreeCounters:
-    """Counters of the program that a process becomes, and of its descendants."""
+    """Counters of a process and of all that it starts, by default from its exec on."""
 
     def __init__(
         self,
