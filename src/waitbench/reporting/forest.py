@@ -197,8 +197,8 @@ def dot_of(result: MetricResult) -> Dot | None:
         return None
     band = (1 / most, most)
     if result.criterion:
-        # With an allowance, every lower cost is allowed.
-        band = (0.0 if result.allowance else 1 / most, 1.0)
+        # With an allowance or a limit, every lower cost is allowed.
+        band = (0.0 if result.allowance or result.limit else 1 / most, 1.0)
         low, high = (end and end / most for end in (ratio.low, ratio.high))
         ratio = Estimate(ratio.value / most, low, high, ratio.count)
     is_open, style = result.verdict is Verdict.INCONCLUSIVE, MARK_STYLES.get(mark_of(result), "")
