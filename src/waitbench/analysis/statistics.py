@@ -34,7 +34,7 @@ BELOW_RESOLUTION = "below the resolution"
 # Metrics of the first screen: of all runs; then of workers that wait, or of those that exit.
 OF_RUNS = ("real", "user", "system", "cpu")
 OF_WAITING = ("idle", "wakeups", "latency", "memory")
-OF_COMMANDS = ("window", "cpu-window", "memory")
+OF_COMMANDS = ("window", "cpu-window")
 METRICS_WITH_SENTENCE = ("cpu", "real", "system", "idle")
 """The metrics with a sentence each. They share four fifths of the error."""
 SIDE_EFFECTS = (
@@ -156,12 +156,10 @@ def _figures(record: ScenarioResults, label: str, scenarios: int) -> Iterator[Me
     lacking = {name: _lacking(record, label, metric) for name, metric in metrics.items()}
     shown = {name for name, costs in sides.items() if any(costs) or lacking[name]}
     compared = {name for name, costs in sides.items() if all(costs) and not is_alone}
-    ends_by_itself = "window" in metrics
-    others = OF_COMMANDS if ends_by_itself else OF_WAITING if record.spec.waits else ()
+    others = OF_COMMANDS if "window" in metrics else OF_WAITING if record.spec.waits else ()
     # A worker that reports no window is judged by its total CPU.
     has_idle = "idle" in (compared if "cpu" in compared else shown)
-    until_stopped = "memory" in metrics and not ends_by_itself
-    judged_by = "idle" if has_idle and until_stopped else "cpu"
+    judged_by = "idle" if has_idle and "memory" in metrics else "cpu"
     reasons = {it.reason for it in record.failed_runs if it.label in (baseline, label)}
     why_unable = next((why for reason, why in UNABLE.items() if reason in reasons), "")
     error = ERROR / scenarios / max(1, len(candidates))
