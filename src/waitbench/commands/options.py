@@ -72,7 +72,7 @@ Rounds = Annotated[
 ]
 Budget = Annotated[
     float,
-    typer.Option(metavar="SECONDS", parser=parse_seconds, help="Start no round after this long."),
+    typer.Option(metavar="SECONDS", parser=parse_seconds, help="Measure no longer than this."),
 ]
 Origin = Annotated[
     OriginChoice,
@@ -126,7 +126,7 @@ WorkerFile = Annotated[
         "--worker",
         metavar="FILE.toml",
         help="Measure the command that this file describes."
-        "\n\nRevisions are then releases of its package, or programs.",
+        "\n\nThe file decides what a revision is.",
     ),
 ]
 TimeLimit = Annotated[
@@ -167,10 +167,10 @@ GateDefaults = Annotated[
         "--gate",
         help="Exit with 1 if a candidate costs more.\n\n"
         "Exit with 0 if every question is answered, and no answer is a regression; with 3 if one "
-        "stays open. Rounds are added until all are answered.",
+        "stays open. Adds rounds up to --rounds and --budget.",
     ),
 ]
-Full = Annotated[bool, typer.Option("--full", help="Do not shorten scenarios, as gates do.")]
+Full = Annotated[bool, typer.Option("--full", help="Run scenarios at full length.")]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")

@@ -12,7 +12,7 @@ _SECRET = re.compile(
 
 
 class ExitCode(IntEnum):
-    """The exit code of a command. 3 takes precedence over 1."""
+    """The exit code of a command. In a gate, 1 takes precedence over 3; in ``track``, 3 over 1."""
 
     OK = 0
     REGRESSION = 1

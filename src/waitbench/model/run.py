@@ -82,7 +82,7 @@ class Measurement(
     loaded: Mapping[str, str] = {}
     """SHA-256, by path, of files that a program loaded; only in the first run of a revision."""
     left: str = ""
-    """Command lines of processes that its poke or another command left behind, and were killed."""
+    """Command lines of processes that ran on 1 s after the worker's end, and were ended."""
 
     @property
     def is_unanswered(self) -> bool:

@@ -157,7 +157,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if not self.is_on and (self.inconclusive_passes or self.acceptances):
             raise UsageError(
                 "--inconclusive and --accepted are for the gate: add --gate, or --fail-on "
-                "METRIC:PCT%."
+                "METRIC:PERCENT%."
             )
 
     def supported_by(self, instruments: Instruments, scenarios: Sequence[Scenario]) -> "Gate":
@@ -272,8 +272,8 @@ def last_analysis(most_rounds: int) -> int:
     fewest = RULE.analyses[1]
     if most_rounds < fewest:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
-            "about a single scenario."
+            f"--rounds {most_rounds}: must be at least {fewest}: with fewer no single scenario can "
+            "fail."
         )
     return RULE.latest_analysis(most_rounds)
 

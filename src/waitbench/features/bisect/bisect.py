@@ -55,7 +55,7 @@ def bisect(
     fail_on: Annotated[
         str,
         typer.Option(
-            metavar="METRIC:PCT%",
+            metavar="METRIC:PERCENT%",
             help="The metric that changed, and the change that matters, such as wakeups:5%.",
         ),
     ] = "idle:10%",
@@ -203,7 +203,7 @@ class BisectRun(Bisection):
                 search = self.searches[-1] = self._step(rule, python, folder)
                 self._save()
             if search is before:
-                self.remarks.append("The budget is spent: --resume goes on, with a new --budget.")
+                self.remarks.append("The budget is spent: continue by --resume and a new --budget.")
                 break
         return search
 

@@ -104,7 +104,7 @@ def track(
     for number, (names, why) in enumerate(queue.items(), 1):
         console.print(f"{number} of {len(queue)}: {' '.join(names)}: {why}")
         if time.monotonic() - begun > budget:
-            console.print("The budget is spent: the next call goes on from here.")
+            console.print("The budget is spent: the next call continues from here.")
             break
         revisions = tuple(specs.get(name, name) for name in names)
         try:
