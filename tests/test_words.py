@@ -32,7 +32,7 @@ GONE = {
 """The words, each with what stands instead."""
 USUAL = {
     # Another meaning of the word, in which everybody has it.
-    "is_alone", "FAILS_ALONE", "ALONE",
+    "is_alone", "FAILS_ALONE",
     "_one_line", "one_round",
 }  # fmt: skip
 LATER = {

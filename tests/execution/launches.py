@@ -21,7 +21,6 @@ from waitbench.execution import services
 from waitbench.execution.launch_report import PROBES
 from waitbench.model.launch import (
     ADDRESSES,
-    ALONE,
     INDEX,
     BatchSlot,
     DataflowConfig,
@@ -33,6 +32,7 @@ from waitbench.system.machine import find_instruments
 from waitbench.system.paths import DATAFLOWS, PACKAGE, Cache
 
 COUNTER = find_instruments()
+ALONE = BatchSlot()
 
 WITHOUT_COUNTERS = f"""
 import sys

@@ -1,6 +1,5 @@
 """Sessions that measure nothing: what becomes of each run is made up."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
@@ -39,7 +38,6 @@ class MadeUpCommand(MadeUp, frozen=True, kw_only=True):
     """A scenario of a worker file."""
 
     is_staggered: ClassVar[bool] = True
-    fewest_concurrent_rounds: ClassVar[int] = 2
 
 
 def scenario(name: str) -> Scenario:
@@ -70,7 +68,7 @@ class Made:
     events: list[tuple[str, Any]] = field(default_factory=list)
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
+        self, *planned: PlannedRun, turns_s: Sequence[float] = (), lanes: int = 1
     ) -> list[Result]:
         return [self.make(run) for run in planned]
 
@@ -112,7 +110,7 @@ class Together(Made):
     """Writes down which runs were made at once."""
 
     at_once: list[list[tuple[int, str]]] = field(default_factory=list)
-    end_alone_s: list[float] = field(default_factory=list)
+    alone_s: list[Sequence[float]] = field(default_factory=list)
 
     beside: int = 1
     """How many runs take place now."""
@@ -121,11 +119,11 @@ class Together(Made):
     """In how many lanes the latest concurrent runs started."""
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
+        self, *planned: PlannedRun, turns_s: Sequence[float] = (), lanes: int = 1
     ) -> list[Result]:
         if len(planned) > 1:
             self.lanes = lanes
-            self.end_alone_s.append(turn_s)
+            self.alone_s.append(turns_s)
             self.at_once.append([(run.round, run.label) for run in planned])
         self.beside = len(planned)
         return super().measure(*planned)

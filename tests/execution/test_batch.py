@@ -50,14 +50,14 @@ def batch(
     folder: Path,
     codes: Sequence[str],
     more: str = CALM,
-    shutdown_turn_s: float = math.inf,
+    turns_s: Sequence[float] = (),
     lanes: int = 1,
 ) -> list[Launched]:
     """What comes of workers that are programs of Python, at once."""
     together = folder / "together"
     together.mkdir()
     slots = [
-        BatchSlot(str(together), number, len(codes), shutdown_turn_s, lanes)
+        BatchSlot(str(together), number, len(codes), lanes, *turns_s)
         for number in range(len(codes))
     ]
     members = [BatchMember(slot) for slot in slots]
@@ -89,8 +89,11 @@ def marks(launches: Sequence[Launched], begin: str, end: str) -> list[tuple[floa
     return [(it[begin]["monotonic_ns"] / 1e9, it[end]["monotonic_ns"] / 1e9) for it in readings]
 
 
-def test_starts_and_ends_come_one_after_the_other_and_windows_together(tmp_path: Path) -> None:
-    launches = batch(tmp_path, [STAMPS] * 3, f"{CALM}{POKE}")
+@pytest.mark.parametrize("turns_s", [(), (50.0, 50.0)])
+def test_starts_and_ends_come_one_after_the_other_and_windows_together(
+    turns_s: Sequence[float], tmp_path: Path
+) -> None:
+    launches = batch(tmp_path, [STAMPS] * 3, f"{CALM}{POKE}", turns_s)
     assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 3
     stamps = [[float(line) for line in it.stdout.split() if line != "up"] for it in launches]
     starts = [(it[0], it[1]) for it in stamps]
@@ -124,21 +127,29 @@ meet("starts")
             assert not overlap([(it[begin], it[begin + 1]) for it in stamps[lane::2]])
 
 
-def test_who_takes_longer_to_end_than_it_has_the_turn_lets_the_next_end(tmp_path: Path) -> None:
-    """None ends before the end of each has begun."""
+@pytest.mark.parametrize(
+    ("act", "turns_s"), [("start", (0.05, math.inf)), ("end", (math.inf, 0.05))]
+)
+def test_a_run_that_outlasts_its_turn_lets_the_next_start_or_end(
+    act: str, turns_s: Sequence[float], tmp_path: Path
+) -> None:
+    """None has started, or ended, before all have begun to."""
     meets = f"""
 import signal, sys, time
 from pathlib import Path
-def end(*_):
-    Path("ends").touch()
-    while len(list(Path({str(tmp_path)!r}).rglob("ends"))) < 3:
+def meet(name):
+    Path(name).touch()
+    while name == {act!r} and len(list(Path({str(tmp_path)!r}).rglob(name))) < 3:
         time.sleep(0.01)
+def end(*_):
+    meet("end")
     sys.exit()
 signal.signal(signal.SIGTERM, end)
+meet("start")
 print("up", flush=True)
 while True: time.sleep(1)
 """
-    launches = batch(tmp_path, [meets] * 3, f"{CALM}{POKE}", shutdown_turn_s=0.05)
+    launches = batch(tmp_path, [meets] * 3, f"{CALM}{POKE}", turns_s)
     assert [(it.exit_code, it.failure) for it in launches] == [(0, "")] * 3
 
 
@@ -237,7 +248,7 @@ def test_what_runs_at_once_and_their_services_use_is_of_other_programs_to_none(
     readings = iter((CpuTimes(0.0, 0.0), CpuTimes(20.0, 0.0)))
     monkeypatch.setattr(CpuTimes, "now", lambda: next(readings))
     used_s = iter((1.0, 1.0 + ended_s))
-    monkeypatch.setattr("waitbench.execution.measure._used_s", lambda: next(used_s))
+    monkeypatch.setattr("waitbench.execution.measure.used_s", lambda: next(used_s))
     measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
     scenario = Scenario(name="one")
     results = measurer.measure(

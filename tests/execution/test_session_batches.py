@@ -1,6 +1,5 @@
 """What becomes of concurrent runs: those that fail, differ or are interrupted."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -104,9 +103,9 @@ def test_what_answers_in_turns_alone_has_all_take_turns(deaf_in_turns: bool, at_
 def test_what_was_over_when_a_batch_is_interrupted_is_kept(over: int) -> None:
     class Ends(Together):
         def measure(
-            self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
+            self, *planned: PlannedRun, turns_s: Sequence[float] = (), lanes: int = 1
         ) -> list[Result]:
-            results = super().measure(*planned, turn_s=turn_s)
+            results = super().measure(*planned, turns_s=turns_s)
             if planned[0].round < 6:
                 return results
             metrics = {**times(1, 1, 0), "cpu_share_idle": IDLE}

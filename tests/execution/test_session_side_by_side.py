@@ -369,9 +369,20 @@ def test_what_the_services_of_a_baseline_use_counts_with_it() -> None:
     assert concurrent_rounds(made) == [[2, 3], [4, 5]]
 
 
-def test_how_long_each_end_has_the_cpus_is_decided_by_ends_of_the_baseline() -> None:
-    made = giving(
-        lambda run: {"time_cpu_shutdown": {"a": 0.1 + 0.01 * run.round, "b": 9.0}[run.label]}
-    )
+@pytest.mark.parametrize("candidate_s", [3.0, 40.0])
+def test_earlier_runs_decide_how_long_each_start_and_each_end_has_the_cpus(
+    candidate_s: float,
+) -> None:
+    """A candidate's start counts, too, so that it does not slow down the next if it computes."""
+
+    def used(planned: PlannedRun) -> Mapping[str, float]:
+        used_s = 0.1 + 0.01 * planned.round
+        if planned.label == "b":
+            return {"time_cpu_startup": candidate_s * used_s, "time_cpu_shutdown": 9.0}
+        return {"time_cpu_startup": 4 * used_s, "time_cpu_shutdown": used_s}
+
+    made = giving(used)
     measured(made, guided=False)
-    assert made.end_alone_s == pytest.approx([0.1 + 2 * 0.11, 0.1 + 2 * 0.15])
+    starts_s, ends_s = zip(*made.alone_s, strict=True)
+    assert starts_s == pytest.approx([0.1 + 2 * it * max(4.0, candidate_s) for it in (0.11, 0.15)])
+    assert ends_s == pytest.approx([0.1 + 2 * 0.11, 0.1 + 2 * 0.15])

@@ -3,17 +3,18 @@
 When all launchers run, start-ups are sequential in each of ``BatchSlot.lanes`` lanes, then all
 share one window, then pokes and shutdowns are sequential in each lane; in a single one if services,
 too, need CPUs for a poke. Start-ups, pokes and shutdowns are timed, so the other runs of a lane
-only wait meanwhile. A run whose poke or shutdown outlasts ``BatchSlot.shutdown_turn_s`` hands the
-turn over. The launchers synchronise through marker files. Standard library only.
+only wait meanwhile. A run whose start-up, poke or shutdown outlasts its turn hands it over. The
+launchers synchronise through marker files. Standard library only.
 """
 
 import fcntl
+import math
 import os
+import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from waitbench.model.launch import BatchSlot
 
@@ -21,8 +22,6 @@ BARRIERS = ("launched", "settled", "actions-done", "prepared", "observed")
 """Barriers, at which runs wait until all launchers run, all workers have settled, all actions of
 phases are carried out, all runs have read their memory, and all have ended their window."""
 LAUNCHED, SETTLED, ACTIONS_DONE, PREPARED, OBSERVED = BARRIERS
-_TURN = "turn"
-"""The beginning of the name of a lane's file, which the run with the turn locks."""
 _POLL_INTERVAL_S = 0.05
 
 
@@ -32,37 +31,36 @@ class BatchMember:
     def __init__(self, slot: BatchSlot) -> None:
         self.slot = slot
         self.waited_s = 0.0
-        self._lock: IO[str] | None = None
-        """The open lock file, within ``turn``."""
+        self._lock: int | None = None
+        """The descriptor of the lock file, while the run has the turn."""
 
     @property
     def lane(self) -> int:
-        """The number of the run's lane: each lane has one start, or one end, at a time."""
+        """The number of the lane in which the run starts."""
         return self.slot.number % self.slot.lanes
 
-    @contextmanager
-    def turn(self, lane: int) -> Iterator[None]:
-        """Holds the turn of a lane, during the block or until ``hand_over_turn``."""
+    def take_turn(self, lane: int, most_s: float = math.inf) -> None:
+        """Waits for the turn of a lane, unless the run has it; hands it over after ``most_s``."""
         if not self.slot.folder:
-            yield
             return
-        with Path(self.slot.folder, f"{_TURN}-{lane}").open("w") as self._lock:
-            self.take_turn()
-            yield
-            # Closing does not unlock while a forked child still has the descriptor.
-            self.hand_over_turn()
-        self._lock = None
-
-    def take_turn(self) -> None:
-        """Waits for the turn, unless the run has it or is in no batch."""
-        if self._lock is not None:
+        if self._lock is None:
             begun = time.monotonic()
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            lock = os.open(Path(self.slot.folder, f"turn-{lane}"), os.O_CREAT | os.O_WRONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             self.waited_s += time.monotonic() - begun
+            self._lock = lock
+        if most_s < math.inf:
+            signal.signal(signal.SIGALRM, lambda *_: self.hand_over_turn())
+            signal.setitimer(signal.ITIMER_REAL, most_s)
 
     def hand_over_turn(self) -> None:
-        if self._lock is not None:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+        """Gives up the turn, if the run has it; so does the end of this process."""
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            # Closing does not unlock while a forked child still has the descriptor.
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            os.close(lock)
 
     def enter(self) -> None:
         """Creates this run's markers. All runs of a batch do so before the first begins."""

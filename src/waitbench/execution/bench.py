@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.engines.base import Engine
 from waitbench.execution.identity import expected_modules
 from waitbench.execution.launch_report import OUTPUT, PROBES, REPORT, REPORTS
 from waitbench.execution.services import LAUNCHER, Running, running
-from waitbench.model.launch import ALONE, BatchSlot, LaunchConfig, WorkerConfig, encode
-from waitbench.model.metrics import Instruments
+from waitbench.model.launch import BatchSlot, LaunchConfig, WorkerConfig, encode
 from waitbench.model.revision import Environment
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
@@ -59,7 +58,7 @@ class Bench:
     topology: Topology
     cache: Cache
     time_limit_s: float | None = None
-    instruments: Instruments = field(default_factory=Instruments)
+    tracepoint: int | None = None
     pokes: bool = True
     """Whether workers of worker files are poked after their window."""
 
@@ -71,7 +70,7 @@ class Bench:
 
     @contextmanager
     def prepare(
-        self, scenario: Scenario, label: str, slot: BatchSlot = ALONE, *, identifies: bool = False
+        self, scenario: Scenario, label: str, slot: BatchSlot, *, identifies: bool = False
     ) -> Iterator[ReadyRun]:
         """Starts a run's services; ends them, and removes its folder, after the block.
 
@@ -88,7 +87,7 @@ class Bench:
                 is_identified = identifies and isinstance(program, WorkerConfig)
                 config = LaunchConfig(
                     program=program,
-                    tracepoint=self.instruments.tracepoint,
+                    tracepoint=self.tracepoint,
                     services=services.configs,
                     slot=slot,
                     modules=expected_modules(self.engine, environment) if is_identified else None,

@@ -27,8 +27,8 @@ WARM_UPS_SHARE = 0.5
 """The same for a batch before any round in turns, if each run costs as its warm-up did."""
 MEMORY_SHARE = 0.5
 """The share of the available memory for concurrent runs, each with the baseline's memory."""
-MIN_SHUTDOWN_TURN_S = 0.1
-"""The time in which a run shuts down alone is this, and twice the baseline's CPU of shutdown."""
+MIN_TURN_S = 0.1
+"""The time in which a run starts, or shuts down, alone is this, and twice the CPU for that."""
 _TOLERATED_CORES = 0.25
 """What a start-up may use beyond a whole number of CPUs: its CPU includes the time to settle."""
 
@@ -71,7 +71,7 @@ class Concurrency:
         alone = {(run.round, run.label) for run in record.single_runs if run.round >= first}
         counts = Counter(number for number, label in alone if label in able)
         complete = [number for number, count in counts.items() if count == len(able)]
-        if scenario.fewest_concurrent_rounds > 1 and not complete:
+        if scenario.is_staggered and not complete:
             return 0
         baseline = runs_of_baseline(record) if scenario.is_staggered else record.of(labels[0])
         if _starts_compete(scenario):
@@ -127,10 +127,17 @@ def lanes(baseline: Sequence[Measurement]) -> int:
     return max(1, int(usable_cpus() / max(1, math.ceil(most))))
 
 
-def shutdown_turn_s(baseline: Sequence[Measurement]) -> float:
-    """Returns the time in s for which each run of a batch may shut down alone."""
-    used_s = [run.metrics.get("time_cpu_shutdown", math.inf) for run in baseline]
-    return MIN_SHUTDOWN_TURN_S + 2 * max(used_s, default=math.inf)
+def turns_s(record: ScenarioResults) -> list[float]:
+    """Returns the times in s for which each run of a batch may start, and shut down, alone.
+
+    A start that computes keeps its turn. A candidate's costly shutdown does not: it delays others.
+    """
+    starts, ends = record.measurements or record.warm_ups, runs_of_baseline(record)
+    used_s = [
+        [run.metrics.get(key, math.inf) for run in runs]
+        for key, runs in (("time_cpu_startup", starts), ("time_cpu_shutdown", ends))
+    ]
+    return [MIN_TURN_S + 2 * max(values, default=math.inf) for values in used_s]
 
 
 def expected_memory(baseline: Sequence[Measurement]) -> int:
@@ -140,11 +147,11 @@ def expected_memory(baseline: Sequence[Measurement]) -> int:
 
 def turn_s(record: ScenarioResults) -> float:
     """Estimates the time in s for which a run's start and end keep others of its batch waiting."""
-    baseline, both_s = runs_of_baseline(record), [0.0]
+    baseline, most_s, both_s = runs_of_baseline(record), turns_s(record), [0.0]
     for run in baseline:
         outside_s = run.metrics.get("time_wall_clock", 0.0) - run.metrics.get(WINDOW, 0.0)
-        stop_s = min(run.metrics.get(STOP.key, 0.0), shutdown_turn_s([run]))
-        both_s.append(run.metrics.get("time_startup", outside_s) + stop_s)
+        both = (run.metrics.get("time_startup", outside_s), run.metrics.get(STOP.key, 0.0))
+        both_s.append(sum(map(min, both, most_s)))
     return max(both_s) / lanes(baseline)
 
 
@@ -166,7 +173,6 @@ def mark_or_discard(
     load, by more than the allowance of all rounds of the batch. After any of these, runs take
     turns. A candidate that causes this gains nothing, as it faces the same questions in turns.
     """
-    may_collide = scenario.fewest_concurrent_rounds > 1
     complete = {run.label for run in record.single_runs if not run.incomplete}
     measured = [it for it in results if isinstance(it, Measurement)]
     if not record.interleaved_rounds:
@@ -183,7 +189,7 @@ def mark_or_discard(
     ]
     if not record.rounds and baseline_cores > IDLE_SHARE * usable_cpus():
         failed.append(f"the baseline's runs used {baseline_cores:.1f} CPUs together")
-    if failed and may_collide and record.interleaved_rounds == record.rounds:
+    if failed and scenario.is_staggered and record.interleaved_rounds == record.rounds:
         return [discard_as(result, INTERFERED, failed[0]) for result in results]
     allowed_s = math.inf if scenario.large_changes_only else batch_rounds * OTHER_ALLOWED_S
     most_s = usual_s + allowed_s

@@ -52,16 +52,20 @@ def write(path: Path, text: str) -> None:
     files.write_with(path, lambda part: part.write_text(text, "utf-8", "replace"))
 
 
+def used_s() -> float:
+    """Returns the CPU, in s, of this process and of all that have ended, with their descendants."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
 def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
     """Writes a ``LaunchReport`` of execution/accounting.py. Other fields are in ``more``."""
     # Commands outside of the tree, such as pokes, count as the launcher's.
-    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    all_s = sum(usage.ru_utime + usage.ru_stime for usage in usages)
     launched = {
         "used": tree.usage(),
-        "launcher_s": all_s - sum(tree.reaped_s()),
+        "launcher_s": used_s() - sum(tree.reaped_s()),
         "by_proc": not tree.is_counted,
         "is_blind": tree.is_blind,
         "started_ns": started_ns,

@@ -5,7 +5,6 @@ import math
 import mmap
 import os
 import re
-import resource
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ from waitbench.execution.batch import BatchMember
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.identity import why_from_elsewhere
-from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS
+from waitbench.execution.launch_report import FAILURE, HAS_ENDED, METRICS, REPORT, REPORTS, used_s
 from waitbench.model.errors import HarnessError, masked
 from waitbench.model.launch import BatchSlot, WorkerConfig
 from waitbench.model.metrics import STOP, WINDOW, Quantity
@@ -88,7 +87,7 @@ class Measurer:
     bench: Bench
 
     def measure(
-        self, *planned: PlannedRun, turn_s: float = math.inf, lanes: int = 1
+        self, *planned: PlannedRun, turns_s: Sequence[float] = (), lanes: int = 1
     ) -> list[Result]:
         """Measures a run, or concurrent ones, which begin in this order when all services are up.
 
@@ -100,14 +99,14 @@ class Measurer:
             if planned[1:] and planned[0].scenario.is_staggered:
                 folder = stack.enter_context(locks.temporary_folder())
                 for number, run in enumerate(runs):
-                    run.slot = BatchSlot(str(folder), number, len(runs), turn_s, lanes)
+                    run.slot = BatchSlot(str(folder), number, len(runs), lanes, *turns_s)
                     BatchMember(run.slot).enter()
             shutdown.run_parallel(self._prepare, runs)
-            before, used_s = CpuTimes.now(), _used_s()
+            before, begun_s = CpuTimes.now(), used_s()
             results = list[tuple[PlannedRun, Result]]()
             try:
                 shutdown.run_parallel(self._carry_out, runs)
-                after, used_s = CpuTimes.now(), _used_s() - used_s
+                after, ours_s = CpuTimes.now(), used_s() - begun_s
                 results += self._results(runs)
                 shutdown.run_parallel(lambda run: run.resources.close(), runs)
             except shutdown.Interrupted as ended:
@@ -117,10 +116,10 @@ class Measurer:
         waiting_s = defaultdict[str, float](float)
         for run in runs:
             waiting_s[run.planned.label] += run.waiting_s
-        used_s -= sum(waiting_s.values()) - len(waiting_s) * min(waiting_s.values(), default=0.0)
+        ours_s -= sum(waiting_s.values()) - len(waiting_s) * min(waiting_s.values(), default=0.0)
         # The kernel does not count children whose parents ignore SIGCHLD.
-        used_s = max(used_s, sum(run.used_s for run in runs)) + sum(run.services_s for run in runs)
-        others = other_load(before, after, used_s)
+        ours_s = max(ours_s, sum(run.used_s for run in runs)) + sum(run.services_s for run in runs)
+        others = other_load(before, after, ours_s)
         return [
             structs.replace(it, metrics={**it.metrics, **others})
             if isinstance(it, Measurement)
@@ -314,12 +313,6 @@ class _Run:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # nothing could be written of any run
             self.fail(FAILED, f"it could not be started: {error.strerror}", str(error))
-
-
-def _used_s() -> float:
-    """Returns the CPU, in s, of this process and of all that have ended, with their descendants."""
-    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _require_complete(reports: Sequence[ProbeReport], expected: int | None) -> None:

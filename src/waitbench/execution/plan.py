@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from waitbench.model.run import WARM_UP, PlannedRun
+from waitbench.model.run import PlannedRun
 from waitbench.model.scenario import Scenario
 
 _Item = TypeVar("_Item")
@@ -13,13 +13,9 @@ _Item = TypeVar("_Item")
 def one_round(
     scenario: Scenario, labels: Sequence[str], number: int, place: int = 0, seed: str = ""
 ) -> tuple[PlannedRun, ...]:
-    """Plans a run of each revision, in an order that depends on the place of the scenario.
-
-    The baseline is warmed up first: its run shows other programs' load before a candidate's.
-    """
+    """Plans a run of each revision, in an order that depends on the place of the scenario."""
     # Whole cycles, so that each place has orders of its own.
-    skipped = 2 * len(labels) * place
-    order = labels if number == WARM_UP else balanced(labels, number + skipped, seed)
+    order = balanced(labels, number + 2 * len(labels) * place, seed)
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(order)

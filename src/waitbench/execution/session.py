@@ -129,7 +129,7 @@ class Session:
                 is_settled &= not left
                 if left and min(left) <= number:
                     at_once, ahead = self.concurrent_rounds(scenario), sorted(left)
-                    if scenario.fewest_concurrent_rounds > 1 and not record.rounds:
+                    if scenario.is_staggered and not record.rounds:
                         # One round is left that can take turns.
                         ahead = ahead[:-1] or ahead
                     rounds = _next_rounds(ahead, max(1, at_once), rounds_needed(scenario.name))
@@ -170,7 +170,8 @@ class Session:
     ) -> None:
         """Tries to run each revision once, unless it has runs that succeeded, or none left.
 
-        A failure may end the scenario. A first round that is skipped needs warm-ups of its own.
+        The baseline is warmed up first: its run shows other programs' load before a candidate's. A
+        failure may end the scenario. A first round that is skipped needs warm-ups of its own.
         """
         record = self.records[scenario.name]
         skips_turn = self.concurrency.may_skip_turn and scenario.is_staggered and not record.rounds
@@ -330,25 +331,27 @@ class Session:
         if not shows_usual_load:
             # What candidates leave behind is not usual.
             self._usual_cores = self._usual_cores or 0.0
-        begun = time.monotonic()
+        batch_s = 0.0
         if len(tried) < 2:
             measured = self.measurer.measure(*tried)
             results = list(zip(tried, measured, strict=True))
         else:
             baselines = [concurrency.runs_of_baseline(self._record(run)) for run in tried]
-            turn_s = max(map(concurrency.shutdown_turn_s, baselines))
+            turns = [concurrency.turns_s(self._record(run)) for run in tried]
+            turns_s = [max(it) for it in zip(*turns, strict=True)]
             lanes = min(map(concurrency.lanes, baselines))
             self.measurer.prefault(len(tried) * max(map(concurrency.expected_memory, baselines)))
             begun = time.monotonic()
             try:
-                measured = self.measurer.measure(*tried, turn_s=turn_s, lanes=lanes)
+                measured = self.measurer.measure(*tried, turns_s=turns_s, lanes=lanes)
             except InterruptedRuns as ended:
                 for planned, result in self._marked(ended.results, begun):
                     self._add(self._record(planned), result)
                 raise
+            batch_s = time.monotonic() - begun
             results = self._marked(list(zip(tried, measured, strict=True)), begun)
         if shows_usual_load:
-            self._learn_usual_load(measured, begun)
+            self._learn_usual_load(measured, batch_s)
         for planned, result in results:
             if isinstance(result, Measurement):
                 self._warm |= {("", planned.label), (planned.scenario.name, planned.label)}
@@ -356,15 +359,15 @@ class Session:
             self.observer.end(planned, result)
         return results
 
-    def _learn_usual_load(self, results: Sequence[Result], begun: float) -> None:
-        """Learns what other programs use from runs of the baseline; the least load counts."""
+    def _learn_usual_load(self, results: Sequence[Result], batch_s: float) -> None:
+        """Learns what other programs use from runs of the baseline; the least load counts.
+
+        Concurrent runs share the CPU of other programs, over all the time of their batch.
+        """
         runs = [it.metrics for it in results if isinstance(it, Measurement)]
         if not runs:
             return
-        seconds = max(run["time_wall_clock"] for run in runs)
-        if len(results) > 1:
-            # Concurrent runs share the CPU of other programs, and run one after the other in part.
-            seconds = max(seconds, time.monotonic() - begun)
+        seconds = max(batch_s, *(run["time_wall_clock"] for run in runs))
         cores = usual_load(max(run.get(OTHER_CPU, 0.0) for run in runs), seconds)
         self._usual_cores = cores if self._usual_cores is None else min(cores, self._usual_cores)
 

@@ -34,7 +34,6 @@ from waitbench.execution.launch_report import (
 )
 from waitbench.execution.poke import Message
 from waitbench.execution.service_readings import ServiceReadings
-from waitbench.model.conditions import Answer
 from waitbench.model.launch import Action, LaunchConfig, WorkerConfig, filled
 from waitbench.system import loaded, proc
 from waitbench.system.tcp import free_port, reset
@@ -82,12 +81,13 @@ class WorkerLaunch(ConditionLaunch):
 
     def run(self) -> int:
         self._wait_at(LAUNCHED)
-        with self.batch.turn(self.batch.lane):
-            self._make_folders()
-            if self._ends_by_itself:
-                # Its work begins at once.
-                self.services.begin()
-            started_ns, ready_ns = self._start()
+        self.batch.take_turn(self.batch.lane, self.config.slot.startup_turn_s)
+        self._make_folders()
+        if self._ends_by_itself:
+            # Its work begins at once.
+            self.services.begin()
+        started_ns, ready_ns = self._start()
+        self.batch.hand_over_turn()
         self.wait(self.worker.settled, "settled", times_in_a_row=_SETTLED_COUNT)
         wait_marks = self._mark("started")
         self._wait_at(SETTLED)
@@ -99,15 +99,17 @@ class WorkerLaunch(ConditionLaunch):
         if not self._ends_by_itself:
             self.services.begin()
         marks, totals = self._measure_window()
-        with self.batch.turn(0 if self.config.services else self.batch.lane):
-            wait_marks |= self._mark("ending")
-            if self._outlives_window:
-                if self.config.pokes and not self.services.stopped and not self.worker.rate:
-                    self._poke_after_window()
-                self.batch.take_turn()
-                wait_marks["last"] = self.tree.reading()
-                totals |= self._end()
-            marks |= {"exit": self.tree.reading(), **wait_marks}
+        lane = 0 if self.config.services else self.batch.lane
+        self.batch.take_turn(lane)
+        wait_marks |= self._mark("ending")
+        if self._outlives_window:
+            if self.config.pokes and not self.services.stopped and not self.worker.rate:
+                self._poke_after_window()
+            self.batch.take_turn(lane, self.config.slot.shutdown_turn_s)
+            wait_marks["last"] = self.tree.reading()
+            totals |= self._end()
+        marks |= {"exit": self.tree.reading(), **wait_marks}
+        self.batch.hand_over_turn()
         self._facts |= {"ready_ns": ready_ns, "totals": totals, "waited_s": self.batch.waited_s}
         self._facts |= {"incomplete": self._incomplete, "loaded": sorted(self._loaded)}
         write_report(self.report, self.tree, started_ns, marks, **self._facts)
@@ -167,7 +169,6 @@ class WorkerLaunch(ConditionLaunch):
     # Starting and ending.
 
     def _make_folders(self) -> None:
-        # Ports are chosen only now, when earlier runs of the batch listen on theirs.
         self.copies += [self._copy(number) for number in range(self.worker.copies)]
         self.worker = self.copies[0]
         for copy in self.copies:
@@ -205,7 +206,7 @@ class WorkerLaunch(ConditionLaunch):
         """Makes the configuration of a copy, with its placeholders filled in."""
         site = self.worker.site._replace(
             folder=str(self.folder / (f"work-{number}" if number else "work")),
-            port=free_port(self.batch.lane, self.config.slot.lanes),
+            port=free_port(self.config.slot.number, self.config.slot.size),
             metrics=str(self.folder / f"{METRICS}-{number}.jsonl"),
         )
         services = self.config.services.items()
@@ -269,8 +270,6 @@ class WorkerLaunch(ConditionLaunch):
             elif "left" not in self._facts and now - ended > _ORPHANS_END_WITHIN_S:
                 self._facts["left"] = self.tree.names()
                 self.tree.signal(number, *self.tree.running())
-            if now - begun > self.config.slot.shutdown_turn_s:
-                self.batch.hand_over_turn()
             time.sleep(_POLL_INTERVAL_S)
         return False
 
@@ -314,8 +313,8 @@ class WorkerLaunch(ConditionLaunch):
 
     def _act(self, action: Action, when: str) -> None:
         """Carries out an action. Raises ``Failure``, whose message ``when`` ends."""
-        if action.kind == "poke" and (done := self.worker.done):
-            self._poke(done, f", {when}")
+        if action.kind == "poke":
+            self._poke(f", {when}")
         elif action.kind == "run":
             code, output = self.run_command(action.command, _ACTION_WITHIN_S)
             if code != 0:
@@ -363,8 +362,8 @@ class WorkerLaunch(ConditionLaunch):
         def when() -> str:
             return f"after {time.monotonic() - begun:.1f} s of its window"
 
-        if self.worker.rate and self.worker.done:
-            seconds = max(seconds, self._send_messages(self.worker.done, seconds, when))
+        if self.worker.rate:
+            seconds = max(seconds, self._send_messages(seconds, when))
         self.wait_until(begun + seconds, when)
         return seconds
 
@@ -372,7 +371,7 @@ class WorkerLaunch(ConditionLaunch):
         if self._must_end:
             return
         # Copies that end by themselves may do so one after the other.
-        enough = len(self.copies) if self.worker.window_s is None else 1
+        enough = len(self.copies) if self._ends_by_itself else 1
         code = next(filter(None, self.tree.codes), 0)
         if not code and len(self.tree.codes) < enough:
             return
@@ -390,7 +389,7 @@ class WorkerLaunch(ConditionLaunch):
         if done is None or "lateness" in self._incomplete:
             return
         try:
-            late_ns = self._poke(done)
+            late_ns = self._poke()
         except Failure as failure:
             # A worker that has ended has no lateness below the time limit either.
             within_s = done.within if self.tree.codes else None
@@ -399,7 +398,7 @@ class WorkerLaunch(ConditionLaunch):
         if late_ns is not None:
             self._facts |= {"lateness_ns": [(late_ns, 1)], "lateness_max_ns": late_ns}
 
-    def _send_messages(self, done: Answer, seconds: float, when: Callable[[], str]) -> float:
+    def _send_messages(self, seconds: float, when: Callable[[], str]) -> float:
         """Sends the messages that are due in a window; returns the time that took, in s.
 
         Each is sent after the one before was handled, so that all runs handle as many.
@@ -407,7 +406,7 @@ class WorkerLaunch(ConditionLaunch):
         begun, lateness_ns = time.monotonic(), list[int]()
         for number in range(max(1, int(seconds * self.worker.rate))):
             self.wait_until(begun + number / self.worker.rate, when)
-            late_ns = self._poke(done)
+            late_ns = self._poke()
             if late_ns is None:
                 break
             lateness_ns.append(late_ns)
@@ -416,12 +415,14 @@ class WorkerLaunch(ConditionLaunch):
             self._facts["lateness_max_ns"] = max(lateness_ns)
         return time.monotonic() - begun
 
-    def _poke(self, done: Answer, when: str = "") -> int | None:
+    def _poke(self, when: str = "") -> int | None:
         """Sends a message and waits until it is handled. Returns its lateness in ns.
 
         Returns ``None``, and records the lateness as missing, after the time limit. ``when`` ends
         messages. Raises ``Failure``.
         """
+        done = self.worker.done
+        assert done is not None, "the worker file has a poke"
         self.match_from_now()
         end = time.monotonic() + done.within
         message = Message(self.tree, self.command(self.worker.poke), self.report.with_name("poke"))

@@ -96,13 +96,11 @@ class BatchSlot(NamedTuple):
     """The folder through which the runs of a batch wait for each other; empty: no batch."""
     number: int = 0
     size: int = 1
-    shutdown_turn_s: float = math.inf
-    """The longest time for which the other runs wait while this run ends."""
     lanes: int = 1
     """How many runs of a batch start, or end, at the same time."""
-
-
-ALONE = BatchSlot()
+    startup_turn_s: float = math.inf
+    shutdown_turn_s: float = math.inf
+    """The longest times for which the other runs wait while this run starts, and while it ends."""
 
 
 class LaunchConfig(NamedTuple):
@@ -112,7 +110,7 @@ class LaunchConfig(NamedTuple):
     tracepoint: int | None = None
     """The kernel's number of the counter of system calls; ``None``: they are not counted."""
     services: Mapping[str, ServiceConfig] = {}
-    slot: BatchSlot = ALONE
+    slot: BatchSlot = BatchSlot()
     modules: Sequence[str] | None = None
     """Files of which the run reports whether it loads them: see ``execution.identity``."""
     pokes: bool = True

@@ -89,14 +89,17 @@ class Scenario(Struct, frozen=True, kw_only=True, rename={"name": "scenario"}):
 
     Only such runs can be concurrent with runs of other scenarios.
     """
-    fewest_concurrent_rounds: ClassVar[int] = 1
-    """Fewer rounds are not made concurrently.
-
-    2 for worker files: if two runs of one revision collide, as on a port, none is blamed for it.
-    """
     most_concurrent_rounds: ClassVar[int] = 4
     has_probe: ClassVar[bool] = True
     """Whether the probe in dataflows/support can report metrics of its runs."""
+
+    @property
+    def fewest_concurrent_rounds(self) -> int:
+        """Fewer rounds are not made concurrently.
+
+        If two runs of one revision collide, as workers may on a port, none is blamed for it.
+        """
+        return 2 if self.is_staggered else 1
 
     @property
     def by_default(self) -> bool:

@@ -15,7 +15,7 @@ from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.metrics import MEMORY, SERVICES, SYSTEM_CALLS, Instruments, Metric
+from waitbench.model.metrics import MEMORY, SERVICES, SYSTEM_CALLS, Metric
 from waitbench.model.record import ComparisonHeader, ScenarioResults
 from waitbench.model.revision import Environment
 from waitbench.model.run import HARMLESS, NOT_BUILT, SUPERSEDED, WARM_UP, FailedRun, discard_as
@@ -104,7 +104,7 @@ def measurer(
         topology=valid.topology,
         cache=valid.cache,
         time_limit_s=valid.request.time_limit_s,
-        instruments=valid.instruments if counts_calls else Instruments(),
+        tracepoint=valid.instruments.tracepoint if counts_calls else None,
         pokes=not metrics or not all(map(_is_known_by_end_of_window, metrics)),
     )
     return Measurer(hyperfine, bench)
@@ -156,7 +156,7 @@ def begin(
 
 
 def interruption_message(folder: Path, *, has_resume: bool = True) -> str:
-    resume = "; the same command with --resume goes on" if has_resume else ""
+    resume = "; to continue, add --resume to the same command" if has_resume else ""
     return f"Finished runs are kept in {folder}{resume}."
 
 
@@ -201,7 +201,7 @@ def resume_record(record: ScenarioResults, earlier: ScenarioResults) -> None:
     if earlier.measurements and None not in (there, here) and there != here:
         raise UsageError(
             f"{record.scenario} was measured on another machine, and its rounds are not mixed with "
-            "those of this one. Go on there, or name another folder with --results."
+            "those of this one. Continue there, or name another folder with --results."
         )
     for label in earlier.context.labels:
         for path, digest in earlier.loaded(label).items():

@@ -27,7 +27,7 @@ from waitbench.features.why.sampler import StackSampler, sample_running
 from waitbench.features.why.samples import KERNEL, Samples
 from waitbench.features.why.stacks import UnreadableStacks
 from waitbench.model.errors import HarnessError
-from waitbench.model.launch import DataflowConfig, LaunchConfig
+from waitbench.model.launch import BatchSlot, DataflowConfig, LaunchConfig
 from waitbench.model.scenario import Scenario
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {!r}]))"
@@ -59,7 +59,7 @@ class OneRun:
         return engines.DEFAULT
 
     @contextmanager
-    def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
+    def prepare(self, _scenario: Scenario, _label: str, _slot: BatchSlot) -> Iterator[ReadyRun]:
         yield ReadyRun(
             folder=self.folder, launcher=self.command,
             variables={}, time_limit_s=120, services=Running(()),

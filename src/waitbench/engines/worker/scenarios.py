@@ -31,7 +31,6 @@ class WorkerScenario(Scenario, frozen=True, kw_only=True):
 
     worker: WorkerFile
     is_staggered: ClassVar[bool] = True
-    fewest_concurrent_rounds: ClassVar[int] = 2
     most_concurrent_rounds: ClassVar[int] = 24
     has_probe: ClassVar[bool] = False
 

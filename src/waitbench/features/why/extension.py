@@ -17,6 +17,7 @@ from waitbench.features.why import lines, samples
 from waitbench.features.why.sampler import SAMPLED_S, StackSampler, sample_running
 from waitbench.features.why.samples import Samples
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.launch import BatchSlot
 from waitbench.model.record import ScenarioResults
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.extension import Extension, Select
@@ -107,7 +108,7 @@ def sample_run(scenario: Scenario, label: str, bench: Bench) -> Samples:
     longer = scenario.with_least_window(counted_s + SAMPLED_S + _SPARE_S)
     ended = threading.Event()
     sampling: list[Future[StackSampler]] = []
-    with bench.prepare(longer, label) as ready, ThreadPoolExecutor(1) as pool:
+    with bench.prepare(longer, label, BatchSlot()) as ready, ThreadPoolExecutor(1) as pool:
         marker = ready.folder / "waiting"
 
         def sample(root: int) -> StackSampler:
