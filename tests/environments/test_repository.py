@@ -48,6 +48,22 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
         offline.find_commit("no-such-branch")
 
 
+def test_a_fetch_that_was_killed_does_not_prevent_the_next(tmp_path: Path, cache: Cache) -> None:
+    folder, repositories = tmp_path / "upstream", cache.folder("repositories")
+    standin.write_repository(folder)
+    Repository(folder.as_uri(), cache).find_commit("main")
+    (copy,) = repositories.iterdir()
+    (copy / "refs" / "heads").mkdir(parents=True, exist_ok=True)
+    for name in ("refs/heads/main.lock", "packed-refs.lock"):
+        (copy / name).touch()
+    three = Upstream(folder).commit("three", "more")
+    assert Repository(folder.as_uri(), cache).find_commit("main") == three
+    # A clone that was killed is made again.
+    copy.rename(copy.with_name(f"{copy.name}.part"))
+    assert Repository(folder.as_uri(), cache).find_commit("main") == three
+    assert [it.name for it in repositories.iterdir()] == [copy.name]
+
+
 def test_what_a_shallow_clone_lacks_is_said_with_what_brings_it(
     tmp_path: Path, cache: Cache
 ) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -57,13 +58,17 @@ class Repository:
         if not is_current and name not in self._fetched:
             why = "may have moved since the last fetch of" if commit else "is not in the copy of"
             self.say(f"{name} {why} {self.shown}: fetching")
-            try:
-                self._fetch(folder, name)
+            with self._locked():
+                for stale in folder.rglob("*.lock"):  # of a fetch that was killed
+                    stale.unlink(missing_ok=True)
+                try:
+                    self._fetch(folder, name)
+                except UsageError:
+                    if commit is None:
+                        raise
+                    text = f"{self.shown} cannot be reached: {name} is taken as it was fetched last"
+                    self.say(text)
                 commit = _find(folder, name)
-            except UsageError:
-                if commit is None:
-                    raise
-                self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
             self._fetched.add(name)
         if commit is None:
             raise UsageError(f"{self.location} has no commit, branch or tag {name!r}{self._hint()}")
@@ -86,17 +91,25 @@ class Repository:
             failure = f"--repo {self.location!r} is not a git repository that can be read"
             require_git(failure, Path(self.location), "rev-parse", "--git-dir")
             return Path(self.location)
-        key = hashlib.sha256(self.location.encode()).hexdigest()[:16]
-        folder = self.cache.folder("repositories") / key
-        with locked(self.cache.lock_file(f"repository-{key}"), self.say):
+        folder = self.cache.folder("repositories") / self._key
+        with self._locked():
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
                 # git clone would store the URL with its token.
-                partial_folder = folder.with_name(f"{key}.part-{os.getpid()}")
+                partial_folder = folder.with_name(f"{self._key}.part")
+                files.remove(partial_folder)  # of a process that was killed
                 _init(partial_folder)
                 self._fetch(partial_folder)
                 partial_folder.rename(folder)
         return folder
+
+    @property
+    def _key(self) -> str:
+        return hashlib.sha256(self.location.encode()).hexdigest()[:16]
+
+    def _locked(self) -> AbstractContextManager[int]:
+        """Excludes other users of the local copy."""
+        return locked(self.cache.lock_file(f"repository-{self._key}"), self.say)
 
     def _is_local(self) -> bool:
         return files.is_folder(self.location)
@@ -104,7 +117,8 @@ class Repository:
     def _fetch(self, folder: Path, name: str = "") -> None:
         """Updates a copy's branches, tags and ``HEAD``. Fetches ``name`` if it is a full id."""
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
-        fetch = ("fetch", "--quiet", "--", self.location)
+        # git leaves no process running, so a lock found later is stale.
+        fetch = ("-c", "gc.autoDetach=false", "fetch", "--quiet", "--", self.location)
         failure = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
         require_git(failure, folder, *fetch, *refs)
         listed = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
